@@ -67,8 +67,8 @@ async def _measure(here: Stage, rows: int) -> None:
         await connection.execute(statement, rows)
     await connection.execute("vacuum analyze")
     await connection.close()
-    kept = await open_pool(here.url, most=1, profile=JOBS)
-    custom = await open_pool(here.url, most=1, profile=COMMANDS)
+    kept = await open_pool(here.url, max_=1, profile=JOBS)
+    custom = await open_pool(here.url, max_=1, profile=COMMANDS)
     await custom.execute("set plan_cache_mode = force_custom_plan")
     print(f"{f'ms, best of {RUNS}':44}{'kept':>10}{'custom':>10}")
     for name, read in _list_reads(large.id, small.id, now).items():

@@ -36,7 +36,7 @@ async def open_runtime(
     check_budgets(settings)
     pool = await open_pool(
         settings.database_url,
-        most=settings.database_connections,
+        max_=settings.database_connections,
         profile=profile,
         through_pooler=settings.database_pooler,
     )
@@ -55,7 +55,7 @@ async def open_runtime(
                     cipher=Cipher(data_keys),
                     clock=clock,
                     outbound=outbound,
-                    turns=Turns(most=settings.database_connections // 2, wait_seconds=profile.lock),
+                    turns=Turns(max_=settings.database_connections // 2, wait_seconds=profile.lock),
                     ports=ports,
                 )
             finally:

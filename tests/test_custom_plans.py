@@ -87,7 +87,7 @@ HOT = ("/me", "/bookings", "/contacts?search=ana", "/availability/30min?timezone
 
 @asynccontextmanager
 async def one_connection(url: str) -> AsyncIterator[Pool]:
-    pool = await open_pool(url, most=1, profile=JOBS)
+    pool = await open_pool(url, max_=1, profile=JOBS)
     try:
         yield pool
     finally:
@@ -131,7 +131,7 @@ async def test_the_requests_that_come_most_often_keep_their_plans(
     settings: Settings, runtime: Runtime, bearer: dict[str, str]
 ) -> None:
     pool = runtime.pool
-    runtime.pool = await open_pool(str(settings.database_url), most=1, profile=request_profile(settings))
+    runtime.pool = await open_pool(str(settings.database_url), max_=1, profile=request_profile(settings))
     app = create_app(settings)
     app._open_runtime = lambda: nullcontext(runtime)
     try:

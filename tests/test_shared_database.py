@@ -174,20 +174,20 @@ async def test_a_connection_goes_to_the_next_pool_without_what_was_set_on_it(
 ) -> None:
     shared, operator = another
     await operator.close()
-    first = await open_pool(shared.url, most=1, profile=JOBS)
+    first = await open_pool(shared.url, max_=1, profile=JOBS)
     pid, plans = await first.fetchval("select pg_backend_pid()"), await first.fetchval("show plan_cache_mode")
     await first.execute("set plan_cache_mode = auto; listen news; select pg_advisory_lock(7)")
     await first.close()
     await shared.put_back()
 
-    second = await open_pool(shared.url, most=1, profile=JOBS)
+    second = await open_pool(shared.url, max_=1, profile=JOBS)
     same = await second.fetchval("select pg_backend_pid()")
     state = await second.fetchrow(
         """select current_setting('plan_cache_mode') as plans, (select count(*) from pg_listening_channels()) as heard,
         (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks"""
     )
     await second.close()
-    other_kind = await open_pool(shared.url, most=2, profile=JOBS, through_pooler=True)
+    other_kind = await open_pool(shared.url, max_=2, profile=JOBS, through_pooler=True)
     another_pid = await other_kind.fetchval("select pg_backend_pid()")
     await other_kind.close()
 

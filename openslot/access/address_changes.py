@@ -25,8 +25,8 @@ from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 
 LASTS = timedelta(hours=24)
-MOST_IN_AN_HOUR = 3
-MOST_IN_A_DAY = 10
+MAX_IN_AN_HOUR = 3
+MAX_IN_A_DAY = 10
 PURPOSE = "address change"
 PATH = "/account/email"
 SAME = Text("is already your address")
@@ -49,7 +49,7 @@ async def request_change(work: Work, user: User, email: str, *, password: str, c
     token_hash = fingerprint(change_token(work.runtime, change.id))
     async with work.transaction():
         in_an_hour, in_a_day = await store.count_recent(work.db, user.id, now=work.now)
-        if in_an_hour >= MOST_IN_AN_HOUR or in_a_day >= MOST_IN_A_DAY:
+        if in_an_hour >= MAX_IN_AN_HOUR or in_a_day >= MAX_IN_A_DAY:
             raise TooManyAddressChanges
         await store.end_changes(work.db, user.id, now=work.now)
         if not await store.insert_change(

@@ -17,8 +17,8 @@ from openslot.core.secrets import SealBroken, fingerprint
 from openslot.core.work import Runtime, Work
 
 RESET_LASTS = timedelta(hours=1)
-MOST_IN_AN_HOUR = 3
-MOST_IN_A_DAY = 10
+MAX_IN_AN_HOUR = 3
+MAX_IN_A_DAY = 10
 SEND_RESET = "mail.reset_password"
 PURPOSE = "password reset"
 
@@ -63,7 +63,7 @@ async def begin_reset(work: Work, reset_id: UUID, requested: ResetRequested) -> 
     if user.disabled_at is not None:
         return NoReset("the account is closed")
     recent = await reset_store.count_resets(work.db, user, but=reset_id, now=work.now)
-    if recent.in_an_hour >= MOST_IN_AN_HOUR or recent.in_a_day >= MOST_IN_A_DAY:
+    if recent.in_an_hour >= MAX_IN_AN_HOUR or recent.in_a_day >= MAX_IN_A_DAY:
         return NoReset("the recipient was sent as many links as allowed")
     token = reset_token(work.runtime, reset_id)
     await reset_store.insert_reset(

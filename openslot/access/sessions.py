@@ -17,8 +17,8 @@ from openslot.accounts.models import User
 from openslot.core.signing import Signer
 from openslot.core.work import Runtime, Work
 
-MOST_LISTED = 200
-MOST_WAITING = 1000
+MAX_LISTED = 200
+MAX_WAITING = 1000
 
 log = structlog.get_logger()
 
@@ -26,7 +26,7 @@ log = structlog.get_logger()
 async def list_sessions(work: Work, user: User) -> list[Session]:
     """List where a user is signed in: the session that asks, then by their last use, newest first."""
     this = work.actor.credential_id
-    return await store.list_sessions(work.db, user.id, this=this, now=work.now, limit=MOST_LISTED)
+    return await store.list_sessions(work.db, user.id, this=this, now=work.now, limit=MAX_LISTED)
 
 
 async def end_session(work: Work, user: User, session_id: UUID) -> None:
@@ -45,7 +45,7 @@ async def end_other_sessions(work: Work, user: User) -> int:
 def notice_use(runtime: Runtime, session_id: UUID, *, seen_at: datetime, now: datetime) -> None:
     """Have the hour of a session's use written, at most once an hour; the request does not wait for it."""
     if now - seen_at >= timedelta(hours=1):
-        runtime.batcher(_note_seen).tell(session_id, most_waiting=MOST_WAITING)
+        runtime.batcher(_note_seen).tell(session_id, max_waiting=MAX_WAITING)
 
 
 async def _note_seen(runtime: Runtime, session_ids: Sequence[UUID]) -> Sequence[None]:
@@ -66,8 +66,8 @@ LENGTH = (NAME + USER + TIME + SIGNATURE) * 4 // 3
 
 def new_device(signer: Signer, user_id: UUID, *, password_hash: str, now: datetime) -> str:
     """Make a token for a device; it becomes invalid when the user's password changes."""
-    told = token_bytes(NAME) + user_id.bytes + int(now.timestamp()).to_bytes(TIME, "big")
-    return base64.urlsafe_b64encode(told + signer.sign(PURPOSE, told + password_hash.encode())).decode()
+    message = token_bytes(NAME) + user_id.bytes + int(now.timestamp()).to_bytes(TIME, "big")
+    return base64.urlsafe_b64encode(message + signer.sign(PURPOSE, message + password_hash.encode())).decode()
 
 
 def find_device(signer: Signer, token: str, user_id: UUID, *, password_hash: str, now: datetime) -> str | None:
@@ -81,10 +81,10 @@ def find_device(signer: Signer, token: str, user_id: UUID, *, password_hash: str
     # The decoder also accepts `+` for `-` and `/` for `_`, but a token must have only one spelling.
     if base64.urlsafe_b64encode(whole).decode() != token:
         return None
-    told, signature = whole[:-SIGNATURE], whole[-SIGNATURE:]
-    if not signer.is_signed(PURPOSE, told + password_hash.encode(), signature):
+    message, signature = whole[:-SIGNATURE], whole[-SIGNATURE:]
+    if not signer.is_signed(PURPOSE, message + password_hash.encode(), signature):
         return None
-    name, user, made_at = told[:NAME], told[NAME : NAME + USER], int.from_bytes(told[NAME + USER :], "big")
+    name, user, made_at = message[:NAME], message[NAME : NAME + USER], int.from_bytes(message[NAME + USER :], "big")
     is_fresh = now.timestamp() < made_at + DEVICE_LASTS.total_seconds()
     return name.hex() if user == user_id.bytes and is_fresh else None
 

@@ -142,14 +142,14 @@ class TooManyInvitations(Conflict):
 
     code = "too_many_invitations"
 
-    def __init__(self, limit: InvitationLimit, *, most: int, wait: timedelta) -> None:
+    def __init__(self, limit: InvitationLimit, *, max_: int, wait: timedelta) -> None:
         hours = -(-wait // timedelta(hours=1))
         super().__init__(
             PluralText(
-                "Your organization has sent %(most)s invitations within a day. Try again in %(count)s hour",
-                "Your organization has sent %(most)s invitations within a day. Try again in %(count)s hours",
+                "Your organization has sent %(max)s invitations within a day. Try again in %(count)s hour",
+                "Your organization has sent %(max)s invitations within a day. Try again in %(count)s hours",
                 count=hours,
-                most=most,
+                max=max_,
             )
             if limit is InvitationLimit.ORGANIZATION
             else PluralText(

@@ -15,7 +15,7 @@ from openslot.jobs.batches import repeat
 
 RESERVED_DAYS = 180
 """How long a name is reserved; the database does it (`reserve_username` in 0065)."""
-MOST_RESERVED = 10
+MAX_RESERVED = 10
 
 Found = TypeVar("Found")
 
@@ -52,7 +52,7 @@ async def set_leads(work: Work, user: User, name: str, *, leads: bool) -> None:
 
 async def check_may_reserve(work: Work, user: User) -> None:
     """Refuse to reserve more names for a user than allowed; runs after the change, which holds the user's row."""
-    if await store.count_of_user(work.db, user.id, now=work.now) > MOST_RESERVED:
+    if await store.count_of_user(work.db, user.id, now=work.now) > MAX_RESERVED:
         raise TooManyUsernames
 
 

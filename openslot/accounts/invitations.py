@@ -17,9 +17,9 @@ from openslot.core.work import Runtime, Work
 
 LASTS = timedelta(days=14)
 AGAIN_AFTER = timedelta(minutes=5)
-MOST_A_DAY = 500
-MOST_TO_ONE_A_DAY = 5
-MOST_TO_ONE_A_WEEK = 10
+MAX_A_DAY = 500
+MAX_TO_ONE_A_DAY = 5
+MAX_TO_ONE_A_WEEK = 10
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 PURPOSE = "invitation"
 
@@ -78,18 +78,18 @@ async def invite_within_limits(work: Work, organization: Organization, user: Use
     await lock_organization(work.db, organization.id)
     await store.lock_recipient(work.db, user.email)
     limits = (
-        (InvitationLimit.ORGANIZATION, MOST_A_DAY, DAY),
-        (InvitationLimit.RECIPIENT, MOST_TO_ONE_A_DAY, DAY),
-        (InvitationLimit.RECIPIENT, MOST_TO_ONE_A_WEEK, WEEK),
+        (InvitationLimit.ORGANIZATION, MAX_A_DAY, DAY),
+        (InvitationLimit.RECIPIENT, MAX_TO_ONE_A_DAY, DAY),
+        (InvitationLimit.RECIPIENT, MAX_TO_ONE_A_WEEK, WEEK),
     )
-    for limit, most, window in limits:
+    for limit, max_, window in limits:
         by_organization = limit is InvitationLimit.ORGANIZATION
         since = work.now - window
         earlier = await store.find_sent(
-            work.db, organization.id, user.email, place=most, since=since, by_organization=by_organization
+            work.db, organization.id, user.email, place=max_, since=since, by_organization=by_organization
         )
         if earlier is not None:
-            raise TooManyInvitations(limit, most=most, wait=earlier - since)
+            raise TooManyInvitations(limit, max_=max_, wait=earlier - since)
     await invite(work, organization, user)
 
 

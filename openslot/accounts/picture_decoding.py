@@ -13,11 +13,11 @@ from openslot.i18n import Text
 
 # A JPEG is decoded at a fraction of its size, anything else needs twelve bytes for each pixel.
 # Some phones add smaller pictures behind the first one of a JPEG, which is then called MPO.
-MOST_MEGAPIXELS = {"JPEG": 40, "MPO": 40, "PNG": 16, "WEBP": 16}
+MAX_MEGAPIXELS = {"JPEG": 40, "MPO": 40, "PNG": 16, "WEBP": 16}
 LEAST_SIDE, SIDE = 64, 512
 # Each scan of a JPEG is one more pass over the whole picture, and each part of its EXIF data copies those before it:
 # 140 KB with 1,000 scans took 40 seconds. Cameras write one part, and programs about ten scans.
-MOST_PARTS = 100
+MAX_PARTS = 100
 SCAN = re.compile(rb"\xff\xda\x00(?:\x06\x00|\x08\x01|\x0a\x02|\x0c\x03|\x0e\x04)")
 EXIF = b"Exif\0\0"
 FORMATS = ("PNG", "JPEG", "WEBP")
@@ -56,7 +56,7 @@ def make_square(body: bytes) -> bytes:
             opened.load()
             return _write(_fit(opened))
     except Image.DecompressionBombError:
-        raise _refuse(_say_most(min(MOST_MEGAPIXELS.values()))) from None
+        raise _refuse(_format_max(min(MAX_MEGAPIXELS.values()))) from None
     except UnidentifiedImageError:
         raise _refuse(NOT_A_PICTURE) from None
     except DAMAGED:
@@ -65,16 +65,16 @@ def make_square(body: bytes) -> bytes:
 
 def _check_parts(body: bytes) -> None:
     """Refuse a JPEG whose parts would take minutes, before it is opened."""
-    if body.startswith(b"\xff\xd8") and max(len(SCAN.findall(body)), body.count(EXIF)) > MOST_PARTS:
+    if body.startswith(b"\xff\xd8") and max(len(SCAN.findall(body)), body.count(EXIF)) > MAX_PARTS:
         raise _refuse(TOO_MANY_PARTS)
 
 
 def _check(opened: Image.Image) -> None:
     """Refuse by the header, before anything is decoded."""
     width, height = opened.size
-    most = MOST_MEGAPIXELS[opened.format or "PNG"]
-    if width * height > most * 1_000_000:
-        raise _refuse(_say_most(most))
+    max_ = MAX_MEGAPIXELS[opened.format or "PNG"]
+    if width * height > max_ * 1_000_000:
+        raise _refuse(_format_max(max_))
     if min(width, height) < LEAST_SIDE:
         raise _refuse(TOO_SMALL)
     if opened.format != "MPO" and getattr(opened, "n_frames", 1) > 1:
@@ -109,8 +109,8 @@ def _write(picture: Image.Image) -> bytes:
     return written.getvalue()
 
 
-def _say_most(megapixels: int) -> Text:
-    return Text("must have at most %(most)s megapixels", most=megapixels)
+def _format_max(megapixels: int) -> Text:
+    return Text("must have at most %(max)s megapixels", max=megapixels)
 
 
 def _refuse(fault: Text) -> Invalid:

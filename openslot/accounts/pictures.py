@@ -8,7 +8,7 @@ from threading import Semaphore
 from openslot.core.errors import Invalid, Unavailable
 from openslot.i18n import Text
 
-MOST_BYTES = 5 * 1024 * 1024
+MAX_BYTES = 5 * 1024 * 1024
 # A large picture takes up to 250 MB while it is decoded, so there is one at a time.
 AT_ONCE = 1
 WAITING = 8
@@ -34,7 +34,7 @@ async def prepare_picture(body: bytes) -> Picture:
     """Make a square JPEG of a PNG, JPEG or WebP, or refuse it."""
     if not body:
         raise Invalid(details={"photo": EMPTY})
-    if len(body) > MOST_BYTES:
+    if len(body) > MAX_BYTES:
         raise Invalid(details={"photo": TOO_LARGE})
     if not _places.acquire(blocking=False):
         raise Unavailable(BUSY)

@@ -81,7 +81,7 @@ def check_brand(brand: ChosenBrand) -> ChosenBrand:
     name, colour, logo = (brand.name or "").strip(), (brand.colour or "").lower(), (brand.logo_url or "").strip()
     faults: dict[str, str] = {}
     if len(name) > LONGEST_NAME or not is_line(name):
-        faults["name"] = Text("must be one line of at most %(most)s characters", most=LONGEST_NAME)
+        faults["name"] = Text("must be one line of at most %(max)s characters", max=LONGEST_NAME)
     if colour and COLOUR.fullmatch(colour) is None:
         faults["colour"] = Text("must be a colour such as %(example)s", example="#3155d9")
     if logo and not (is_web_url(logo) and logo.lower().startswith("https://")):

@@ -14,7 +14,7 @@ from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime, Work
 
 LASTS = timedelta(hours=24)
-MOST_IN_AN_HOUR = 3
+MAX_IN_AN_HOUR = 3
 PURPOSE = "sign up"
 
 
@@ -67,7 +67,7 @@ async def find_sign_up(work: Work, sign_up_id: UUID) -> SignUp | None:
 async def has_enough_mail(work: Work, sign_up: SignUp) -> bool:
     """Return whether the address was sent as many links in this hour as allowed."""
     since = sign_up.created_at - timedelta(hours=1)
-    return await store.count_earlier(work.db, sign_up, since=since) >= MOST_IN_AN_HOUR
+    return await store.count_earlier(work.db, sign_up, since=since) >= MAX_IN_AN_HOUR
 
 
 async def get_sign_up(work: Work, token: str) -> SignUp:

@@ -20,7 +20,7 @@ from openslot.core.moments import iso
 from openslot.core.work import Runtime, Work
 
 MODEL_COST = "openslot/modelCostUsd"
-MOST_REPORTED = 100
+MAX_REPORTED = 100
 GIVEN_BACK_AFTER = timedelta(minutes=10)
 AT_ONCE = 500
 
@@ -30,8 +30,8 @@ Reservation = Spend
 def read_model_cost(meta: Mapping[str, object] | None) -> int:
     """Read from a call's `_meta` what the agent has spent on models, in micro-dollars; 0 if it says nothing."""
     cost = (meta or {}).get(MODEL_COST, 0)
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= MOST_REPORTED:
-        raise Invalid(details={f"_meta.{MODEL_COST}": f"must be a number from 0 to {MOST_REPORTED}"})
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= MAX_REPORTED:
+        raise Invalid(details={f"_meta.{MODEL_COST}": f"must be a number from 0 to {MAX_REPORTED}"})
     return to_micros(cost)
 
 

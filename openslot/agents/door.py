@@ -49,7 +49,7 @@ def _name(url: str) -> str | None:
 
 
 PATH = "/api/admin/agent-mcp"
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 CODES = {
     RefusalKind.UNAUTHENTICATED: UNAUTHORIZED,
     RefusalKind.RATE_LIMITED: RATE_LIMITED,
@@ -66,7 +66,7 @@ def agent_door(settings: Settings) -> Door:
         enter=_enter,
         refuse=refuse_with_rpc,
         media_types=(JSON,),
-        most_bytes=MOST_BYTES,
+        max_bytes=MAX_BYTES,
         headers=api_headers(settings),
         admit=_admit,
     )
@@ -88,7 +88,7 @@ def error_data(refusal: Refusal) -> dict[str, object]:
 
 def _admit(exchange: Exchange) -> None:
     check_origin(exchange.headers, exchange.runtime.settings)
-    check_declared_size(exchange.headers, MOST_BYTES)
+    check_declared_size(exchange.headers, MAX_BYTES)
 
 
 async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:

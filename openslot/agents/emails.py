@@ -51,7 +51,7 @@ def write_letter(
     return Letter(
         subject=one_line(email.subject),
         heading=one_line(email.subject),
-        body=LetterBody(text=paragraph(content.text, most=LONGEST_TEXT), html=write_html(content)),
+        body=LetterBody(text=paragraph(content.text, max_=LONGEST_TEXT), html=write_html(content)),
         links_label=Text("To stop receiving these emails") if unsubscribe else None,
         links=unsubscribe,
         footer=(footer,),
@@ -67,7 +67,7 @@ def write_html(content: EmailContent) -> str:
     """Write the body as safe HTML: the agent's own, cleaned, or else its text in paragraphs."""
     if content.html is not None:
         return clean(content.html)
-    blocks = paragraph(content.text, most=LONGEST_TEXT).split("\n\n")
+    blocks = paragraph(content.text, max_=LONGEST_TEXT).split("\n\n")
     lines = ("<br>".join(escape(line) for line in block.strip().split("\n")) for block in blocks if block.strip())
     return "".join(f"<p>{block}</p>" for block in lines)
 

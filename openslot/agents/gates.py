@@ -13,7 +13,7 @@ from openslot.agents.models import Caller, Level, Tier
 from openslot.agents.registry import Tool
 from openslot.core.errors import Invalid
 from openslot.core.text import read_checked
-from openslot.http.bodies import MOST_FAULTS, find_faults
+from openslot.http.bodies import MAX_FAULTS, find_faults
 from openslot.http.values import find_unfit
 
 SEND_EMAIL = "send_email"
@@ -82,4 +82,4 @@ def _read(given: Mapping[str, object], kind: type[Struct]) -> Any:
             return read
     except msgspec.ValidationError:
         pass
-    raise Invalid("The arguments are invalid", details=dict(islice(find_faults(given, kind), MOST_FAULTS)))
+    raise Invalid("The arguments are invalid", details=dict(islice(find_faults(given, kind), MAX_FAULTS)))

@@ -188,9 +188,9 @@ def not_allowed(cause: str, message: str) -> EmailNotAllowed:
     return EmailNotAllowed(message, data={"cause": cause})
 
 
-def _too_many(limit: str, most: int, wait: timedelta) -> EmailLimitReached:
+def _too_many(limit: str, max_: int, wait: timedelta) -> EmailLimitReached:
     seconds = max(1, -(-wait // timedelta(seconds=1)))
     return EmailLimitReached(
-        f"This agent has sent {most} emails in this {limit}, which is its limit. Try again in {seconds} seconds",
-        data={"limit": limit, "max": most, "retryAfterSeconds": seconds},
+        f"This agent has sent {max_} emails in this {limit}, which is its limit. Try again in {seconds} seconds",
+        data={"limit": limit, "max": max_, "retryAfterSeconds": seconds},
     )

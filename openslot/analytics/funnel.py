@@ -13,7 +13,7 @@ from openslot.core.changes import Change
 from openslot.core.events import Consequence, Event
 from openslot.core.work import Runtime, Work
 
-MOST_WAITING = 1000
+MAX_WAITING = 1000
 
 log = structlog.get_logger()
 
@@ -27,7 +27,7 @@ async def read_funnel(work: Work, *, first: date, last: date) -> Funnel:
 
 def count_visit(runtime: Runtime, on: date) -> None:
     """Count a visit of the form; the visitor does not wait, and a count that can't be written is dropped."""
-    runtime.batcher(_count).tell(on, most_waiting=MOST_WAITING)
+    runtime.batcher(_count).tell(on, max_waiting=MAX_WAITING)
 
 
 async def _count(runtime: Runtime, days: Sequence[date]) -> Sequence[None]:

@@ -16,17 +16,17 @@ from openslot.core.events import Periodic
 from openslot.core.work import Runtime, Work
 from openslot.jobs.batches import repeat
 
-MOST_SOURCES = 50
+MAX_SOURCES = 50
 """Per page and day; what comes from further ones is counted together."""
 
-MOST_WAITING = 1000
+MAX_WAITING = 1000
 
 log = structlog.get_logger()
 
 
 def count_view(runtime: Runtime, view: PageView) -> None:
     """Count a visit together with others; the visitor does not wait, and a count that can't be written is dropped."""
-    runtime.batcher(_count).tell(view, most_waiting=MOST_WAITING)
+    runtime.batcher(_count).tell(view, max_waiting=MAX_WAITING)
 
 
 async def list_views(work: Work, user: User, *, first: date, last: date) -> list[CountedViews]:
@@ -38,13 +38,13 @@ async def _count(runtime: Runtime, views: Sequence[PageView]) -> Sequence[None]:
     try:
         async with runtime.transaction(SYSTEM) as work:
             await store.lock_views(work.db)
-            await store.add_views(work.db, Counter(views), most_sources=MOST_SOURCES)
+            await store.add_views(work.db, Counter(views), max_sources=MAX_SOURCES)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as fault:
         log.warning("page views were not counted", views=len(views), error=str(fault))
     return [None] * len(views)
 
 
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 
 
 async def list_days(work: Work, *, first: date, last: date) -> list[DayOfPlatform]:
@@ -60,7 +60,7 @@ async def list_days(work: Work, *, first: date, last: date) -> list[DayOfPlatfor
 
 async def list_sources(work: Work, *, first: date, last: date) -> list[SourceCount]:
     """List where visits of public pages come from, most first; the rest is left out."""
-    return await store.list_sources(work.db, first=first, last=last, limit=MOST_SHOWN)
+    return await store.list_sources(work.db, first=first, last=last, limit=MAX_SHOWN)
 
 
 def _first_id(moment: datetime) -> UUID:

@@ -19,7 +19,7 @@ async def lock_views(db: Db) -> None:
     await db.execute("select pg_advisory_xact_lock($1)", LOCK)
 
 
-async def add_views(db: Db, views: Mapping[PageView, int], *, most_sources: int) -> None:
+async def add_views(db: Db, views: Mapping[PageView, int], *, max_sources: int) -> None:
     """Add counts; a page has a limited number of sources a day, and further ones are counted together."""
     rows = list(views.items())
     await db.execute(
@@ -49,7 +49,7 @@ async def add_views(db: Db, views: Mapping[PageView, int], *, most_sources: int)
         [view.on for view, _ in rows],
         [view.source for view, _ in rows],
         [count for _, count in rows],
-        most_sources,
+        max_sources,
         OTHER,
     )
 

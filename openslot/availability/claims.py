@@ -255,14 +255,14 @@ def _claimed(
     )
 
 
-MOST_HOSTS = 1000
+MAX_HOSTS = 1000
 LEFT_FOR = timedelta(days=1)
 
 
 async def expire_holds(work: Work) -> str:
     """Deactivate expired holds, one host and one transaction at a time."""
     expired = 0
-    for host_no in await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=MOST_HOSTS):
+    for host_no in await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=MAX_HOSTS):
         expired += await _expire_holds_of(work.runtime, host_no)
     return f"{expired} holds expired"
 

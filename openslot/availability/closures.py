@@ -74,28 +74,28 @@ def close_notice(query: SlotQuery) -> list[Closed]:
 
 def close_full_days(query: SlotQuery) -> list[Closed]:
     """Close the host's days that have as many bookings as a day may have; the cause is the day number."""
-    most = query.inputs.event_type.limits.per_day
-    if most is None:
+    max_ = query.inputs.event_type.limits.per_day
+    if max_ is None:
         return []
     booked = Counter(_list_booked_days(query))
     return [
         (start, end, day)
         for day, count in booked.items()
-        if count >= most
+        if count >= max_
         for start, end in spans_of_days(query.offsets, day, day)
     ]
 
 
 def close_full_weeks(query: SlotQuery) -> list[Closed]:
     """Close the host's weeks that have as many bookings as a week may have; the cause is Monday's day number."""
-    most = query.inputs.event_type.limits.per_week
-    if most is None:
+    max_ = query.inputs.event_type.limits.per_week
+    if max_ is None:
         return []
     booked = Counter(day - (day + 3) % 7 for day in _list_booked_days(query))
     return [
         (start, end, monday)
         for monday, count in booked.items()
-        if count >= most
+        if count >= max_
         for start, end in spans_of_days(query.offsets, monday, monday + 6)
     ]
 

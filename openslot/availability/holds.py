@@ -14,7 +14,7 @@ from openslot.availability.slots import list_slots, spans_of
 from openslot.core.work import Work
 from openslot.core.zones import at_second, date_of, floor_second, get_zone, local_day
 
-MOST_OF_ADDRESS, MOST_OF_NETWORK = 3, 12
+MAX_OF_ADDRESS, MAX_OF_NETWORK = 3, 12
 ALWAYS = 2
 """How many holds a day of a host can have, however few times it has."""
 
@@ -26,7 +26,7 @@ async def check_address(work: Work, holder: str) -> None:
     network = network_of(holder)
     await claim_store.lock_network(work.db, network)
     of_address, of_network = await claim_store.count_holds(work.db, holder, network, now=work.now)
-    if of_address >= MOST_OF_ADDRESS or of_network >= MOST_OF_NETWORK:
+    if of_address >= MAX_OF_ADDRESS or of_network >= MAX_OF_NETWORK:
         raise TooManyHolds
 
 

@@ -72,10 +72,10 @@ def month_of(start: int, zone: ZoneInfo) -> date:
     return begin_month(at_second(start).astimezone(zone).date())
 
 
-def nearest(slots: Slots, wanted: int, *, most: int) -> list[int]:
+def nearest(slots: Slots, wanted: int, *, max_: int) -> list[int]:
     """Pick the starts that are nearest to one that can't be had, in order."""
     others = (start for start in slots.starts if start != wanted)
-    return sorted(sorted(others, key=lambda start: abs(start - wanted))[:most])
+    return sorted(sorted(others, key=lambda start: abs(start - wanted))[:max_])
 
 
 def _window(inputs: SlotInputs) -> tuple[date, date]:
@@ -86,7 +86,7 @@ def _window(inputs: SlotInputs) -> tuple[date, date]:
     return date_of(first), min(date_of(last), bounds - _DAY) + _DAY
 
 
-MOST_DAYS = 62
+MAX_DAYS = 62
 
 _WEEK = timedelta(days=7)
 
@@ -109,6 +109,6 @@ def find_days_faults(days: Days) -> dict[str, str]:
         return faults
     if days.last < days.first:
         return {"endDate": "must not be before startDate"}
-    if (days.last - days.first).days >= MOST_DAYS:
-        return {"endDate": f"must be at most {MOST_DAYS - 1} days after startDate"}
+    if (days.last - days.first).days >= MAX_DAYS:
+        return {"endDate": f"must be at most {MAX_DAYS - 1} days after startDate"}
     return {}

@@ -91,7 +91,7 @@ async def list_month(
 
 
 async def list_nearest(
-    work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None, most: int = 3
+    work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None, max_: int = 3
 ) -> NearestSlots:
     """List the open starts nearest to one that may be gone, and return whether that one is open."""
     today, on = work.now.date(), starts_at.astimezone(UTC).date()
@@ -99,7 +99,7 @@ async def list_nearest(
     found = await _find_around(work, which, days, without=without)
     slots, wanted = list_slots(found.inputs, days, viewer=get_zone("UTC")), floor_second(starts_at)
     is_open = not starts_at.microsecond and wanted in slots.starts
-    return NearestSlots(found=found, starts=nearest(slots, wanted, most=most), is_open=is_open)
+    return NearestSlots(found=found, starts=nearest(slots, wanted, max_=max_), is_open=is_open)
 
 
 async def get_offer(work: Work, which: ByPage) -> SlotContext:

@@ -247,19 +247,19 @@ def _notice(query: SlotQuery, _: int, start: int) -> Reason:
 
 
 def _day_limit(query: SlotQuery, cause: int, _: int) -> Reason:
-    most, on = query.inputs.event_type.limits.per_day, date_of(cause)
+    max_, on = query.inputs.event_type.limits.per_day, date_of(cause)
     return Reason(
         Code.DAY_LIMIT,
-        Text("Limit of %(most)s a day reached on %(day)s", most=most, day=on),
+        Text("Limit of %(max)s a day reached on %(day)s", max=max_, day=on),
         Text("Raise the limit per day, or cancel a booking on %(day)s", day=on),
     )
 
 
 def _week_limit(query: SlotQuery, cause: int, _: int) -> Reason:
-    most, on = query.inputs.event_type.limits.per_week, date_of(cause)
+    max_, on = query.inputs.event_type.limits.per_week, date_of(cause)
     return Reason(
         Code.WEEK_LIMIT,
-        Text("Limit of %(most)s a week reached in the week of %(day)s", most=most, day=on),
+        Text("Limit of %(max)s a week reached in the week of %(day)s", max=max_, day=on),
         Text("Raise the limit per week, or cancel a booking of that week"),
     )
 

@@ -30,7 +30,7 @@ from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type, to_rec
 from openslot.schedules.models import OutOfOffice
 from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 
-MOST_OFFERS = 100
+MAX_OFFERS = 100
 """How many event types of a host are looked at for the share of holds, the held one first."""
 
 # The starts of two meetings that touch are at most a day apart, the longest duration, plus 8 hours of buffer for each.
@@ -93,7 +93,7 @@ cross join lateral (
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
 # The same as if nothing were held, for all that a host offers, and as it is.
-OF_HOST = f"{SETTING}e.owner_id = $5 and e.active order by e.id <> $6, e.id limit {MOST_OFFERS}"
+OF_HOST = f"{SETTING}e.owner_id = $5 and e.active order by e.id <> $6, e.id limit {MAX_OFFERS}"
 OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hold'").replace(
     "t.active", "t.active and t.holder is null"
 )

@@ -59,8 +59,8 @@ def get_newest(name: str) -> str:
 
 def major_of(program: str) -> int:
     """Return a program's major version."""
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
-    found = re.search(r"\) (\d+)", told)
+    printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+    found = re.search(r"\) (\d+)", printed)
     return int(found[1]) if found else 0
 
 

@@ -88,8 +88,10 @@ def _feed(dump: IO[bytes], to: IO[bytes]) -> None:
 
 def _first_fault(faults: IO[bytes]) -> str:
     lines = faults.read().decode("utf-8", "replace").splitlines()
-    told = [re.split(r"(?:ERROR|FATAL|error):\s*", line)[-1] for line in lines if re.search("ERROR|FATAL|error:", line)]
-    return (told or lines or ["its dump is damaged"])[0].rstrip(".")
+    named = [
+        re.split(r"(?:ERROR|FATAL|error):\s*", line)[-1] for line in lines if re.search("ERROR|FATAL|error:", line)
+    ]
+    return (named or lines or ["its dump is damaged"])[0].rstrip(".")
 
 
 # At least one of these has a row as soon as the installation was used.
@@ -97,7 +99,7 @@ TRACES = ("users", "organizations", "events", "bookings", "contacts")
 ELSEWHERE = (
     "Restore into an empty data directory (--data-dir) or an empty database (--database-url). Nothing was changed."
 )
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -164,8 +166,8 @@ async def _look(url: str) -> tuple[ServerKind, tuple[DatabaseObject, ...]]:
 
 
 def _name(things: tuple[DatabaseObject, ...]) -> str:
-    named = ", ".join(map(str, sorted(things, key=lambda thing: thing.kind != "table")[:MOST_NAMED]))
-    return named if len(things) <= MOST_NAMED else f"{named} and {len(things) - MOST_NAMED} more"
+    named = ", ".join(map(str, sorted(things, key=lambda thing: thing.kind != "table")[:MAX_NAMED]))
+    return named if len(things) <= MAX_NAMED else f"{named} and {len(things) - MAX_NAMED} more"
 
 
 async def _check_unused(connection: asyncpg.Connection, ours: tuple[DatabaseObject, ...]) -> None:

@@ -215,7 +215,7 @@ async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
 async def _check_reschedules(work: Work, booking: Booking) -> None:
     """Refuse a reschedule by the manage link beyond the limit; the booking is locked, so that no other is counted."""
     since = work.now - rules.RESCHEDULE_WINDOW
-    taken_at = await store.find_reschedule_by_link(work.db, booking.id, since=since, place=rules.MOST_RESCHEDULES)
+    taken_at = await store.find_reschedule_by_link(work.db, booking.id, since=since, place=rules.MAX_RESCHEDULES)
     if taken_at is not None:
         raise TooManyReschedules(retry_after=rules.seconds_until_free(taken_at, now=work.now))
 

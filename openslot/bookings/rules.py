@@ -16,8 +16,8 @@ from openslot.core.zones import NOT_A_ZONE, find_zone
 from openslot.event_types.models import Question, QuestionKind
 from openslot.i18n import PluralText, Text
 
-MOST_GUESTS = 10
-MOST_RESCHEDULES, RESCHEDULE_WINDOW = 10, timedelta(hours=24)
+MAX_GUESTS = 10
+MAX_RESCHEDULES, RESCHEDULE_WINDOW = 10, timedelta(hours=24)
 """How often a booking can be rescheduled by its manage link, in any 24 hours."""
 
 CALENDAR = "calendar"
@@ -135,10 +135,10 @@ def _answer_fault(question: Question, given: AnswerValue | None) -> str | None:
 
 
 def _guest_faults(guests: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    if len(guests) > MOST_GUESTS:
+    if len(guests) > MAX_GUESTS:
         yield (
             "guests",
-            PluralText("must have at most %(count)s entry", "must have at most %(count)s entries", count=MOST_GUESTS),
+            PluralText("must have at most %(count)s entry", "must have at most %(count)s entries", count=MAX_GUESTS),
         )
     for index, guest in enumerate(guests):
         if not _is_email(guest):

@@ -14,7 +14,7 @@ from openslot.cli.forking import FORK, close_descriptor, keep_from_forks, start_
 LOOK_EVERY = 0.1
 LIVED_AFTER = 5.0
 LONGEST_PAUSE = 10.0
-MOST_STARTS = 5
+MAX_STARTS = 5
 
 log = structlog.get_logger()
 
@@ -37,7 +37,7 @@ class Child:
         self._lifeline: int | None = None
         self._heartbeat: int | None = None
         self._pause = 0.5
-        self._starts_left = MOST_STARTS
+        self._starts_left = MAX_STARTS
         self.start()
 
     def start(self) -> None:
@@ -96,7 +96,7 @@ class Child:
         """Restart it if it has died, with longer pauses the sooner it dies; return False if it dies at every start."""
         lived = time.monotonic() - self._began
         if lived >= LIVED_AFTER:
-            self._pause, self._starts_left = 0.5, MOST_STARTS
+            self._pause, self._starts_left = 0.5, MAX_STARTS
         if self.is_running:
             return True
         if self._starts_left == 0:

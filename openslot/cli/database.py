@@ -14,10 +14,10 @@ from openslot.core.embedded import start_server, stop_server
 @contextmanager
 def database(chosen: Settings) -> Iterator[Settings]:
     """Yield settings with the address of a running database; stop an embedded one that had to be started."""
-    told = wait_for_database()
-    choose(database_url=told)
-    if told is not None or chosen.database_url is not None:
-        yield msgspec.structs.replace(chosen, database_url=told or chosen.database_url)
+    url = wait_for_database()
+    choose(database_url=url)
+    if url is not None or chosen.database_url is not None:
+        yield msgspec.structs.replace(chosen, database_url=url or chosen.database_url)
         return
     server = start_server(chosen.data_dir, options=server_options(chosen))
     try:

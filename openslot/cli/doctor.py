@@ -70,9 +70,9 @@ def _show(findings: list[Finding], counted: Counter[FindingState]) -> None:
         console.print(f" {finding.name:<16} {finding.meaning}")
         if finding.fix is not None:
             console.print(f"{'':<26}{finding.fix}", style="bold")
-    told = [
+    counts = [
         f"{counted[state]} {state}{'s' if counted[state] > 1 else ''}"
         for state in (FindingState.PROBLEM, FindingState.WARNING)
     ]
-    rest = [words for words in told if not words.startswith("0")]
+    rest = [words for words in counts if not words.startswith("0")]
     console.print("\n" + (", ".join(rest) + "." if rest else "Everything is in order."))

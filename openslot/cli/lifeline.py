@@ -13,14 +13,14 @@ def wait_for_database() -> str | None:
     descriptor = os.environ.pop(VARIABLE, "")
     if not descriptor:
         return None
-    told = b""
-    while not told.endswith(b"\n"):
+    message = b""
+    while not message.endswith(b"\n"):
         part = os.read(int(descriptor), 4096)
         if not part:
             sys.exit(0)
-        told += part
+        message += part
     threading.Thread(target=_watch, args=(int(descriptor),), daemon=True).start()
-    return told.decode().strip()
+    return message.decode().strip()
 
 
 def _watch(descriptor: int) -> None:

@@ -121,7 +121,7 @@ async def _replace_lost(ready: Settings) -> bool:
     from openslot.core.sealing import replace_lost_data_keys
     from openslot.core.secrets import load_secrets
 
-    pool = await open_pool(direct_url(ready), most=1, profile=COMMANDS)
+    pool = await open_pool(direct_url(ready), max_=1, profile=COMMANDS)
     try:
         secrets = load_secrets(ready.secret_key, ready.data_dir)
         return await replace_lost_data_keys(pool, secrets, now=system_clock())

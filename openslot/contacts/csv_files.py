@@ -17,17 +17,17 @@ from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, LANGUAGES, Locale
 from openslot.i18n.localization import localize
 
-MOST_BYTES = 5 * 1024 * 1024
-MOST_LINES = 20_000
-MOST_COLUMNS = 100
+MAX_BYTES = 5 * 1024 * 1024
+MAX_LINES = 20_000
+MAX_COLUMNS = 100
 # What a file of this size holds is a multiple of it in memory: each cell is a text of its own.
-MOST_CELLS = 500_000
+MAX_CELLS = 500_000
 # More than an open quotation mark can swallow before its line is given up.
-MOST_DELIMITERS = 200_000
+MAX_DELIMITERS = 200_000
 # Lines of a cell and empty ones are rows too; each costs time.
-MOST_ROWS = 10 * MOST_LINES
+MAX_ROWS = 10 * MAX_LINES
 # As much of the first line as is looked at for the delimiter.
-MOST_SNIFFED = 10_000
+MAX_SNIFFED = 10_000
 ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 UTF8, UTF16, WINDOWS = "utf-8", "utf-16", "windows-1252"
 DELIMITERS = (",", ";", "\t")
@@ -36,25 +36,25 @@ EXCEL_HINT = "sep="
 
 EMPTY_FILE = Text("must not be empty")
 NO_LINES = Text("has no lines below the names of its columns")
-TOO_BIG = Text("must not be larger than %(size)s MB", size=MOST_BYTES // 1024 // 1024)
-TOO_MANY_LINES = Text("must have at most %(count)s lines. Split it into several files", count=f"{MOST_LINES:,}")
+TOO_BIG = Text("must not be larger than %(size)s MB", size=MAX_BYTES // 1024 // 1024)
+TOO_MANY_LINES = Text("must have at most %(count)s lines. Split it into several files", count=f"{MAX_LINES:,}")
 TOO_MANY_COLUMNS = PluralText(
-    "must have at most %(count)s column", "must have at most %(count)s columns", count=MOST_COLUMNS
+    "must have at most %(count)s column", "must have at most %(count)s columns", count=MAX_COLUMNS
 )
-TOO_MANY_CELLS = Text("must have at most %(count)s filled cells. Split it into several files", count=f"{MOST_CELLS:,}")
+TOO_MANY_CELLS = Text("must have at most %(count)s filled cells. Split it into several files", count=f"{MAX_CELLS:,}")
 WORKBOOK = Text("is a workbook. Save it as CSV in your spreadsheet program, and choose that file")
 NOT_TEXT = Text("is not a CSV file")
 
 
 def read_file(body: bytes) -> ContactFile:
     """Read a file into lines, or refuse it; lines that can't be read are kept with their fault."""
-    if len(body) > MOST_BYTES:
+    if len(body) > MAX_BYTES:
         raise _refuse(TOO_BIG)
     text, encoding = _decode(body)
     hint, text = _split_hint(text)
     delimiter = hint or _find_delimiter(text)
     # One more for the names of the columns, and one that shows that there are too many.
-    lines = list(islice(_check_cells(_read_lines(text, delimiter)), MOST_LINES + 2))
+    lines = list(islice(_check_cells(_read_lines(text, delimiter)), MAX_LINES + 2))
     return _split_header(lines, encoding, delimiter, skipped=1 if hint else 0)
 
 
@@ -98,7 +98,7 @@ def _split_hint(text: str) -> tuple[str, str]:
 
 def _find_delimiter(text: str) -> str:
     """Choose the delimiter that divides the first line into the most values."""
-    first = next((row for row in _split_rows(text) if row.strip()), "")[:MOST_SNIFFED]
+    first = next((row for row in _split_rows(text) if row.strip()), "")[:MAX_SNIFFED]
     return max(DELIMITERS, key=lambda delimiter: _count_values(first, delimiter))
 
 
@@ -122,12 +122,12 @@ def _read_lines(text: str, delimiter: str) -> Iterator[ImportLine]:
     def take() -> Iterator[str]:
         nonlocal delimiters
         for place, row in enumerate(_split_rows(text)):
-            if place >= MOST_ROWS:
+            if place >= MAX_ROWS:
                 raise _refuse(TOO_MANY_LINES)
             taken.append(row)
             # Counted before the reader makes a cell of each.
             delimiters += row.count(delimiter)
-            if delimiters > MOST_DELIMITERS:
+            if delimiters > MAX_DELIMITERS:
                 raise _refuse(TOO_MANY_COLUMNS)
             yield row
 
@@ -152,10 +152,10 @@ def _read_lines(text: str, delimiter: str) -> Iterator[ImportLine]:
 def _make_line(number: int, cells: list[str]) -> ImportLine:
     """Make a line of its values; of too many, only the first are kept. Empty ones at the end do not count."""
     count = len(cells)
-    while count > MOST_COLUMNS and not cells[count - 1].strip():
+    while count > MAX_COLUMNS and not cells[count - 1].strip():
         count -= 1
-    kept = tuple(cells[: min(count, MOST_COLUMNS + 1)])
-    return ImportLine(number=number, cells=kept, fault=LineFault.COLUMNS if count > MOST_COLUMNS else None)
+    kept = tuple(cells[: min(count, MAX_COLUMNS + 1)])
+    return ImportLine(number=number, cells=kept, fault=LineFault.COLUMNS if count > MAX_COLUMNS else None)
 
 
 def _check_cells(lines: Iterator[ImportLine]) -> Iterator[ImportLine]:
@@ -163,7 +163,7 @@ def _check_cells(lines: Iterator[ImportLine]) -> Iterator[ImportLine]:
     filled = 0
     for line in lines:
         filled += sum(map(bool, line.cells))
-        if filled > MOST_CELLS:
+        if filled > MAX_CELLS:
             raise _refuse(TOO_MANY_CELLS)
         yield line
 
@@ -185,9 +185,9 @@ def _split_header(lines: list[ImportLine], encoding: str, delimiter: str, *, ski
     rest = lines[1:] if is_header else lines
     if not rest:
         raise _refuse(NO_LINES)
-    if len(header) > MOST_COLUMNS:
+    if len(header) > MAX_COLUMNS:
         raise _refuse(TOO_MANY_COLUMNS)
-    if len(rest) > MOST_LINES:
+    if len(rest) > MAX_LINES:
         raise _refuse(TOO_MANY_LINES)
     return ContactFile(
         encoding=encoding,

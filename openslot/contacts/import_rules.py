@@ -23,7 +23,7 @@ from openslot.contacts.schemas import PhoneOrNone, Tag
 from openslot.core.text import EMPTY, NOT_ALLOWED, EmailAddress, Name, at_most_characters, is_line, is_prose
 from openslot.i18n import PluralText, Text
 
-MOST_TAGS, LONGEST_COMPANY, LONGEST_NOTES = 20, 200, 5000
+MAX_TAGS, LONGEST_COMPANY, LONGEST_NOTES = 20, 200, 5000
 
 Person = dict[str, Any]
 Faults = dict[Field, str]
@@ -118,9 +118,9 @@ def read_tags(text: str) -> tuple[Tag, ...]:
     except csv.Error:
         raise ValueError(NOT_ALLOWED) from None
     tags = _unique(Tag(cell) for cell in cells if cell.strip())
-    if len(tags) > MOST_TAGS:
+    if len(tags) > MAX_TAGS:
         raise ValueError(
-            PluralText("must have at most %(count)s tag", "must have at most %(count)s tags", count=MOST_TAGS)
+            PluralText("must have at most %(count)s tag", "must have at most %(count)s tags", count=MAX_TAGS)
         )
     return tags
 

@@ -30,7 +30,7 @@ from openslot.core.work import Work
 IMPORT = "contacts.import"
 # Short enough that its locks are held only briefly, and that other people's effects run in between.
 BATCH = 250
-MOST_UNFINISHED, MOST_RUNNING, MOST_KEPT = 5, 2, 20
+MAX_UNFINISHED, MAX_RUNNING, MAX_KEPT = 5, 2, 20
 DONE_KEPT_FOR, IDLE_KEPT_FOR = timedelta(days=30), timedelta(days=1)
 SAMPLE = 3
 
@@ -45,7 +45,7 @@ async def upload_import(work: Work, owner: User, *, file_name: str, body: bytes)
     file = await asyncio.to_thread(read_file, body)
     await store.lock_owner(work.db, owner.id)
     unfinished, _ = await store.count_unfinished(work.db, owner.id)
-    if unfinished >= MOST_UNFINISHED:
+    if unfinished >= MAX_UNFINISHED:
         raise TooManyImports
     first = next((line.cells for line in file.lines if line.fault is None), ())
     new = ContactImport(
@@ -70,7 +70,7 @@ async def upload_import(work: Work, owner: User, *, file_name: str, body: bytes)
         finished_at=None,
     )
     await store.insert_import(work.db, new, file.lines)
-    await store.delete_oldest_done(work.db, owner.id, kept=MOST_KEPT)
+    await store.delete_oldest_done(work.db, owner.id, kept=MAX_KEPT)
     return new
 
 
@@ -88,7 +88,7 @@ async def start_import(
     if fault is not None:
         raise Invalid(details={"columns": fault})
     _, running = await store.count_unfinished(work.db, owner.id)
-    if running >= MOST_RUNNING:
+    if running >= MAX_RUNNING:
         raise TooManyImports
     started = replace(found, columns=columns, existing=existing, state=ImportState.RUNNING, updated_at=work.now)
     await store.start_import(work.db, started)
@@ -133,7 +133,7 @@ async def get_import(work: Work, owner: User, import_id: UUID) -> ContactImport:
 
 async def list_imports(work: Work, owner: User) -> list[ContactImport]:
     """Read an owner's imports, newest first."""
-    return await store.list_imports(work.db, owner.id, limit=MOST_KEPT)
+    return await store.list_imports(work.db, owner.id, limit=MAX_KEPT)
 
 
 async def list_sample(work: Work, owner: User, import_id: UUID) -> list[ImportLine]:

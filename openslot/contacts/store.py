@@ -10,7 +10,7 @@ from openslot.contacts.folding import cover, fold, fold_contact
 from openslot.contacts.models import Contact, ContactEntry, ContactSort, CountedContact, KnownContact, Meeting
 from openslot.core.db import Db, Row, count_of
 
-MOST_MEETINGS = 100
+MAX_MEETINGS = 100
 
 FIELDS = ("id", "owner_id", "name", "email", "phone", "company", "notes", "tags", "created_at", "updated_at")
 CONTACT_COLUMNS = ", ".join(f"c.{field} as c_{field}" for field in FIELDS)
@@ -118,7 +118,7 @@ async def find_by_phone(db: Db, owner_id: UUID, phone: str) -> Contact | None:
 
 async def find_with_meetings(db: Db, owner_id: UUID, contact_id: UUID, *, now: datetime) -> KnownContact | None:
     """Look an owner's contact up with its meetings on both sides of now."""
-    row = await db.fetchrow(DETAIL, owner_id, contact_id, now, MOST_MEETINGS)
+    row = await db.fetchrow(DETAIL, owner_id, contact_id, now, MAX_MEETINGS)
     if row is None:
         return None
     upcoming, past = (tuple(_meeting.decode(each) for each in row[side]) for side in ("upcoming", "past"))

@@ -94,7 +94,7 @@ class ChannelNotConnected(Conflict):
     message = Text("You have not connected this channel, so the message was not sent")
 
 
-MOST_CHARACTERS = 65_536
+MAX_CHARACTERS = 65_536
 
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -111,8 +111,8 @@ def find_message_faults(*, phone: str, content: str, at: datetime, vendor_id: st
         parse_phone(phone)
     except ValueError as fault:
         faults["phone"] = str(fault)
-    if len(content) > MOST_CHARACTERS:
-        faults["content"] = f"must have at most {MOST_CHARACTERS} characters"
+    if len(content) > MAX_CHARACTERS:
+        faults["content"] = f"must have at most {MAX_CHARACTERS} characters"
     if not FIRST_YEAR <= at.year <= LAST_YEAR:
         faults["at"] = f"must be between {FIRST_YEAR} and {LAST_YEAR}"
     if vendor_id is not None and not (vendor_id.isprintable() and 1 <= len(vendor_id) <= 255):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.conversations import store
 from openslot.conversations.models import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     Channel,
     ChannelNotConnected,
     Conversation,
@@ -114,8 +114,8 @@ async def reply(work: Work, owner: User, conversation_id: UUID, content: str) ->
     """Send a message to the other side of a thread, and keep it; for work that began without a transaction."""
     if not content.strip():
         raise Invalid(details={"content": EMPTY})
-    if len(content) > MOST_CHARACTERS:
-        raise Invalid(details={"content": at_most_characters(MOST_CHARACTERS)})
+    if len(content) > MAX_CHARACTERS:
+        raise Invalid(details={"content": at_most_characters(MAX_CHARACTERS)})
     thread = await get_thread(work, owner, conversation_id)
     messenger = await find_messenger(work, owner, thread.channel)
     if messenger is None:

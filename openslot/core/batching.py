@@ -24,11 +24,11 @@ class Batcher(Generic[Item, Result]):
         """Ask as part of the next batch."""
         return await self._join(asked)
 
-    def tell(self, told: Item, *, most_waiting: int) -> None:
+    def tell(self, item: Item, *, max_waiting: int) -> None:
         """Join the next batch without waiting for it; dropped where this many wait already."""
-        if len(self._waiting) < most_waiting:
+        if len(self._waiting) < max_waiting:
             # Nobody awaits the answer, so a fault is marked as seen here.
-            self._join(told).add_done_callback(lambda answer: answer.cancelled() or answer.exception())
+            self._join(item).add_done_callback(lambda answer: answer.cancelled() or answer.exception())
 
     def _join(self, asked: Item) -> "asyncio.Future[Result]":
         loop = asyncio.get_running_loop()

@@ -76,7 +76,7 @@ class Pool(Db, Protocol):
         """Wait for running statements, then close every connection."""
 
 
-async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_pooler: bool = False) -> Pool:
+async def open_pool(url: str, *, max_: int, profile: ConnectionProfile, through_pooler: bool = False) -> Pool:
     """Connect to a database, or raise a `StartupError` if it can't be reached or is too old."""
     plans = KEPT_PLANS if profile.keeps_plans else {}
     chosen = profile.server_settings()
@@ -92,7 +92,7 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
     )
     pool = ConnectionPool(
         connect,
-        most=most,
+        max_=max_,
         wait_seconds=profile.acquire,
         refusing=set_local(chosen) if through_pooler else None,
         waiting=set_local({**(chosen if through_pooler else {}), **({TURNS: "wait"} if profile.refuse_turns else {})}),

@@ -32,9 +32,11 @@ class _Lossy:
 
 def _leave_out_losses(_logger: object, _method: str, event: EventDict) -> EventDict:
     """Replace the exceptions of a database that can't be reached by a line a minute."""
-    told = event.get("exc_info")
-    fault = told if isinstance(told, BaseException) else told[1] if isinstance(told, tuple) else sys.exc_info()[1]
-    if told and fault is not None and is_lost(fault):
+    raised = event.get("exc_info")
+    fault = (
+        raised if isinstance(raised, BaseException) else raised[1] if isinstance(raised, tuple) else sys.exc_info()[1]
+    )
+    if raised and fault is not None and is_lost(fault):
         OUTAGE.mention(fault)
         raise structlog.DropEvent
     return event

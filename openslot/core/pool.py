@@ -46,7 +46,7 @@ class ConnectionPool:
         self,
         connect: Connect,
         *,
-        most: int,
+        max_: int,
         wait_seconds: float,
         refusing: str | None = None,
         waiting: str | None = None,
@@ -54,7 +54,7 @@ class ConnectionPool:
         self._connect = connect
         self._refusing = refusing
         self._waiting_for_turns = waiting
-        self._most = most
+        self._max = max_
         self._wait_seconds = wait_seconds
         self._idle: list[tuple[asyncpg.Connection, float]] = []
         self._in_use = 0
@@ -124,7 +124,7 @@ class ConnectionPool:
                 self._in_use += 1
                 return connection
             connection.terminate()
-        if self._in_use < min(FEW, self._most):
+        if self._in_use < min(FEW, self._max):
             self._in_use += 1
         elif (handed := await self._wait()) is not None:
             return handed
@@ -175,7 +175,7 @@ class ConnectionPool:
 
     def _grow(self, waiter: Waiter, since: float) -> None:
         """Let somebody who waits open a connection, if there may be one more and those in use are held for long."""
-        if waiter.done() or self._in_use >= self._most:
+        if waiter.done() or self._in_use >= self._max:
             return
         now = monotonic()
         if now - self._relieved_at < MOMENT and now - since < LONG_WAIT * self._wait_seconds:
@@ -188,7 +188,7 @@ class ConnectionPool:
 
     def _refuse(self, waiter: Waiter) -> None:
         if not waiter.done():
-            words = f"none of {self._most} connections was free within {self._wait_seconds:g} seconds"
+            words = f"none of {self._max} connections was free within {self._wait_seconds:g} seconds"
             waiter.set_exception(PoolTimeoutError(words))
 
     def _pass_on(self, connection: asyncpg.Connection | None) -> None:

@@ -118,14 +118,14 @@ async def revive_effects(work: Work, effect_ids: Sequence[UUID] | None) -> list[
     for row in await work.db.fetch(DEAD, effect_ids):
         lanes.setdefault(row["lane"], []).append(row["id"])
     alone = lanes.pop(None, [])
-    told: list[Revival] = []
+    revivals: list[Revival] = []
     for begin in range(0, len(alone), WITHOUT_LANE):
         async with runtime.transaction(work.actor) as batch:
-            told += await _queue_alone(batch, alone[begin : begin + WITHOUT_LANE])
+            revivals += await _queue_alone(batch, alone[begin : begin + WITHOUT_LANE])
     for lane, dead in lanes.items():
         async with runtime.transaction(work.actor) as batch:
-            told += await revive_in_lane(batch, str(lane), dead)
-    return told
+            revivals += await revive_in_lane(batch, str(lane), dead)
+    return revivals
 
 
 async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list[Revival]:
@@ -134,15 +134,15 @@ async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> l
     entries = await _read_lanes(work, lane, effect_ids)
     dead = [entry for entry in entries if entry.id in effect_ids and entry.state == "dead"]
     since = kept_since(work.runtime.settings, now=work.now)
-    told = [judge(each, entries, collapses=_collapses(work, each), kept_since=since) for each in dead]
-    for revival in told:
+    revivals = [judge(each, entries, collapses=_collapses(work, each), kept_since=since) for each in dead]
+    for revival in revivals:
         if revival.verdict is RevivalVerdict.SKIPPED:
             await work.db.execute(SKIP, [revival.effect_id], revival.reason, work.now)
-    queued = {revival.effect_id for revival in told if revival.verdict is RevivalVerdict.QUEUED}
+    queued = {revival.effect_id for revival in revivals if revival.verdict is RevivalVerdict.QUEUED}
     if queued:
         own = [entry for entry in entries if entry.lane == lane]
         await _line_up(work, lane, own, queued, unfinished=unfinished)
-    return told
+    return revivals
 
 
 async def _read_lanes(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list[LaneEntry]:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 import asyncpg
 
 # One that runs and one that is next: the next one already waits in the database when the first commits.
-MOST_OF_ONE = 2
+MAX_OF_ONE = 2
 _DETAIL = re.compile(r"turn (-?\d+) (-?\d+)")
 Result = TypeVar("Result")
 
@@ -34,9 +34,9 @@ def find_turn(fault: asyncpg.LockNotAvailableError) -> Turn | None:
 class Turns:
     """Limits how many of those that wait for one turn, and of all that wait, have a connection at a time."""
 
-    def __init__(self, *, most: int, wait_seconds: float) -> None:
-        self._most_of_one = min(MOST_OF_ONE, most)
-        self._all = asyncio.Semaphore(most)
+    def __init__(self, *, max_: int, wait_seconds: float) -> None:
+        self._max_of_one = min(MAX_OF_ONE, max_)
+        self._all = asyncio.Semaphore(max_)
         self._wait_seconds = wait_seconds
         self._lines: dict[Turn, tuple[asyncio.Semaphore, set[object]]] = {}
 
@@ -54,7 +54,7 @@ class Turns:
     @asynccontextmanager
     async def wait(self, turn: Turn) -> AsyncIterator[None]:
         """Wait in line, first come first served and up to a time limit, and keep the place during the `async with`."""
-        line, members = self._lines.setdefault(turn, (asyncio.Semaphore(self._most_of_one), set()))
+        line, members = self._lines.setdefault(turn, (asyncio.Semaphore(self._max_of_one), set()))
         member = object()
         members.add(member)
         try:

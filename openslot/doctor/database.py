@@ -138,8 +138,8 @@ async def _look_at_unknown(connection: asyncpg.Connection, wiring: Wiring) -> li
     unknown = await count_unknown(connection, [reaction.name for reaction in wiring.reactions])
     if not unknown:
         return []
-    told = ", ".join(f"{waiting} for {reaction}" for reaction, waiting in unknown.items())
-    meaning = f"Some are known only to a newer version of Openslot and wait for its workers: {told}."
+    counts = ", ".join(f"{waiting} for {reaction}" for reaction, waiting in unknown.items())
+    meaning = f"Some are known only to a newer version of Openslot and wait for its workers: {counts}."
     return [warning("effects", meaning, "Start openslot worker with the newer version")]
 
 

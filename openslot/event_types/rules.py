@@ -18,8 +18,8 @@ from openslot.event_types.models import (
 )
 from openslot.i18n import Text
 
-MOST_QUESTIONS = 20
-MOST_OPTIONS = 50
+MAX_QUESTIONS = 20
+MAX_OPTIONS = 50
 LONGEST_SUGGESTION = 60
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
@@ -81,9 +81,9 @@ def _number_faults(event_type: EventType) -> Faults:
     yield from _bounds("position", event_type.position, 0, 1_000_000)
 
 
-def _bounds(field: str, number: int | None, least: int, most: int) -> Faults:
-    if number is not None and not least <= number <= most:
-        yield field, Text("must be from %(least)s to %(most)s", least=least, most=most)
+def _bounds(field: str, number: int | None, least: int, max_: int) -> Faults:
+    if number is not None and not least <= number <= max_:
+        yield field, Text("must be from %(least)s to %(max)s", least=least, max=max_)
 
 
 def _location_faults(location: Location) -> Faults:
@@ -103,8 +103,8 @@ def _window_faults(window: BookingWindow) -> Faults:
 
 
 def _question_faults(questions: tuple[Question, ...]) -> Faults:
-    if len(questions) > MOST_QUESTIONS:
-        yield "questions", Text("must have at most %(most)s entries", most=MOST_QUESTIONS)
+    if len(questions) > MAX_QUESTIONS:
+        yield "questions", Text("must have at most %(max)s entries", max=MAX_QUESTIONS)
     seen: set[str] = set()
     for index, question in enumerate(questions):
         path = f"questions.{index}"
@@ -123,8 +123,8 @@ def _option_faults(path: str, question: Question) -> Faults:
     if question.kind is not QuestionKind.CHOICE:
         if options:
             yield path, "must be empty unless the kind is choice"
-    elif not 1 <= len(options) <= MOST_OPTIONS:
-        yield path, Text("must have 1 to %(most)s entries", most=MOST_OPTIONS)
+    elif not 1 <= len(options) <= MAX_OPTIONS:
+        yield path, Text("must have 1 to %(max)s entries", max=MAX_OPTIONS)
     elif len(set(options)) < len(options):
         yield path, Text("must not have the same option twice")
     elif any(not option.strip() or len(option) > 200 for option in options):

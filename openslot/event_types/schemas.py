@@ -190,8 +190,8 @@ def show_host(page: HostPage) -> ShownHost:
 
 
 def _offer_location(location: Location) -> OfferedLocation:
-    told = is_told_when_booked(location)
-    return OfferedLocation(kind=location.kind, value="" if told else location.value, told_when_booked=told)
+    is_hidden = is_told_when_booked(location)
+    return OfferedLocation(kind=location.kind, value="" if is_hidden else location.value, told_when_booked=is_hidden)
 
 
 def _flat(event_type: EventType) -> dict[str, Any]:

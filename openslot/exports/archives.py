@@ -22,7 +22,7 @@ from openslot.exports.models import ExportFile
 PIECE = 1024 * 1024
 PURPOSE = "export"
 KEPT_FOR = timedelta(days=7)
-MOST_BYTES = 2 * 1024**3
+MAX_BYTES = 2 * 1024**3
 
 
 class ZipPieces:
@@ -109,7 +109,7 @@ class PieceWriter:
 
     async def _keep(self, piece: bytes) -> None:
         self.size += len(piece)
-        if self.size > MOST_BYTES:
+        if self.size > MAX_BYTES:
             raise ExportTooLarge
         sealed = self.work.runtime.cipher.seal(PURPOSE, piece, owner=name_piece(self.export_id, self.no))
         if not await store.insert_piece(self.work.db, self.export_id, self.attempt, self.no, sealed):

@@ -23,7 +23,7 @@ class TooManyExports(TooMany):
 
     code = "too_many_exports"
 
-    def __init__(self, most: int, *, retry_after: int) -> None:
+    def __init__(self, max_: int, *, retry_after: int) -> None:
         super().__init__(
-            Text("You can request %(most)s exports a day. Try again tomorrow", most=most), retry_after=retry_after
+            Text("You can request %(max)s exports a day. Try again tomorrow", max=max_), retry_after=retry_after
         )

@@ -14,7 +14,7 @@ from openslot.exports.files import FILES
 from openslot.exports.models import DataExport, ExportState
 
 MAKE = "exports.make"
-MOST_A_DAY = 3
+MAX_A_DAY = 3
 DAY = timedelta(days=1)
 
 
@@ -26,8 +26,8 @@ async def request_export(work: Work, user: User) -> UUID:
         work.db, export_id, user.id, files=len(FILES), now=work.now, expires_at=work.now + KEPT_FOR
     ):
         raise ExportUnderWay
-    if count >= MOST_A_DAY and first is not None:
-        raise TooManyExports(MOST_A_DAY, retry_after=int((first + DAY - work.now).total_seconds()) + 1)
+    if count >= MAX_A_DAY and first is not None:
+        raise TooManyExports(MAX_A_DAY, retry_after=int((first + DAY - work.now).total_seconds()) + 1)
     await work.plan(MAKE, str(export_id), due_at=work.now, payload=str(export_id), tenant_id=user.id)
     return export_id
 

@@ -11,7 +11,7 @@ from openslot.flags.models import Flag, FlagForUser, FlagKey, FlagOverride
 from openslot.flags.provider import FlagCache
 from openslot.i18n import Text
 
-MOST_OVERRIDES = 100
+MAX_OVERRIDES = 100
 
 
 async def is_enabled(work: Work, key: FlagKey, *, user_id: UUID | None = None) -> bool:
@@ -40,7 +40,7 @@ async def get_flag(work: Work, key: str) -> Flag:
 
 async def list_overrides(work: Work, flag: Flag) -> list[FlagOverride]:
     """List users for whom a flag is set separately, the latest 100."""
-    return await store.list_overrides(work.db, flag.key, limit=MOST_OVERRIDES)
+    return await store.list_overrides(work.db, flag.key, limit=MAX_OVERRIDES)
 
 
 async def get_for_user(work: Work, key: str, user_id: UUID) -> FlagForUser:

@@ -51,24 +51,24 @@ def check_host(headers: Headers) -> None:
         raise Invalid
 
 
-def check_declared_size(headers: Headers, most_bytes: int) -> None:
+def check_declared_size(headers: Headers, max_bytes: int) -> None:
     """Refuse a body that is too large by its own account."""
     declared = headers.get("content-length", "")
-    if len(declared) > 9 or (declared.isdecimal() and int(declared) > most_bytes):
-        raise _too_large(most_bytes)
+    if len(declared) > 9 or (declared.isdecimal() and int(declared) > max_bytes):
+        raise _too_large(max_bytes)
 
 
-async def read_body(exchange: Exchange, receive: Receive, *, most_bytes: int) -> bytes:
+async def read_body(exchange: Exchange, receive: Receive, *, max_bytes: int) -> bytes:
     """Read a whole body, or refuse one that is too large as soon as that is known."""
-    check_declared_size(exchange.headers, most_bytes)
+    check_declared_size(exchange.headers, max_bytes)
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
         body += message.get("body", b"")
-        if len(body) > most_bytes:
-            raise _too_large(most_bytes)
+        if len(body) > max_bytes:
+            raise _too_large(max_bytes)
         if not message.get("more_body"):
             return bytes(body)
 
@@ -89,8 +89,8 @@ def media_type_of(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _too_large(most_bytes: int) -> TooLarge:
-    return TooLarge(f"The body must not be larger than {most_bytes // 1024} KiB")
+def _too_large(max_bytes: int) -> TooLarge:
+    return TooLarge(f"The body must not be larger than {max_bytes // 1024} KiB")
 
 
 Send = Callable[[AsgiMessage], Awaitable[None]]
@@ -125,8 +125,8 @@ def _complete(headers: list[tuple[bytes, bytes]], exchange: Exchange) -> list[tu
     headers += [header for header in door.headers if header[0] not in own]
     limit = exchange.entry.limit
     if limit is not None and b"ratelimit-limit" not in own:
-        told = limit_headers(limit.limit, limit.left, limit.retry_after)
-        headers += [(name.encode(), value.encode()) for name, value in told.items()]
+        limits = limit_headers(limit.limit, limit.left, limit.retry_after)
+        headers += [(name.encode(), value.encode()) for name, value in limits.items()]
     if door.open_to_other_origins:
         headers += ANY_ORIGIN
     return headers

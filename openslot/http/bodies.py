@@ -15,7 +15,7 @@ from openslot.core.text import read_checked
 from openslot.http.values import REQUIRED, UNKNOWN, Fault, find_unfit, in_words, join, shown
 
 DEEPEST = 64
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # Possessive, and closed or not, so that a body of quotes and backslashes is not scanned again from each of them.
 TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
@@ -107,7 +107,7 @@ def _is_for(kind: Any, value: object) -> bool:
 
 def _details(body: bytes, kind: Any, fault: msgspec.ValidationError | None) -> dict[str, str]:
     try:
-        details = dict(islice(find_faults(msgspec.json.decode(body), kind), MOST_FAULTS))
+        details = dict(islice(find_faults(msgspec.json.decode(body), kind), MAX_FAULTS))
     except msgspec.ValidationError as found:
         # A number that no type can hold: only the first decoding tells where it is.
         details = {_place(fault or found): in_words(fault or found)}

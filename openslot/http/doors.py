@@ -47,7 +47,7 @@ class Door(Struct, frozen=True, kw_only=True):
     answers_in: str = JSON
     write: Callable[[object, "Exchange"], bytes] = lambda body, _: encode(body)
     """Converts a handler's result to bytes."""
-    most_bytes: int = 256 * 1024
+    max_bytes: int = 256 * 1024
     headers: RawHeaders = ()
     """Added to every response that does not set them itself."""
     security: str | None = None

@@ -133,7 +133,7 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
     await count(exchange)
     check_target(exchange)
     if exchange.method not in SAFE:
-        exchange.body = await read_body(exchange, receive, most_bytes=_most_bytes(exchange))
+        exchange.body = await read_body(exchange, receive, max_bytes=_max_bytes(exchange))
         check_media_type(exchange)
     check_host(exchange.headers)
     handler, values = find_handler(exchange)
@@ -153,11 +153,11 @@ def _options(exchange: Exchange) -> Response:
     return Response(status=204, headers={"allow": exchange.found[0].allowed})
 
 
-def _most_bytes(exchange: Exchange) -> int:
+def _max_bytes(exchange: Exchange) -> int:
     handler = exchange.found[0].handlers.get(exchange.method) if exchange.found else None
-    declared = handler.declaration.most_bytes if handler else None
+    declared = handler.declaration.max_bytes if handler else None
     if handler is None or declared is None:
-        return exchange.door.most_bytes
+        return exchange.door.max_bytes
     if ("user", get_user) in handler.given:
         # A large file of somebody who may not send it is not kept in memory first.
         get_user(exchange)

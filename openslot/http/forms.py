@@ -20,7 +20,7 @@ from openslot.routing import File, Form, WhenEmpty
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 FORMS = (URLENCODED, MULTIPART)
-MOST_FIELDS = 500
+MAX_FIELDS = 500
 UNREADABLE = Text("This form could not be read. Go back, reload the page and send it again")
 CHECKED = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 
@@ -84,7 +84,7 @@ def _parts(exchange: Exchange) -> Iterator[tuple[str, str | File]]:
             keep_blank_values=True,
             strict_parsing=True,
             errors="strict",
-            max_num_fields=MOST_FIELDS,
+            max_num_fields=MAX_FIELDS,
         )
     )
 
@@ -92,7 +92,7 @@ def _parts(exchange: Exchange) -> Iterator[tuple[str, str | File]]:
 def _parse_multipart(body: bytes, content_type: str) -> Iterator[tuple[str, str | File]]:
     _, options = multipart.parse_options_header(content_type)
     with multipart.PushMultipartParser(
-        options.get("boundary", ""), max_segment_count=MOST_FIELDS, strict=True
+        options.get("boundary", ""), max_segment_count=MAX_FIELDS, strict=True
     ) as parser:
         segment, payload = None, bytearray()
         for event in parser.parse(body):

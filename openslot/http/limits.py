@@ -41,10 +41,10 @@ async def take_own(runtime: Runtime, limit: RateLimit, user_id: UUID) -> None:
 async def _take_many(runtime: Runtime, requests: Sequence[CountedRequest]) -> list[LimitVerdict]:
     """Count all waiting requests, with one statement for those that have the same limit."""
     verdicts: dict[int, LimitVerdict] = {}
-    for most in {request.limit.most for request in requests}:
-        places = [place for place, request in enumerate(requests) if request.limit.most == most]
+    for max_ in {request.limit.max_ for request in requests}:
+        places = [place for place, request in enumerate(requests) if request.limit.max_ == max_]
         buckets = [f"{requests[place].limit.name}:{requests[place].address}" for place in places]
-        taken = await limits.take_many(runtime.pool, buckets, most)
+        taken = await limits.take_many(runtime.pool, buckets, max_)
         verdicts.update(zip(places, taken, strict=True))
     return [verdicts[place] for place in range(len(requests))]
 

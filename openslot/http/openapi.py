@@ -125,7 +125,7 @@ def _errors(declaration: Declaration, door: Door) -> dict[int, str]:
         *(WRITES if declaration.method == "GET" else ()),
         *(TYPED if not door.media_types else ()),
     }
-    size = (declaration.most_bytes or door.most_bytes) // 1024
+    size = (declaration.max_bytes or door.max_bytes) // 1024
     media_type = ", ".join(MEDIA_TYPES.get(each, each) for each in door.media_types[:1])
     return {
         status: words.format(size=size, media_type=media_type)

@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 BATCH = 500
 # Enough for what accumulates between two runs of a busy service; the next run does the rest.
-MOST_BATCHES = 400
+MAX_BATCHES = 400
 
 Place = TypeVar("Place")
 
@@ -17,10 +17,10 @@ class Batch(NamedTuple, Generic[Place]):
     next: Place | None
 
 
-async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, most: int = MOST_BATCHES) -> int:
+async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, max_: int = MAX_BATCHES) -> int:
     """Call `change` with a batch size until it changes fewer rows than that; return how many it has changed."""
     total = 0
-    for _ in range(most):
+    for _ in range(max_):
         changed = await change(size)
         total += changed
         if changed < size:
@@ -28,12 +28,12 @@ async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, 
     return total
 
 
-async def walk(change: Callable[[Place], Awaitable[Batch[Place]]], start: Place, *, most: int = MOST_BATCHES) -> int:
+async def walk(change: Callable[[Place], Awaitable[Batch[Place]]], start: Place, *, max_: int = MAX_BATCHES) -> int:
     """Go from place to place until the end, or until `most` batches have changed something; return the total."""
     total = 0
     place: Place | None = start
-    while place is not None and most:
+    while place is not None and max_:
         changed, place = await change(place)
         total += changed
-        most -= bool(changed)
+        max_ -= bool(changed)
     return total

@@ -16,7 +16,7 @@ QUICK = timedelta(seconds=2)
 AT_ONCE = 4
 # An effect that was called is expected to arrive within this time, unless another worker has taken it.
 ARRIVES_WITHIN = timedelta(seconds=1)
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 FORGIVEN_AFTER = timedelta(minutes=10)
 
 FIRST_GUESS = timedelta(milliseconds=50)
@@ -56,7 +56,7 @@ class WaitingLine(Struct):
 class TargetHealth(Struct):
     """What is known about a target: how well it has answered, how fast, what it is being sent now, and what waits."""
 
-    most: int = AT_ONCE
+    max_: int = AT_ONCE
     answers: int = 0
     pace: timedelta | None = None
     has_failed: bool = False
@@ -93,7 +93,7 @@ class TargetHealth(Struct):
         if not answered:
             self.answers = 0
         else:
-            self.answers = min(self.answers + 1, self.most) if took <= QUICK else max(self.answers // 2, 1)
+            self.answers = min(self.answers + 1, self.max_) if took <= QUICK else max(self.answers // 2, 1)
         if answered and self.has_failed:
             self.line.last_turn = None
         self.has_failed = not answered
@@ -101,7 +101,7 @@ class TargetHealth(Struct):
     def wait(self, job: Named) -> None:
         """Remember an effect that was turned away, behind the others."""
         self.waiting[job.name] = job
-        if len(self.waiting) > MOST_WAITING:
+        if len(self.waiting) > MAX_WAITING:
             del self.waiting[next(iter(self.waiting))]
 
     def arrive(self, name: str) -> None:
@@ -140,7 +140,7 @@ class Owner(Struct):
 
 Key = UUID | tuple[str, str]
 
-MOST_REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 
 AT_THIS_TARGET = "others are on their way to this target"
 OF_THIS_OWNER = "others of the same owner are on their way"
@@ -247,8 +247,8 @@ class Gate:
 
     def _remember(self, kind: str, to: Destination) -> tuple[TargetHealth, Owner]:
         key = ("", to.target) if to.is_operators else (kind, to.target)
-        most = self.own_places if to.is_operators else AT_ONCE
-        health = self._targets.pop(key, None) or TargetHealth(most=most)
+        max_ = self.own_places if to.is_operators else AT_ONCE
+        health = self._targets.pop(key, None) or TargetHealth(max_=max_)
         owner_key = to.owner_id or key
         owner = self._owners.pop(owner_key, None) or Owner()
         # Reinserted at the end, so that the least recently used come first.
@@ -260,7 +260,7 @@ class Gate:
 
     def _find_refusal(self, health: TargetHealth, owner: Owner, *, now: datetime) -> Rejected | None:
         is_suspect = owner.is_suspect(now=now)
-        is_own = health.most > AT_ONCE
+        is_own = health.max_ > AT_ONCE
 
         def reject(reason: str, line: WaitingLine, step: timedelta) -> Rejected:
             waits_long = is_suspect and not health.is_quick
@@ -271,8 +271,8 @@ class Gate:
         if health.inside >= health.allowance:
             return reject(AT_THIS_TARGET, health.line, health.takes / health.allowance)
         if health.is_quick:
-            most = health.most if is_own else self.suspect_owner_places if is_suspect else self.owner_places
-            return None if owner.quick < most else reject(OF_THIS_OWNER, owner.line, health.takes / most)
+            max_ = health.max_ if is_own else self.suspect_owner_places if is_suspect else self.owner_places
+            return None if owner.quick < max_ else reject(OF_THIS_OWNER, owner.line, health.takes / max_)
         guess = HANGING_GUESS if is_suspect else health.takes
         if owner.slow >= self.slow_owner_places:
             return reject(OF_THIS_OWNER, owner.line, guess / self.slow_owner_places)
@@ -295,7 +295,7 @@ class Gate:
 
 
 def _forget(known: dict[Key, TargetHealth] | dict[Key, Owner]) -> None:
-    if len(known) > MOST_REMEMBERED:
+    if len(known) > MAX_REMEMBERED:
         oldest = next((key for key, each in known.items() if each.is_idle), None)
         if oldest is not None:
             del known[oldest]

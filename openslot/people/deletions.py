@@ -33,7 +33,7 @@ from openslot.people.preview_store import UpcomingMeeting
 
 # The retries of a calendar server that is down take four days.
 LOCK_RETRIES = timedelta(days=7)
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 class DeletionPreview(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
 
 async def preview_deletion(work: Work, user: User) -> DeletionPreview:
     """Return what the deletion of an account would cancel and delete."""
-    upcoming = await preview_store.list_upcoming(work.db, user.id, now=work.now, limit=MOST_SHOWN)
+    upcoming = await preview_store.list_upcoming(work.db, user.id, now=work.now, limit=MAX_SHOWN)
     counts = await preview_store.count_belongings(work.db, user.id, now=work.now)
     return DeletionPreview(upcoming=upcoming, counts=counts)
 

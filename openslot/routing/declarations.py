@@ -70,7 +70,7 @@ class RateLimit(Struct, frozen=True):
     """How often one address may do something in any minute; requests with the same name are counted together."""
 
     name: str
-    most: int
+    max_: int
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     transaction: Transaction
     media_type: str | None
     """The media type of the result; None means the door's."""
-    most_bytes: int | None
+    max_bytes: int | None
     """The size limit of the body in bytes; None means the door's."""
     limit: RateLimit | None
     """Counted instead of the door's own limit."""
@@ -114,7 +114,7 @@ def route(
     status: int = 200,
     transaction: Transaction | None = None,
     media_type: str | None = None,
-    most_bytes: int | None = None,
+    max_bytes: int | None = None,
     limit: RateLimit | None = None,
     retried_by: Callable[[Request], str | None] | None = None,
     check: Check | None = None,
@@ -135,7 +135,7 @@ def route(
             operation_id=operation_id or _camel(handler.__name__),
             transaction=transaction or ("none" if method in READS else "one"),
             media_type=media_type,
-            most_bytes=most_bytes,
+            max_bytes=max_bytes,
             limit=limit,
             retried_by=retried_by,
             check=check,

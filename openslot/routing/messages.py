@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Meta, Struct
 
-MOST_PARAMETERS = 50
+MAX_PARAMETERS = 50
 
 
 class Request:
@@ -46,7 +46,7 @@ class Request:
         """The query, parsed leniently, with the last of equal names; declare parameters that must be valid instead."""
         text = self.query_string.decode("latin-1")
         try:
-            return dict(parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_PARAMETERS))
+            return dict(parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MAX_PARAMETERS))
         except ValueError:
             return {}
 

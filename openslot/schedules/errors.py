@@ -32,8 +32,8 @@ class TooManySchedules(Conflict):
 
     code = "too_many_schedules"
 
-    def __init__(self, most: int) -> None:
-        super().__init__(Text("You've reached the limit of %(count)s schedules", count=most))
+    def __init__(self, max_: int) -> None:
+        super().__init__(Text("You've reached the limit of %(count)s schedules", count=max_))
 
 
 class ScheduleChanged(Conflict):

@@ -37,7 +37,7 @@ from openslot.schedules.models import (
 )
 from openslot.schedules.rules import find_out_of_office_faults, find_override, find_schedule_faults, version_of
 
-MOST_SCHEDULES = 100
+MAX_SCHEDULES = 100
 NINE_TO_FIVE = (TimeRange(9 * 60, 17 * 60),)
 OFFICE_HOURS: WeeklyHours = (NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, (), ())
 
@@ -49,8 +49,8 @@ async def add_schedule(
     schedule = check_schedule(
         Schedule(id=new_id(), owner_id=owner.id, name=name, zone=zone or owner.zone, weekly_hours=hours)
     )
-    if not await store.insert_schedule(work.db, schedule, most=MOST_SCHEDULES, now=work.now):
-        raise TooManySchedules(MOST_SCHEDULES)
+    if not await store.insert_schedule(work.db, schedule, max_=MAX_SCHEDULES, now=work.now):
+        raise TooManySchedules(MAX_SCHEDULES)
     return schedule
 
 
@@ -138,7 +138,7 @@ def check_schedule(schedule: Schedule) -> Schedule:
     return replace(schedule, name=schedule.name.strip(), zone=str(find_zone(schedule.zone)))
 
 
-MOST_DAYS = 366
+MAX_DAYS = 366
 
 
 async def change_hours(work: Work, owner: User, schedule_id: UUID, hours: WeeklyHours, *, version: str) -> Schedule:
@@ -169,7 +169,7 @@ async def add_overrides(
 ) -> Schedule:
     """Give some dates hours of their own; none of them may have any."""
     schedule = await _lock(work, owner, schedule_id)
-    if not timedelta() <= last - first < timedelta(days=MOST_DAYS):
+    if not timedelta() <= last - first < timedelta(days=MAX_DAYS):
         raise Invalid(details={"last": Text("must be at most a year after the first day, and not before it")})
     days = [first + timedelta(days=each) for each in range((last - first).days + 1)]
     for override in schedule.overrides:

@@ -25,9 +25,9 @@ from openslot.i18n import Text
 from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule, TimeRange
 
 MINUTES_A_DAY = 1440
-MOST_RANGES_A_DAY = 24
-MOST_OVERRIDES = 1000
-MOST_OUT_OF_OFFICE = 1000
+MAX_RANGES_A_DAY = 24
+MAX_OVERRIDES = 1000
+MAX_OUT_OF_OFFICE = 1000
 
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
 
@@ -138,8 +138,8 @@ def _weekly_faults(weekly: tuple[Hours, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _override_faults(overrides: tuple[DateOverride, ...]) -> Iterator[tuple[str, str]]:
-    if len(overrides) > MOST_OVERRIDES:
-        yield "dateOverrides", Text("must have at most %(count)s dates", count=MOST_OVERRIDES)
+    if len(overrides) > MAX_OVERRIDES:
+        yield "dateOverrides", Text("must have at most %(count)s dates", count=MAX_OVERRIDES)
     seen: set[date] = set()
     for index, override in enumerate(overrides):
         if override.on in seen:
@@ -149,8 +149,8 @@ def _override_faults(overrides: tuple[DateOverride, ...]) -> Iterator[tuple[str,
 
 
 def _hours_faults(path: str, hours: Hours) -> Iterator[tuple[str, str]]:
-    if len(hours) > MOST_RANGES_A_DAY:
-        yield path, Text("must have at most %(count)s ranges a day", count=MOST_RANGES_A_DAY)
+    if len(hours) > MAX_RANGES_A_DAY:
+        yield path, Text("must have at most %(count)s ranges a day", count=MAX_RANGES_A_DAY)
     for index, each in enumerate(hours):
         if not 0 <= each.start_minute < MINUTES_A_DAY:
             yield f"{path}.{index}.start", Text("must be from 00:00 to 23:59")
@@ -159,8 +159,8 @@ def _hours_faults(path: str, hours: Hours) -> Iterator[tuple[str, str]]:
 
 
 def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str, str]]:
-    if len(spans) > MOST_OUT_OF_OFFICE:
-        yield "outOfOffice", Text("must have at most %(most)s entries", most=MOST_OUT_OF_OFFICE)
+    if len(spans) > MAX_OUT_OF_OFFICE:
+        yield "outOfOffice", Text("must have at most %(max)s entries", max=MAX_OUT_OF_OFFICE)
     for index, span in enumerate(spans):
         if span.starts_at.tzinfo is None or span.ends_at.tzinfo is None:
             yield f"outOfOffice.{index}.from", Text("must have an offset, such as Z")

@@ -95,7 +95,7 @@ async def set_default(db: Db, owner_id: UUID, schedule_id: UUID, *, now: datetim
     return found is not None
 
 
-async def insert_schedule(db: Db, schedule: Schedule, *, most: int, now: datetime) -> bool:
+async def insert_schedule(db: Db, schedule: Schedule, *, max_: int, now: datetime) -> bool:
     """Write a new schedule; False where its owner has as many as one may have."""
     made = await db.fetchval(
         """insert into schedules (id, owner_id, name, zone, weekly_hours, overrides, holidays, created_at, updated_at)
@@ -105,7 +105,7 @@ async def insert_schedule(db: Db, schedule: Schedule, *, most: int, now: datetim
         schedule.owner_id,
         *_columns(schedule),
         now,
-        most,
+        max_,
     )
     return made is not None
 

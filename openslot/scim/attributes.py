@@ -171,7 +171,7 @@ _SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Schema"
 _RESOURCE_TYPE = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
 _CONFIG = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"
 
-MOST_RESULTS = 200
+MAX_RESULTS = 200
 
 Document = dict[str, Any]
 
@@ -183,7 +183,7 @@ def describe_service(base: str) -> Document:
         "documentationUri": "https://datatracker.ietf.org/doc/html/rfc7644",
         "patch": {"supported": True},
         "bulk": {"supported": False, "maxOperations": 0, "maxPayloadSize": 0},
-        "filter": {"supported": True, "maxResults": MOST_RESULTS},
+        "filter": {"supported": True, "maxResults": MAX_RESULTS},
         "changePassword": {"supported": False},
         "sort": {"supported": False},
         "etag": {"supported": True},

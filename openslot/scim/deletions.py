@@ -82,7 +82,7 @@ async def _lock(work: Work, organization: Organization) -> None:
 
 
 async def _delete(work: Work, organization: Organization, *, by: str | None) -> OrganizationDeleted:
-    told = await members.list_administrators(work, organization)
+    administrators = await members.list_administrators(work, organization)
     had = await organizations.count_belongings(work, organization)
     # Nobody could decide about them later, and the provider has said that these members have left.
     cancelled = await departures.approve_all(work, organization)
@@ -97,5 +97,5 @@ async def _delete(work: Work, organization: Organization, *, by: str | None) -> 
         cancelled_bookings=cancelled,
     )
     await work.record(deleted)
-    await plan_deletion_mails(work, organization, told, by=by)
+    await plan_deletion_mails(work, organization, administrators, by=by)
     return deleted

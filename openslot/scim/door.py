@@ -88,9 +88,9 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
     actor = exchange.entry.actor
     if actor.kind is not ActorKind.SCIM or actor.credential_id is None:
         return
-    told = _read_names(exchange, response)
+    names = _read_names(exchange, response)
     values = exchange.found[1] if exchange.found else ()
-    named = next((value for value in (*values, told.id or "") if SHAPE.fullmatch(value)), None)
+    named = next((value for value in (*values, names.id or "") if SHAPE.fullmatch(value)), None)
     request = NewRequest(
         token_id=actor.credential_id,
         at=exchange.runtime.clock(),
@@ -98,8 +98,8 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
         path=shown(exchange.path.removeprefix(PREFIX) or "/"),
         status=response.status,
         member_id=UUID(named) if named else None,
-        user_name=told.user_name,
-        detail=(told.detail or _find_notice(exchange, response) or "")[:500] or None,
+        user_name=names.user_name,
+        detail=(names.detail or _find_notice(exchange, response) or "")[:500] or None,
     )
     try:
         await log_request(exchange.runtime, request)

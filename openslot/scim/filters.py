@@ -12,7 +12,7 @@ from openslot.scim.errors import InvalidFilter, InvalidPath
 
 LONGEST = 4000
 DEEPEST = 20
-MOST_TERMS = 50
+MAX_TERMS = 50
 
 Operator = Literal["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]
 Value = str | bool | int | float | None
@@ -149,8 +149,8 @@ class _Parser:
 
     def _read_term(self, depth: int) -> Filter:
         self._terms += 1
-        if depth > DEEPEST or self._terms > MOST_TERMS:
-            raise InvalidFilter(f"The filter must not have more than {MOST_TERMS} terms or be deeper than {DEEPEST}")
+        if depth > DEEPEST or self._terms > MAX_TERMS:
+            raise InvalidFilter(f"The filter must not have more than {MAX_TERMS} terms or be deeper than {DEEPEST}")
         if self._is_word("not") and self._is_sign("(", ahead=1):
             self._place += 1
             return Not(self._read_group("(", ")", depth))

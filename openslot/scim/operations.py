@@ -18,7 +18,7 @@ from openslot.core.work import Runtime, Work
 from openslot.core.zones import find_zone
 from openslot.people import operations as people
 from openslot.scim import departures, store
-from openslot.scim.attributes import MOST_RESULTS
+from openslot.scim.attributes import MAX_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
 from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import parse_filter
@@ -41,7 +41,7 @@ async def get_user(work: Work, user_id: UUID) -> Row:
 async def list_users(work: Work, *, filter_: str | None, start: int, count: int) -> tuple[list[Row], int]:
     """Read users in the order in which they joined, and how many there are."""
     condition = to_sql(parse_filter(filter_)) if filter_ is not None else None
-    limit = min(max(count, 0), MOST_RESULTS)
+    limit = min(max(count, 0), MAX_RESULTS)
     return await store.list_shown(work.db, _organization_id(work), condition, limit=limit, offset=max(start, 1) - 1)
 
 

@@ -11,7 +11,7 @@ from openslot.scim.attributes import CORE, Attribute, find_attribute, split_sche
 from openslot.scim.errors import InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
 from openslot.scim.filters import And, Comparison, Filter, is_match, parse_attribute_path, parse_filter, part_of
 from openslot.scim.resources import (
-    MOST_VALUES,
+    MAX_VALUES,
     Resource,
     check_user,
     is_empty,
@@ -139,8 +139,8 @@ def _apply_to_values(holder: Resource, operation: PatchOperation, attribute: Att
         holder[attribute.name] = _changed_list(values, operation, attribute)
     else:
         holder[attribute.name] = _changed_elements(values, operation, attribute)
-    if len(holder[attribute.name]) > MOST_VALUES:
-        raise InvalidValue(f"{attribute.name} must have at most {MOST_VALUES} values")
+    if len(holder[attribute.name]) > MAX_VALUES:
+        raise InvalidValue(f"{attribute.name} must have at most {MAX_VALUES} values")
 
 
 def _changed_list(values: list[Resource], operation: PatchOperation, attribute: Attribute) -> list[Resource]:
@@ -219,7 +219,7 @@ def _drop_if_empty(holder: Resource, name: str) -> None:
         del holder[name]
 
 
-MOST_OPERATIONS = 100
+MAX_OPERATIONS = 100
 _KINDS: dict[str, PatchKind] = {"add": "add", "replace": "replace", "remove": "remove"}
 
 
@@ -236,8 +236,8 @@ def read_operations(body: Mapping[str, Any]) -> Iterator[PatchOperation]:
     sent = _get(body, "Operations")
     if not isinstance(sent, list) or not sent:
         raise InvalidSyntax("Operations must be a list with at least one operation")
-    if len(sent) > MOST_OPERATIONS:
-        raise InvalidSyntax(f"Operations must have at most {MOST_OPERATIONS} operations")
+    if len(sent) > MAX_OPERATIONS:
+        raise InvalidSyntax(f"Operations must have at most {MAX_OPERATIONS} operations")
     for each in sent:
         if not isinstance(each, Mapping):
             raise InvalidSyntax("Each of Operations must be an object")

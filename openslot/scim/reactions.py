@@ -23,7 +23,7 @@ from openslot.scim.models import HeldDeparture
 
 REPORT_HELD = "scim.report_held"
 GATHERED_FOR = timedelta(minutes=5)
-MOST_NAMED = 10
+MAX_NAMED = 10
 
 
 class HeldReport(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
             Text("Your identity provider has suspended or removed many members within an hour. That may be a mistake."),
             Text("These people can no longer sign in. Their upcoming bookings are kept until you approve or reject."),
         ),
-        facts=(Fact(label=Text("Members"), lines=tuple(one_line(each.email) for each in held[:MOST_NAMED])),),
+        facts=(Fact(label=Text("Members"), lines=tuple(one_line(each.email) for each in held[:MAX_NAMED])),),
         footer=(
             Text(
                 "You received this email because you are an administrator of %(organization)s.",

@@ -9,7 +9,7 @@ from openslot.scim.errors import InvalidValue
 from openslot.scim.filters import to_boolean
 
 LONGEST = 1000
-MOST_VALUES = 50
+MAX_VALUES = 50
 
 Resource = dict[str, Any]
 """Attributes by their canonical names; those of the enterprise extension inside its URN."""
@@ -46,8 +46,8 @@ def read_value(attribute: Attribute, value: object) -> Any:
     if not attribute.multi_valued:
         return read_one(attribute, value)
     values = value if isinstance(value, list) else [value]
-    if len(values) > MOST_VALUES:
-        raise InvalidValue(f"{attribute.name} must have at most {MOST_VALUES} values")
+    if len(values) > MAX_VALUES:
+        raise InvalidValue(f"{attribute.name} must have at most {MAX_VALUES} values")
     return with_one_primary([each for each in (read_one(attribute, one) for one in values) if each])
 
 

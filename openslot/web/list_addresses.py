@@ -15,7 +15,7 @@ from openslot.web.dashboard import phrases
 
 NOT_A_DATE = Text("must be a date, such as 2026-03-16")
 BEFORE_FROM = Text("must not be before the first day")
-LONGEST, MOST_PAGES = 200, 100_000
+LONGEST, MAX_PAGES = 200, 100_000
 
 
 class Pager(Struct, frozen=True, kw_only=True):
@@ -55,12 +55,12 @@ def read_day(text: str) -> date | None:
 
 def read_page(request: Request, name: str = "page") -> int:
     """Read which page is asked for; the first if that can't be understood."""
-    return min(max(_read_number(request, name, most=8) or 1, 1), MOST_PAGES)
+    return min(max(_read_number(request, name, max_=8) or 1, 1), MAX_PAGES)
 
 
 def read_before(request: Request) -> int | None:
     """Read the line of a log before which to begin; None is its newest line."""
-    return _read_number(request, "before", most=17)
+    return _read_number(request, "before", max_=17)
 
 
 def link(path: str, values: Mapping[str, object]) -> str:
@@ -87,6 +87,6 @@ def _read_day(text: str, name: str, faults: dict[str, Text]) -> date | None:
     return on
 
 
-def _read_number(request: Request, name: str, *, most: int) -> int | None:
+def _read_number(request: Request, name: str, *, max_: int) -> int | None:
     text = request.query.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= most else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= max_ else None

@@ -77,12 +77,12 @@ def _row(session: Session, user: User, *, this: UUID | None, now: datetime) -> S
         id=session.id,
         browser=name_browser(session.user_agent),
         signed_in=words.moment(session.created_at, user.zone, now=now),
-        last_seen=_say_last_seen(session, user, is_this=is_this, now=now),
+        last_seen=_format_last_seen(session, user, is_this=is_this, now=now),
         is_this=is_this,
     )
 
 
-def _say_last_seen(session: Session, user: User, *, is_this: bool, now: datetime) -> Text | date:
+def _format_last_seen(session: Session, user: User, *, is_this: bool, now: datetime) -> Text | date:
     """Say it to the hour: that is how exactly it is known."""
     seen = session.last_seen_at or session.created_at
     if is_this:

@@ -45,7 +45,7 @@ TypedCode = Annotated[str, Meta(pattern=LINE, max_length=100), WhenEmpty(Text("E
 ATTEMPT_COOKIE = "openslot_oidc"
 SECURITY_PAGE = "/settings/security"
 # Each begun or finished sign-in may cause requests to the provider.
-MOST_A_MINUTE = 30
+MAX_A_MINUTE = 30
 TOO_MANY = Text("Too many sign-ins from your network")
 ADVICE = {
     "oidc_unreachable": Text("Try again in a moment, or sign in with your password."),
@@ -219,7 +219,7 @@ def attempt_cookie(work: Work, kept: str) -> Cookie:
 
 async def check_rate(work: Work, request: Request) -> None:
     """Refuse an address that begins or finishes more sign-ins than people do."""
-    verdict = await limits.take(work.db, f"oidc:{request.address}", MOST_A_MINUTE)
+    verdict = await limits.take(work.db, f"oidc:{request.address}", MAX_A_MINUTE)
     if not verdict.taken:
         raise TooMany(TOO_MANY, retry_after=verdict.retry_after)
 

@@ -47,8 +47,8 @@ class TooManyWebhooks(Conflict):
 
     code = "too_many_webhooks"
 
-    def __init__(self, most: int) -> None:
-        super().__init__(Text("You already have %(most)s webhook endpoints. Delete one first", most=most))
+    def __init__(self, max_: int) -> None:
+        super().__init__(Text("You already have %(max)s webhook endpoints. Delete one first", max=max_))
 
 
 class WebhookNotActive(Conflict):

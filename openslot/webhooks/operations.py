@@ -41,8 +41,8 @@ from openslot.webhooks.models import (
 )
 from openslot.webhooks.rules import (
     GONE,
-    MOST_ENDPOINTS,
-    MOST_REPLAYED,
+    MAX_ENDPOINTS,
+    MAX_REPLAYED,
     ROTATE_AGAIN_AFTER,
     SECRETS_OVERLAP,
     check_description,
@@ -110,8 +110,8 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
         updated_at=work.now,
     )
     secret = new_secret()
-    if not await store.insert_endpoint(work.db, endpoint, await seal(work, secret), most=MOST_ENDPOINTS):
-        raise TooManyWebhooks(MOST_ENDPOINTS)
+    if not await store.insert_endpoint(work.db, endpoint, await seal(work, secret), max_=MAX_ENDPOINTS):
+        raise TooManyWebhooks(MAX_ENDPOINTS)
     return endpoint, secret
 
 
@@ -294,14 +294,14 @@ async def list_feed(
 async def _replay(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, ...]) -> int:
     endpoint = await get_endpoint(work, ref)
     _check_active(endpoint)
-    events = await store.list_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MOST_REPLAYED)
+    events = await store.list_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MAX_REPLAYED)
     await _send_again(work, endpoint, events)
     return len(events)
 
 
 async def _count(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, ...]) -> int:
     endpoint = await get_endpoint(work, ref)
-    return await store.count_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MOST_REPLAYED)
+    return await store.count_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MAX_REPLAYED)
 
 
 async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent]) -> None:

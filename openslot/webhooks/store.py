@@ -136,12 +136,12 @@ def _to_logged(row: Row) -> LoggedAttempt:
     return LoggedAttempt(Attempt(**fields), row["event_type"])
 
 
-async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, most: int) -> bool:
+async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, max_: int) -> bool:
     """Write a new endpoint; False where its owner has as many as one may have."""
     # The lock on the owner's row keeps two concurrent inserts from exceeding the limit together.
     await db.execute("select from users where id = $1 for no key update", endpoint.owner_id)
     count = await db.fetchval("select count(*) from webhook_endpoints where owner_id = $1", endpoint.owner_id)
-    if count >= most:
+    if count >= max_:
         return False
     await db.execute(
         INSERT,

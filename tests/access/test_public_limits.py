@@ -29,9 +29,9 @@ from tests.live import connect, serving
     ],
 )
 async def test_an_address_may_ask_so_often_in_a_minute_and_no_more(
-    client: httpx2.AsyncClient, method: str, path: str, most: int
+    client: httpx2.AsyncClient, method: str, path: str, max_: int
 ) -> None:
-    answers = await asyncio.gather(*(client.request(method, path) for _ in range(most + 5)))
+    answers = await asyncio.gather(*(client.request(method, path) for _ in range(max_ + 5)))
     refused = [answer for answer in answers if answer.status_code == 429]
 
     assert len(refused) == 5

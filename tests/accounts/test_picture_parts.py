@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from openslot.accounts.picture_decoding import MOST_PARTS, make_square
+from openslot.accounts.picture_decoding import MAX_PARTS, make_square
 from openslot.core.errors import Invalid
 
 
@@ -39,25 +39,25 @@ def exif_of(tags: int, *, size: int) -> bytes:
 
 
 def test_a_jpeg_with_more_scans_than_programs_write_is_refused_before_it_is_decoded() -> None:
-    assert make_square(jpeg_with_scans(MOST_PARTS)).startswith(b"\xff\xd8")
+    assert make_square(jpeg_with_scans(MAX_PARTS)).startswith(b"\xff\xd8")
     with pytest.raises(Invalid) as refused:
-        make_square(jpeg_with_scans(MOST_PARTS + 1))
+        make_square(jpeg_with_scans(MAX_PARTS + 1))
 
     assert refused.value.faults == {"photo": "must be an ordinary JPEG; this one has too many parts"}
 
 
 def test_a_jpeg_with_exif_data_in_more_parts_than_cameras_write_is_refused() -> None:
     part = segment(0xE1, b"Exif\0\0" + b"x" * 10)
-    assert make_square(jpeg_with(part * MOST_PARTS)).startswith(b"\xff\xd8")
+    assert make_square(jpeg_with(part * MAX_PARTS)).startswith(b"\xff\xd8")
     with pytest.raises(Invalid) as refused:
-        make_square(jpeg_with(part * (MOST_PARTS + 1)))
+        make_square(jpeg_with(part * (MAX_PARTS + 1)))
 
     assert refused.value.faults == {"photo": "must be an ordinary JPEG; this one has too many parts"}
 
 
 def test_bytes_behind_a_picture_are_not_taken_for_scans() -> None:
     """Some phones put a film behind a photo."""
-    assert make_square(jpeg_with(b"") + b"\xff\xda\x12" * 10 * MOST_PARTS).startswith(b"\xff\xd8")
+    assert make_square(jpeg_with(b"") + b"\xff\xda\x12" * 10 * MAX_PARTS).startswith(b"\xff\xd8")
 
 
 def test_wrong_exif_data_does_not_fill_the_log() -> None:

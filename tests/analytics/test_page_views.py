@@ -52,11 +52,11 @@ def view(source: str, *, event_type_id: UUID | None = None, username: str = "mar
     return PageView(username=username, event_type_id=event_type_id, on=on, source=source)
 
 
-async def add(runtime: Runtime, *views: PageView, most_sources: int = 50) -> None:
+async def add(runtime: Runtime, *views: PageView, max_sources: int = 50) -> None:
     """Write views in one transaction, as one batch does."""
     async with runtime.transaction(SYSTEM) as work:
         await store.lock_views(work.db)
-        await store.add_views(work.db, dict.fromkeys(views, 1), most_sources=most_sources)
+        await store.add_views(work.db, dict.fromkeys(views, 1), max_sources=max_sources)
 
 
 async def test_visits_are_counted_by_page_and_source(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
@@ -135,10 +135,10 @@ async def test_a_page_is_shown_while_the_counts_are_locked(
 
 async def test_a_page_has_a_limited_number_of_sources_a_day(user: User, runtime: Runtime) -> None:
     event_type_id = await only_event_type(runtime, user)
-    await add(runtime, view("a"), view("b"), view("c"), view("d"), most_sources=3)
-    await add(runtime, view("a"), view("x"), view("y"), most_sources=3)
-    await add(runtime, view("x", event_type_id=event_type_id), most_sources=3)
-    await add(runtime, view("x", on=TODAY + timedelta(days=1)), most_sources=3)
+    await add(runtime, view("a"), view("b"), view("c"), view("d"), max_sources=3)
+    await add(runtime, view("a"), view("x"), view("y"), max_sources=3)
+    await add(runtime, view("x", event_type_id=event_type_id), max_sources=3)
+    await add(runtime, view("x", on=TODAY + timedelta(days=1)), max_sources=3)
 
     listed = await operations.list_views(runtime.work(OPERATOR), user, first=TODAY, last=TODAY)
     found = {(each.event_type_id, each.source): each.views for each in listed}
@@ -153,7 +153,7 @@ async def test_a_page_has_a_limited_number_of_sources_a_day(user: User, runtime:
 
 async def test_concurrent_writers_keep_the_limit_and_lose_nothing(user: User, runtime: Runtime) -> None:
     batches = [[view(f"{batch}-{n}") for n in range(10)] + [view("same")] for batch in range(8)]
-    await asyncio.gather(*(add(runtime, *batch, most_sources=20) for batch in batches))
+    await asyncio.gather(*(add(runtime, *batch, max_sources=20) for batch in batches))
 
     found = await counts(runtime, user)
     assert sum(found.values()) == 88
@@ -200,9 +200,9 @@ async def test_old_counts_are_removed(user: User, runtime: Runtime, age: int, is
 
 
 async def test_too_many_waiting_views_are_dropped(user: User, runtime: Runtime) -> None:
-    for _ in range(operations.MOST_WAITING + 500):
+    for _ in range(operations.MAX_WAITING + 500):
         operations.count_view(runtime, view("a"))
-    await eventually(runtime, user, {(None, "a"): operations.MOST_WAITING})
+    await eventually(runtime, user, {(None, "a"): operations.MAX_WAITING})
 
 
 async def test_a_source_is_never_long(user: User, runtime: Runtime) -> None:

@@ -184,12 +184,12 @@ def draw_case(chance: Random) -> Case:
     base = (first - EPOCH).days * DAY
     duration = chance.choice([15, 30, 45, 60, 5, 20, 90, 30, 15, 240, 1440])
 
-    def instants(most: int) -> list[int]:
-        return [base + chance.randint(-DAY // 5, (days + 1) * DAY // 5) * 5 for _ in range(chance.randint(0, most))]
+    def instants(max_: int) -> list[int]:
+        return [base + chance.randint(-DAY // 5, (days + 1) * DAY // 5) * 5 for _ in range(chance.randint(0, max_))]
 
-    def spans(most: int) -> tuple[Minutes, ...]:
+    def spans(max_: int) -> tuple[Minutes, ...]:
         lengths = [chance.randint(1, 24), chance.randint(1, 300)]
-        return tuple((start, start + chance.choice(lengths) * 5) for start in instants(most))
+        return tuple((start, start + chance.choice(lengths) * 5) for start in instants(max_))
 
     def near() -> date:
         return first + timedelta(days=chance.randint(-3, days))

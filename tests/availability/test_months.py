@@ -54,6 +54,6 @@ def test_the_last_month_that_is_known_ends() -> None:
 def test_the_nearest_starts_are_in_order_and_without_the_one_asked_for() -> None:
     slots = Slots([100, 200, 290, 300, 320, 900], 30)
 
-    assert nearest(slots, 300, most=3) == [200, 290, 320]
-    assert nearest(slots, 0, most=3) == [100, 200, 290]
-    assert nearest(Slots([], 30), 300, most=3) == []
+    assert nearest(slots, 300, max_=3) == [200, 290, 320]
+    assert nearest(slots, 0, max_=3) == [100, 200, 290]
+    assert nearest(Slots([], 30), 300, max_=3) == []

@@ -7,12 +7,12 @@ import pytest
 from openslot.contacts import csv_files
 from openslot.contacts.csv_files import (
     COLUMN_NAMES,
-    MOST_BYTES,
-    MOST_CELLS,
-    MOST_COLUMNS,
-    MOST_DELIMITERS,
-    MOST_LINES,
-    MOST_ROWS,
+    MAX_BYTES,
+    MAX_CELLS,
+    MAX_COLUMNS,
+    MAX_DELIMITERS,
+    MAX_LINES,
+    MAX_ROWS,
     guess_columns,
     read_cell,
     read_file,
@@ -112,11 +112,11 @@ def test_lines_that_cannot_be_read_are_kept_with_their_fault() -> None:
         (b"a" * 2000 + b"\x00", "is not a CSV file"),
         (b"\x81\x8d\x8f", "is not a CSV file"),
         (b"\xff\xfea", "is not a CSV file"),
-        (b"a," * MOST_COLUMNS + b"b\nx", f"must have at most {MOST_COLUMNS} columns"),
-        (b"a@b,c\n" + b"a@b," * (MOST_COLUMNS + 1), f"must have at most {MOST_COLUMNS} columns"),
-        (b"n\n" + b"x\n" * (MOST_LINES + 1), "must have at most 20,000 lines. Split it into several files"),
-        (b"x@y\n" * (MOST_LINES + 1), "must have at most 20,000 lines. Split it into several files"),
-        (b"a" * (MOST_BYTES + 1), "must not be larger than 5 MB"),
+        (b"a," * MAX_COLUMNS + b"b\nx", f"must have at most {MAX_COLUMNS} columns"),
+        (b"a@b,c\n" + b"a@b," * (MAX_COLUMNS + 1), f"must have at most {MAX_COLUMNS} columns"),
+        (b"n\n" + b"x\n" * (MAX_LINES + 1), "must have at most 20,000 lines. Split it into several files"),
+        (b"x@y\n" * (MAX_LINES + 1), "must have at most 20,000 lines. Split it into several files"),
+        (b"a" * (MAX_BYTES + 1), "must not be larger than 5 MB"),
     ],
 )
 def test_what_is_no_file_of_contacts_is_refused_with_a_reason(body: bytes, fault: str) -> None:
@@ -127,26 +127,26 @@ def test_what_is_no_file_of_contacts_is_refused_with_a_reason(body: bytes, fault
 
 
 def test_as_many_lines_as_are_allowed_are_read() -> None:
-    assert len(read_file(b"n\n" + b"x\n" * MOST_LINES).lines) == MOST_LINES
-    assert len(read_file(b"x@y\n" * MOST_LINES).lines) == MOST_LINES
+    assert len(read_file(b"n\n" + b"x\n" * MAX_LINES).lines) == MAX_LINES
+    assert len(read_file(b"x@y\n" * MAX_LINES).lines) == MAX_LINES
 
 
 def test_a_hostile_file_costs_no_more_than_its_size() -> None:
     with pytest.raises(Invalid):
-        read_file(b"\n" * (MOST_BYTES // 5))
-    assert read_file(b"a\n" + b"," * MOST_DELIMITERS + b"x").lines[0].fault is LineFault.COLUMNS
-    assert read_file(b'a\n"' + b"\n" * (MOST_ROWS - 2)).lines[0].fault is LineFault.UNREADABLE
+        read_file(b"\n" * (MAX_BYTES // 5))
+    assert read_file(b"a\n" + b"," * MAX_DELIMITERS + b"x").lines[0].fault is LineFault.COLUMNS
+    assert read_file(b'a\n"' + b"\n" * (MAX_ROWS - 2)).lines[0].fault is LineFault.UNREADABLE
     with pytest.raises(Invalid):
-        read_file(b"a,b\n" + b"\n" * MOST_ROWS + b"x")
+        read_file(b"a,b\n" + b"\n" * MAX_ROWS + b"x")
 
 
 HOSTILE = {
-    "delimiters in one line": b"," * (MOST_BYTES - 1) + b"x",
-    "delimiters below the names": b"a,b\n" + b"," * (MOST_BYTES - 10) + b"x",
-    "delimiters in a line of many rows": b"a,b\n" + (b'"\n"' + b"," * 5_000) * (MOST_BYTES // 5_010),
-    "lines of short cells": b"a,b\n" + (b"ab," * 90 + b"\n") * (MOST_BYTES // 280),
-    "empty rows": b"a,b\n" + b"\n" * (MOST_BYTES - 10) + b"x",
-    "short cells in one wide line": b"a,b\n" + b"ab," * (MOST_BYTES // 3 - 10),
+    "delimiters in one line": b"," * (MAX_BYTES - 1) + b"x",
+    "delimiters below the names": b"a,b\n" + b"," * (MAX_BYTES - 10) + b"x",
+    "delimiters in a line of many rows": b"a,b\n" + (b'"\n"' + b"," * 5_000) * (MAX_BYTES // 5_010),
+    "lines of short cells": b"a,b\n" + (b"ab," * 90 + b"\n") * (MAX_BYTES // 280),
+    "empty rows": b"a,b\n" + b"\n" * (MAX_BYTES - 10) + b"x",
+    "short cells in one wide line": b"a,b\n" + b"ab," * (MAX_BYTES // 3 - 10),
 }
 
 
@@ -155,7 +155,7 @@ def test_a_file_of_delimiters_and_short_cells_is_refused_before_it_fills_the_mem
     body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Tracing makes each row ten times as slow, and what is kept of an empty one shows after fewer.
-    monkeypatch.setattr(csv_files, "MOST_ROWS", MOST_LINES)
+    monkeypatch.setattr(csv_files, "MAX_ROWS", MAX_LINES)
     tracemalloc.start()
     try:
         with pytest.raises(Invalid):
@@ -168,13 +168,13 @@ def test_a_file_of_delimiters_and_short_cells_is_refused_before_it_fills_the_mem
 
 
 def test_many_filled_cells_are_refused_and_empty_ones_are_not() -> None:
-    filled = b"a,b\n" + (b"ab," * 90 + b"\n") * (MOST_CELLS // 90 + 1)
+    filled = b"a,b\n" + (b"ab," * 90 + b"\n") * (MAX_CELLS // 90 + 1)
     with pytest.raises(Invalid) as refusal:
         read_file(filled)
-    outlook = b"Name" + b",x" * 90 + b"\n" + (b"Ann" + b"," * 90 + b"\n") * MOST_LINES
+    outlook = b"Name" + b",x" * 90 + b"\n" + (b"Ann" + b"," * 90 + b"\n") * MAX_LINES
 
     assert refusal.value.details == {"file": "must have at most 500,000 filled cells. Split it into several files"}
-    assert len(read_file(outlook).lines) == MOST_LINES
+    assert len(read_file(outlook).lines) == MAX_LINES
 
 
 def test_an_open_quotation_mark_spoils_only_what_it_swallows() -> None:
@@ -187,7 +187,7 @@ def test_an_open_quotation_mark_spoils_only_what_it_swallows() -> None:
 def test_of_a_line_with_too_many_values_only_the_beginning_is_kept() -> None:
     line = read_file(b"a,b\n" + b"x," * 1000 + b"x\nann,bob" + b"," * 1000).lines
 
-    assert (line[0].fault, len(line[0].cells)) == (LineFault.COLUMNS, MOST_COLUMNS + 1)
+    assert (line[0].fault, len(line[0].cells)) == (LineFault.COLUMNS, MAX_COLUMNS + 1)
     assert (line[1].fault, line[1].cells) == (None, ("ann", "bob"))
 
 

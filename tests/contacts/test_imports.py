@@ -259,11 +259,11 @@ async def test_an_import_is_started_once_and_with_columns_that_make_sense(runtim
 
 
 async def test_only_so_many_imports_wait_and_run(runtime: Runtime, user: User, stranger: User) -> None:
-    for _ in range(imports.MOST_RUNNING):
+    for _ in range(imports.MAX_RUNNING):
         await start(runtime, user, FILE)
     with pytest.raises(TooManyImports):
         await start(runtime, user, FILE)
-    for _ in range(imports.MOST_UNFINISHED - imports.MOST_RUNNING - 1):
+    for _ in range(imports.MAX_UNFINISHED - imports.MAX_RUNNING - 1):
         await upload(runtime, user, FILE)
     with pytest.raises(TooManyImports):
         await upload(runtime, user, FILE)
@@ -273,14 +273,14 @@ async def test_only_so_many_imports_wait_and_run(runtime: Runtime, user: User, s
 
 
 async def test_uploads_at_the_same_moment_do_not_pass_the_limit(runtime: Runtime, user: User) -> None:
-    tries = [upload(runtime, user, FILE) for _ in range(imports.MOST_UNFINISHED + 4)]
+    tries = [upload(runtime, user, FILE) for _ in range(imports.MAX_UNFINISHED + 4)]
     ends = await asyncio.gather(*tries, return_exceptions=True)
 
     assert sum(isinstance(each, TooManyImports) for each in ends) == 4
 
 
 async def test_only_the_newest_imports_are_kept(runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "MOST_KEPT", 2)
+    monkeypatch.setattr(imports, "MAX_KEPT", 2)
     ids = [(await bring_in(runtime, user, FILE)).id for _ in range(3)]
     await upload(runtime, user, FILE)
 

@@ -319,7 +319,7 @@ async def test_a_cancelled_look_up_is_no_failure_of_the_name(stage: Stage) -> No
 
 
 async def test_what_is_remembered_about_names_is_bounded(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "MOST_REMEMBERED", 8)
+    monkeypatch.setattr(lookups, "MAX_REMEMBERED", 8)
     for number in range(40):
         with pytest.raises(OSError, match="bad"):
             await stage.resolve(f"bad{number}.example")
@@ -330,7 +330,7 @@ async def test_what_is_remembered_about_names_is_bounded(stage: Stage, monkeypat
 
 async def test_what_is_remembered_about_owners_is_bounded(alert_stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = alert_stage
-    monkeypatch.setattr(lookups, "MOST_REMEMBERED", 8)
+    monkeypatch.setattr(lookups, "MAX_REMEMBERED", 8)
     # The operator's is the oldest entry, and has no owner for its key.
     for owner_id in (None, *(uuid4() for _ in range(20))):
         hung = stage.begin(f"silent.{owner_id}.example", owner_id)

@@ -77,7 +77,7 @@ async def test_an_edited_migration_is_refused(database_url: str) -> None:
     ["postgresql://nobody:hush@127.0.0.1:1/none", "not a url", "postgresql://[broken", "postgresql:///x?host=/nowhere"],
 )
 async def test_a_database_that_is_not_there_ends_with_one_sentence_without_the_password(url: str) -> None:
-    for attempt in (migrate(url), open_pool(url, most=2, profile=JOBS)):
+    for attempt in (migrate(url), open_pool(url, max_=2, profile=JOBS)):
         with pytest.raises(StartupError, match="can't be reached") as caught:
             await attempt
         assert "hush" not in str(caught.value)

@@ -163,9 +163,9 @@ async def test_dead_addresses_share_the_time_to_connect_and_four_are_tried() -> 
         await outbound.send("GET", "https://hooks.example.org/", connect_within=timedelta(seconds=12))
     assert failed.value.kind is FailureKind.TIMEOUT
     assert hole.asked == [PUBLIC, "1.1.1.1", "8.8.8.8", "9.9.9.9"]
-    for waited, most in zip(hole.waited, (3, 4, 6, 12), strict=True):
+    for waited, max_ in zip(hole.waited, (3, 4, 6, 12), strict=True):
         assert waited is not None
-        assert 0 < waited <= most
+        assert 0 < waited <= max_
 
 
 @pytest.mark.parametrize(

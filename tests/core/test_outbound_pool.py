@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused
-from openslot.core.outbound.connections import MOST_IDLE
+from openslot.core.outbound.connections import MAX_IDLE
 from tests.core.small_internet import HERE, HERE_ADDRESS, THERE, THERE_ADDRESS, Site, small_internet
 from tests.core.test_outbound_peers import OK, serve
 
@@ -88,9 +88,9 @@ async def test_requests_at_the_same_time_have_a_connection_each_and_so_many_are_
     site.pause = 0.1
     async with small_internet(tmp_path, here=site) as (outbound, _), outbound.client() as client:
         for _ in range(2):
-            await asyncio.gather(*(client.get(HOME) for _ in range(MOST_IDLE + 3)))
+            await asyncio.gather(*(client.get(HOME) for _ in range(MAX_IDLE + 3)))
         await until_closed(site, 3)
-        assert (site.connections, len(site.requests)) == (MOST_IDLE + 6, 2 * MOST_IDLE + 6)
+        assert (site.connections, len(site.requests)) == (MAX_IDLE + 6, 2 * MAX_IDLE + 6)
 
 
 @pytest.mark.parametrize("answer", [OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), OK])

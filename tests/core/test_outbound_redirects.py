@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
-from openslot.core.outbound.client import MOST_REDIRECTS
+from openslot.core.outbound.client import MAX_REDIRECTS
 from tests.core.hostile_urls import PRIVATE_ADDRESSES, SHAPES
 from tests.core.small_internet import HERE, HERE_ADDRESS, THERE, Site, redirect, small_internet
 from tests.core.test_outbound_peers import OK, serve
@@ -158,7 +158,7 @@ async def test_a_loop_of_redirects_ends(tmp_path: Path, place: str) -> None:
     async with small_internet(tmp_path, here=Site(redirect(place)), there=there) as (outbound, world):
         with pytest.raises(httpx2.TooManyRedirects):
             await follow(outbound)
-        assert len(world.here.requests) + len(there.requests) == MOST_REDIRECTS + 1
+        assert len(world.here.requests) + len(there.requests) == MAX_REDIRECTS + 1
 
 
 async def test_one_clock_runs_for_all_redirects_together(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_one_clock_runs_for_all_redirects_together(tmp_path: Path) -> None
             with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
                 await client.get(START)
         assert failed.value.kind is FailureKind.TIMEOUT
-        assert len(site.requests) < MOST_REDIRECTS
+        assert len(site.requests) < MAX_REDIRECTS
 
 
 async def test_the_body_of_a_redirect_is_bounded_like_any_other(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ async def database_url(postgres: str) -> AsyncIterator[str]:
 @pytest.fixture
 async def pool(database_url: str) -> AsyncIterator[Pool]:
     """One connection that keeps plans."""
-    opened = await open_pool(database_url, most=1, profile=JOBS)
+    opened = await open_pool(database_url, max_=1, profile=JOBS)
     yield opened
     await opened.close()
 
@@ -75,7 +75,7 @@ async def read_limits(db: Db) -> list[str]:
 
 async def test_custom_plans_have_the_limits_of_every_transaction_through_a_pooler(database_url: str) -> None:
     profile = ConnectionProfile(acquire=2, lock=3, statement=4, idle=5, refuse_turns=True)
-    pool = await open_pool(database_url, most=1, profile=profile, through_pooler=True)
+    pool = await open_pool(database_url, max_=1, profile=profile, through_pooler=True)
     try:
         async with transaction(pool, waits=False) as db:
             usual = await db.fetchval(LIMITS)
@@ -92,7 +92,7 @@ async def test_custom_plans_have_the_limits_of_every_transaction_through_a_poole
 async def test_a_connection_chooses_how_it_plans(
     database_url: str, profile: ConnectionProfile, shown: list[str]
 ) -> None:
-    pool = await open_pool(database_url, most=1, profile=profile)
+    pool = await open_pool(database_url, max_=1, profile=profile)
     found = await pool.fetchval(SETTINGS)
     await pool.close()
     assert found == shown
@@ -119,7 +119,7 @@ async def test_a_transaction_keeps_its_plans_afterwards(pool: Pool) -> None:
 
 
 async def test_commands_plan_as_before_afterwards(database_url: str) -> None:
-    pool = await open_pool(database_url, most=1, profile=COMMANDS)
+    pool = await open_pool(database_url, max_=1, profile=COMMANDS)
     async with transaction(pool) as db:
         inside, after = await read_settings(db), await db.fetchval(SETTINGS)
     await pool.close()

@@ -40,7 +40,7 @@ async def database_url(observer: tuple[str, asyncpg.Connection]) -> AsyncIterato
 @pytest_asyncio.fixture
 async def pool(database_url: str) -> AsyncIterator[ConnectionPool]:
     """Lend two connections at most."""
-    pool = ConnectionPool(partial(asyncpg.connect, database_url, command_timeout=60), most=2, wait_seconds=30)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url, command_timeout=60), max_=2, wait_seconds=30)
     yield pool
     await asyncio.wait_for(pool.close(), 60)
 
@@ -105,7 +105,7 @@ async def all_at_once(pool: ConnectionPool) -> int:
 
 
 async def test_who_waits_too_long_is_refused_and_the_others_are_served(database_url: str) -> None:
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.2)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=2, wait_seconds=0.2)
     async with pool.acquire(), pool.acquire():
         with pytest.raises(PoolTimeoutError, match=r"none of 2 connections was free within 0\.2 seconds"):
             await pool.fetchval("select 1")
@@ -118,7 +118,7 @@ async def test_who_waits_too_long_is_refused_and_the_others_are_served(database_
 
 
 async def test_connection_that_comes_with_the_last_moment_is_not_lost(database_url: str) -> None:
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.05)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=2, wait_seconds=0.05)
     faults: list[object] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, fault: faults.append(fault))
@@ -140,7 +140,7 @@ async def test_connection_that_comes_with_the_last_moment_is_not_lost(database_u
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
 async def test_connection_that_comes_a_moment_too_late_is_not_lost(database_url: str, is_cancelled: bool) -> None:
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.05)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=2, wait_seconds=0.05)
     first, second = await pool.take(), await pool.take()
     waiting = asyncio.create_task(pool.fetchval("select 7"))
     await asyncio.sleep(0)
@@ -157,7 +157,7 @@ async def test_connection_that_comes_a_moment_too_late_is_not_lost(database_url:
 
 
 async def test_none_is_lost_among_many_who_come_wait_and_give_up(database_url: str) -> None:
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.02)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=2, wait_seconds=0.02)
     chance = random.Random(7)
 
     async def ask(number: int) -> str:
@@ -183,7 +183,7 @@ async def test_none_is_lost_among_many_who_come_wait_and_give_up(database_url: s
 
 
 async def test_who_is_refused_a_second_connection_keeps_the_first_one_sound(database_url: str) -> None:
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=1, wait_seconds=0.05)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=1, wait_seconds=0.05)
     before = await pool.fetchval(BACKEND)
     with pytest.raises(PoolTimeoutError):
         async with pool.acquire():
@@ -217,7 +217,7 @@ async def test_connections_are_added_only_when_the_first_few_do_not_come_back(
 ) -> None:
     monkeypatch.setattr(pool_module, "FEW", 2)
     monkeypatch.setattr(pool_module, "MOMENT", 30.0)
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=4, wait_seconds=60)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=4, wait_seconds=60)
     quick = await asyncio.gather(*(pool.fetchval(BACKEND) for _ in range(20)))
     monkeypatch.setattr(pool_module, "MOMENT", 0.01)
     async with pool.acquire(), pool.acquire():
@@ -236,7 +236,7 @@ async def test_all_who_wait_are_served_at_once_when_none_has_come_back_for_a_mom
     monkeypatch.setattr(pool_module, "MOMENT", 0.01)
     # Time stands still: whoever had to wait for another moment after the one before would wait for ever.
     monkeypatch.setattr(pool_module, "monotonic", lambda: 1000.0)
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=4, wait_seconds=60)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=4, wait_seconds=60)
     async with asyncio.timeout(10):
         held = await asyncio.gather(*(pool.take() for _ in range(4)))
     for connection in held:
@@ -252,7 +252,7 @@ async def test_who_waits_for_long_gets_a_connection_though_others_come_back(
     monkeypatch.setattr(pool_module, "FEW", 1)
     monkeypatch.setattr(pool_module, "MOMENT", 0.3)
     monkeypatch.setattr(pool_module, "LONG_WAIT", 0.002)
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=60)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=2, wait_seconds=60)
     # One comes back every few milliseconds, but there are too many who wait for it.
     backends = await asyncio.gather(*(pool.fetchval(f"{BACKEND} from pg_sleep(0.01)") for _ in range(150)))
     await pool.close()
@@ -264,7 +264,7 @@ async def test_connections_that_nobody_needs_any_more_are_closed(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_module, "SPARE_AFTER", 0.05)
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=4, wait_seconds=30)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=4, wait_seconds=30)
     # Taken and given back in this order, so that the last one is the most recently used.
     taken = [await pool.take() for _ in range(4)]
     backends = [await connection.fetchval(BACKEND) for connection in taken]
@@ -303,7 +303,7 @@ async def test_statement_cut_off_takes_its_connection_along(pool: ConnectionPool
 
 
 async def test_statement_past_its_time_takes_its_connection_along(database_url: str) -> None:
-    pool = ConnectionPool(partial(asyncpg.connect, database_url, command_timeout=0.1), most=1, wait_seconds=30)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url, command_timeout=0.1), max_=1, wait_seconds=30)
     # Asked without a statement, which might take too long itself.
     async with pool.acquire() as connection:
         before = connection.get_server_pid()
@@ -339,7 +339,7 @@ async def test_nobody_is_let_down_by_a_database_that_comes_back(database_url: st
             raise OSError("down")
         return await asyncpg.connect(database_url)
 
-    pool = ConnectionPool(connect, most=1, wait_seconds=30)
+    pool = ConnectionPool(connect, max_=1, wait_seconds=30)
     failed = await asyncio.gather(*(pool.fetchval("select 1") for _ in range(5)), return_exceptions=True)
     assert [type(each) for each in failed] == [OSError] * 5
     is_up = True
@@ -348,7 +348,7 @@ async def test_nobody_is_let_down_by_a_database_that_comes_back(database_url: st
 
 
 async def test_closing_waits_for_what_is_under_way_and_lets_nobody_in(database_url: str) -> None:
-    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=30)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=2, wait_seconds=30)
     working = asyncio.create_task(pool.fetchval("select 7 from pg_sleep(0.2)"))
     await asyncio.sleep(0.1)
     closing = asyncio.create_task(pool.close())

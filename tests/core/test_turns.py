@@ -8,7 +8,7 @@ import pytest
 
 from openslot.core.db import open_pool, transaction
 from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
-from openslot.core.turns import MOST_OF_ONE, Turn, Turns, TurnTimeoutError, find_turn
+from openslot.core.turns import MAX_OF_ONE, Turn, Turns, TurnTimeoutError, find_turn
 
 MINE, YOURS, THEIRS = Turn(1, 1), Turn(1, 2), Turn(2, 1)
 HASTY = ConnectionProfile(acquire=60, lock=0.2, statement=60, idle=60, refuse_turns=True)
@@ -21,19 +21,19 @@ async def hold_place(turns: Turns, turn: Turn, came: list[Turn], leave: asyncio.
 
 
 async def test_of_those_who_wait_for_one_thing_few_come_in_and_others_are_not_kept_out() -> None:
-    turns, leave, came = Turns(most=5, wait_seconds=30), asyncio.Event(), list[Turn]()
+    turns, leave, came = Turns(max_=5, wait_seconds=30), asyncio.Event(), list[Turn]()
     tasks = [asyncio.create_task(hold_place(turns, MINE, came, leave)) for _ in range(10)]
     await asyncio.sleep(0.01)
     tasks.append(asyncio.create_task(hold_place(turns, YOURS, came, leave)))
     await asyncio.sleep(0.01)
-    assert came == [MINE] * MOST_OF_ONE + [YOURS]
+    assert came == [MINE] * MAX_OF_ONE + [YOURS]
     leave.set()
     await asyncio.gather(*tasks)
     assert len(came) == 11
 
 
 async def test_all_who_wait_together_leave_room_for_those_who_do_not() -> None:
-    turns, leave, came = Turns(most=3, wait_seconds=30), asyncio.Event(), list[Turn]()
+    turns, leave, came = Turns(max_=3, wait_seconds=30), asyncio.Event(), list[Turn]()
     tasks = [
         asyncio.create_task(hold_place(turns, turn, came, leave)) for turn in (MINE, YOURS, THEIRS) for _ in range(2)
     ]
@@ -44,7 +44,7 @@ async def test_all_who_wait_together_leave_room_for_those_who_do_not() -> None:
 
 
 async def test_who_came_first_is_first() -> None:
-    turns, came = Turns(most=1, wait_seconds=30), list[int]()
+    turns, came = Turns(max_=1, wait_seconds=30), list[int]()
 
     async def come(number: int) -> None:
         async with turns.wait(MINE):
@@ -56,7 +56,7 @@ async def test_who_came_first_is_first() -> None:
 
 
 async def test_who_waits_too_long_or_gives_up_takes_nobodys_place() -> None:
-    turns = Turns(most=2, wait_seconds=0.05)
+    turns = Turns(max_=2, wait_seconds=0.05)
     async with AsyncExitStack() as stack:
         for _ in range(2):
             await stack.enter_async_context(turns.wait(MINE))
@@ -74,7 +74,7 @@ async def test_who_waits_too_long_or_gives_up_takes_nobodys_place() -> None:
 
 async def test_a_transaction_that_can_be_run_again_is_refused_and_every_other_waits(database_url: str) -> None:
     holder = await asyncpg.connect(database_url)
-    pool = await open_pool(database_url, most=2, profile=HASTY)
+    pool = await open_pool(database_url, max_=2, profile=HASTY)
     held = holder.transaction()
     await held.start()
     await holder.execute("select take_turn(1, 7)")
@@ -97,7 +97,7 @@ async def test_a_transaction_that_can_be_run_again_is_refused_and_every_other_wa
 @pytest.mark.parametrize("through_pooler", [False, True], ids=["direct", "through a pooler"])
 async def test_the_server_keeps_the_time_outs_of_a_transaction(database_url: str, *, through_pooler: bool) -> None:
     chosen = ConnectionProfile(acquire=1, lock=2, statement=3, idle=4, refuse_turns=True)
-    pool = await open_pool(database_url, most=1, profile=chosen, through_pooler=through_pooler)
+    pool = await open_pool(database_url, max_=1, profile=chosen, through_pooler=through_pooler)
     shown = []
     for waits in (True, False):
         async with transaction(pool, waits=waits) as db:

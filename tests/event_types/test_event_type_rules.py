@@ -52,11 +52,11 @@ def test_sound_event_type_has_no_faults() -> None:
         ("position", "position", 0, 1_000_000),
     ],
 )
-def test_numbers_have_bounds(field: str, name: str, least: int, most: int) -> None:
-    for number in (least, most):
+def test_numbers_have_bounds(field: str, name: str, least: int, max_: int) -> None:
+    for number in (least, max_):
         assert find_event_type_faults(replace(TALK, **{field: number})) == {}
-    for number in (least - 1, most + 1):
-        assert find_event_type_faults(replace(TALK, **{field: number})) == {name: f"must be from {least} to {most}"}
+    for number in (least - 1, max_ + 1):
+        assert find_event_type_faults(replace(TALK, **{field: number})) == {name: f"must be from {least} to {max_}"}
 
 
 @pytest.mark.parametrize(

@@ -186,11 +186,11 @@ async def test_memory_stays_small_however_much_there_is(
     export_id = await request(runtime, user)
     tracemalloc.start()
     await make_export(runtime, export_id)
-    _, most = tracemalloc.get_traced_memory()
+    _, max_ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     # The bookings alone are 2 MB, and take four times as much when all are read at once; a batch of 5 is 0.1 MB.
-    assert most < 2 * 1024 * 1024
+    assert max_ < 2 * 1024 * 1024
     assert await runtime.pool.fetchval("select count(*) from data_export_pieces") > 3
     file = zipfile.ZipFile(io.BytesIO(await read(runtime, user, export_id)))
     assert len(load(file, "bookings.json")) == 101
@@ -281,7 +281,7 @@ async def test_an_attempt_that_was_overtaken_writes_nothing(
 async def test_a_file_that_grows_too_large_is_given_up(
     runtime: Runtime, user: User, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "MOST_BYTES", 10)
+    monkeypatch.setattr(archives, "MAX_BYTES", 10)
     await request(runtime, user)
     await work_off(runtime, clock)
 

@@ -97,8 +97,8 @@ def _web_process_at(port: int, database_url: str, key: str, directory: Path) -> 
 
 
 def _web_with_few_descriptors() -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_DESCRIPTORS, most))
+    _, max_ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_DESCRIPTORS, max_))
     openslot("web")
 
 

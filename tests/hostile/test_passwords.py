@@ -239,18 +239,18 @@ async def test_a_place_is_free_again_when_its_password_was_checked() -> None:
 
 async def test_only_a_few_passwords_are_hashed_at_once() -> None:
     running: list[int] = []
-    most = 0
+    max_ = 0
 
     def hash_slowly() -> None:
-        nonlocal most
+        nonlocal max_
         running.append(1)
-        most = max(most, len(running))
+        max_ = max(max_, len(running))
         time.sleep(0.02)
         running.pop()
 
     await asyncio.gather(*(passwords._run(hash_slowly, KNOWN) for _ in range(10)))
 
-    assert 1 <= most <= AT_ONCE
+    assert 1 <= max_ <= AT_ONCE
 
 
 @pytest.mark.usefixtures("no_threads")

@@ -50,11 +50,11 @@ class Wire:
         with suppress(ConnectionError):
             self.socket.sendall(data)
 
-    def flood(self, piece: bytes, most: int) -> int:
+    def flood(self, piece: bytes, max_: int) -> int:
         """Send the same thing again and again; tell how many bytes the server's side took before it hung up."""
         sent = 0
         with suppress(ConnectionError):
-            while sent < most:
+            while sent < max_:
                 self.socket.sendall(piece)
                 sent += len(piece)
         return sent

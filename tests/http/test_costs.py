@@ -33,7 +33,7 @@ from tests.http.golden.asgi import ask, running
 TRIALS = 9
 CHEAP = 40
 """How many times `/healthz` a request may cost that nothing limits: one to two milliseconds."""
-MOST_A_MINUTE = 150_000
+MAX_A_MINUTE = 150_000
 """How many times `/healthz` the requests of one address may cost in a minute: about an eighth of it."""
 NEED_A_CREDENTIAL = {"rest", "scim", "agents", "administration"}
 NOT_THERE = {
@@ -86,11 +86,11 @@ class Costs(Struct, kw_only=True):
         more = MORE.get(template, ()) if method == "GET" else ()
         faults = []
         for target in (found, *(found + each for each in more)):
-            cost, most = await self.measure(method, target)
-            if most is None and cost > CHEAP and template not in NOT_LIMITED:
+            cost, max_ = await self.measure(method, target)
+            if max_ is None and cost > CHEAP and template not in NOT_LIMITED:
                 faults.append(f"{method} {template}: costs {cost:.0f}, and nothing limits it ({target})")
-            elif most is not None and cost * most > MOST_A_MINUTE:
-                faults.append(f"{method} {template}: costs {cost:.0f}, {most} times a minute ({target})")
+            elif max_ is not None and cost * max_ > MAX_A_MINUTE:
+                faults.append(f"{method} {template}: costs {cost:.0f}, {max_} times a minute ({target})")
         return faults
 
     async def measure(self, method: str, target: str) -> tuple[float, int | None]:
@@ -101,7 +101,7 @@ class Costs(Struct, kw_only=True):
             own.append(await self._ask(method, target))
             # In turns, so that neither has the quieter moments; three times, because the first finds cold caches.
             trivial += [await self._ask("GET", "/healthz") for _ in range(3)]
-        return min(own) / min(trivial), min((most for _, most in self.taken), default=None)
+        return min(own) / min(trivial), min((max_ for _, max_ in self.taken), default=None)
 
     async def _ask(self, method: str, target: str) -> float:
         self.asked += 1

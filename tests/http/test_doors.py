@@ -45,7 +45,7 @@ async def add_person(data: Person, request: Request) -> Response:
     return Response(status=201, headers=headers, body=data)
 
 
-@put("/Users/{name}", most_bytes=2048)
+@put("/Users/{name}", max_bytes=2048)
 async def replace_person(name: str, data: Person, dry: Annotated[bool, Query("dryRun")] = False) -> Person:
     """Take a larger body than others."""
     return Person(user_name=f"{name} {dry}")
@@ -93,7 +93,7 @@ DOOR = Door(
     refuse=refuse,
     media_types=(SCIM, "application/json", "multipart/form-data"),
     answers_in=SCIM,
-    most_bytes=1024,
+    max_bytes=1024,
     headers=((b"x-door", b"scim"),),
     reads=RateLimit("scim", 1000),
     check=refuse_a_name,

@@ -54,7 +54,7 @@ def test_every_reference_leads_somewhere() -> None:
     assert references(DESCRIPTION) <= {f"#/components/schemas/{name}" for name in SCHEMAS}
 
 
-@post("/photos", most_bytes=3 * 1024 * 1024)
+@post("/photos", max_bytes=3 * 1024 * 1024)
 async def add_photo(data: dict[str, str]) -> None: ...
 
 
@@ -74,7 +74,7 @@ def describe_refusals(**rules: Any) -> list[dict[int, str]]:
 
 
 def test_refusals_follow_from_door_and_method() -> None:
-    photo, name, names = describe_refusals(media_types=("text/csv",), most_bytes=64 * 1024, security="apiKey")
+    photo, name, names = describe_refusals(media_types=("text/csv",), max_bytes=64 * 1024, security="apiKey")
 
     assert photo[413] == "The body is larger than 3072 KiB"
     assert name[413] == "The body is larger than 64 KiB"

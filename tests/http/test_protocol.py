@@ -41,11 +41,11 @@ async def test_an_app_sees_the_request_as_asgi_describes_it() -> None:
 
 async def test_requests_sent_ahead_are_answered_one_by_one_and_in_order() -> None:
     running: list[int] = [0]
-    most: list[int] = []
+    max_: list[int] = []
 
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:
         running[0] += 1
-        most.append(running[0])
+        max_.append(running[0])
         body = await read_body(receive)
         await asyncio.sleep(0.001)
         await answer(send, scope["path"].encode() + b"=" + body + b";")
@@ -59,7 +59,7 @@ async def test_requests_sent_ahead_are_answered_one_by_one_and_in_order() -> Non
     assert told.count(b"HTTP/1.1 200 OK") == 10
     assert [f"/{n}={n};".encode() in told for n in range(9)] == [True] * 9
     assert told.index(b"/0=0;") < told.index(b"/8=8;") < told.index(b"/last=;")
-    assert max(most) == 1
+    assert max(max_) == 1
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 7, 60, 1000])

@@ -15,7 +15,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from openslot.demo.seed import seed
-from openslot.http.protocol.limits import MOST_ALONE, MOST_BESIDE_OTHERS, SHARE_SECONDS, ConnectionLimits
+from openslot.http.protocol.limits import MAX_ALONE, MAX_BESIDE_OTHERS, SHARE_SECONDS, ConnectionLimits
 from openslot.routing import Response, get
 from tests.http.talking import Receive, Scope, Send, answer, read_body
 from tests.live import serving
@@ -211,11 +211,11 @@ async def test_beside_others_a_client_has_fewer_requests_under_way_than_there_ar
     async with gated(("127.0.0.1", None), ("127.0.0.2", None)) as (gate, (one, other)):
         await one.send(one.write("/one"))
         await gate.wait_for(1)
-        for _ in range(3 * MOST_BESIDE_OTHERS):
+        for _ in range(3 * MAX_BESIDE_OTHERS):
             await other.send(other.write("/other"))
-        await gate.wait_for(1 + MOST_BESIDE_OTHERS)
+        await gate.wait_for(1 + MAX_BESIDE_OTHERS)
 
-        assert gate.running.count("/other") == MOST_BESIDE_OTHERS < Settings().database_connections
+        assert gate.running.count("/other") == MAX_BESIDE_OTHERS < Settings().database_connections
         gate.opened.set()
         for reader, _ in other.connections:
             assert b"<done>" in await reader.readuntil(b">")
@@ -223,9 +223,9 @@ async def test_beside_others_a_client_has_fewer_requests_under_way_than_there_ar
 
 async def test_a_request_whose_client_has_left_in_the_line_is_never_run() -> None:
     async with gated(("127.0.0.1", None), ("127.0.0.1", None)) as (gate, (one, other)):
-        for _ in range(MOST_ALONE):
+        for _ in range(MAX_ALONE):
             await one.send(one.write("/one"))
-        await gate.wait_for(MOST_ALONE)
+        await gate.wait_for(MAX_ALONE)
         for _ in range(5):
             await other.send(other.write("/other"))
         await asyncio.sleep(0.05)
@@ -236,17 +236,17 @@ async def test_a_request_whose_client_has_left_in_the_line_is_never_run() -> Non
             await reader.readuntil(b">")
         assert b"<done>" in await one.ask("/free")
 
-    assert gate.running == ["/one"] * MOST_ALONE + ["/free"]
+    assert gate.running == ["/one"] * MAX_ALONE + ["/free"]
 
 
 async def test_requests_that_wait_for_their_own_client_keep_no_other_waiting() -> None:
     async with gated(("127.0.0.1", None)) as (gate, (slow,)):
-        for _ in range(2 * MOST_ALONE):
+        for _ in range(2 * MAX_ALONE):
             await slow.send(slow.write("/slow", "POST", "Content-Length: 10\r\n", "half"))
         assert b"<done>" in await slow.ask("/free")
         for _, writer in slow.connections[:-1]:
             writer.write(b" more.")
-        await gate.wait_for(1 + 2 * MOST_ALONE)
+        await gate.wait_for(1 + 2 * MAX_ALONE)
 
 
 async def test_a_client_behind_a_proxy_has_as_many_requests_in_progress_as_an_address_has_connections() -> None:

@@ -246,7 +246,7 @@ def test_a_target_that_answers_again_is_asked_soon() -> None:
 
 
 def test_what_has_not_been_asked_for_longest_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(gates, "MAX_REMEMBERED", 3)
     gate = Gate(places=PLACES)
     busy, old, recent = somewhere(), somewhere(), somewhere()
     place = enter(gate, busy)

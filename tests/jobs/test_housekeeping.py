@@ -41,7 +41,7 @@ async def test_batches_go_on_until_one_is_not_full() -> None:
 
     assert await repeat(remove, size=3) == 7
     left[0] = 100
-    assert await repeat(remove, size=3, most=5) == 15
+    assert await repeat(remove, size=3, max_=5) == 15
 
 
 async def test_a_walk_goes_to_the_end_and_counts_only_what_changes() -> None:
@@ -54,7 +54,7 @@ async def test_a_walk_goes_to_the_end_and_counts_only_what_changes() -> None:
     assert await walk(step, 0) == 5
     assert seen == list(range(10))
     seen.clear()
-    assert await walk(step, 0, most=2) == 2
+    assert await walk(step, 0, max_=2) == 2
     assert seen == [0, 1, 2, 3]
 
 

@@ -12,7 +12,7 @@ from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import (
     DEEPEST,
     LONGEST,
-    MOST_TERMS,
+    MAX_TERMS,
     And,
     AttributePath,
     Comparison,
@@ -80,7 +80,7 @@ def test_the_grammar_is_read(text: str, term: Filter) -> None:
         ('not userName eq "x"', "is not an operator"),
         ('a.b.c eq "x"', "a.b.c is not an attribute"),
         ("(" * (DEEPEST + 2) + 'a eq "1"' + ")" * (DEEPEST + 2), "deeper than"),
-        (" and ".join(['a eq "1"'] * (MOST_TERMS + 1)), "more than"),
+        (" and ".join(['a eq "1"'] * (MAX_TERMS + 1)), "more than"),
         ("a" * (LONGEST + 1), "longer than"),
     ],
 )

@@ -222,8 +222,8 @@ async def test_an_unknown_page_is_refused_in_the_format_that_was_asked_for(
 async def test_assistants_share_the_limit_of_the_public_api(
     client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
-    for _ in range(READS.most - 2):
-        await limits.take(runtime.pool, f"{READS.name}:127.0.0.1", READS.most)
+    for _ in range(READS.max_ - 2):
+        await limits.take(runtime.pool, f"{READS.name}:127.0.0.1", READS.max_)
     assert (await client.get("/mara.md")).status_code == 200
     assert (await client.get("/mara/30min.json")).status_code == 200
     for path, told in (("/mara.md", "# Too many requests\n"), ("/mara/30min.json", '{"error":"Too many requests"}')):

@@ -59,7 +59,7 @@ async def test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_sh
     happen: Happen,
     header: str,
     least: timedelta,
-    most: timedelta,
+    max_: timedelta,
 ) -> None:
     said = format_datetime(clock.now + timedelta(minutes=10), usegmt=True) if header == "date" else header
     receiver.answer(429, f"Retry-After: {said}")
@@ -69,7 +69,7 @@ async def test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_sh
 
     due = await next_try(runtime)
     assert due is not None
-    assert least <= due - clock.now <= most
+    assert least <= due - clock.now <= max_
 
 
 async def test_a_redirect_is_a_failure_and_is_not_followed(

@@ -18,7 +18,7 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, State
 from openslot.webhooks.reactions import tidy_webhooks
-from openslot.webhooks.rules import MOST_ENDPOINTS
+from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 from openslot.wiring import WIRING
 from tests.clocks import MovingClock
@@ -100,12 +100,12 @@ async def test_an_event_that_does_not_exist_is_refused_by_name(runtime: Runtime,
 
 
 async def test_one_user_has_so_many_endpoints_and_no_more(runtime: Runtime, user: User, add: Add) -> None:
-    for _ in range(MOST_ENDPOINTS):
+    for _ in range(MAX_ENDPOINTS):
         await add(HOOK)
     with pytest.raises(TooManyWebhooks):
         await add(HOOK)
     async with runtime.transaction(OPERATOR) as work:
-        assert len(await webhooks.list_endpoints(work, user)) == MOST_ENDPOINTS
+        assert len(await webhooks.list_endpoints(work, user)) == MAX_ENDPOINTS
 
 
 async def test_anothers_endpoint_is_not_found_by_any_verb(runtime: Runtime, stranger: User, add: Add) -> None:

@@ -66,7 +66,7 @@ async def _connect(address: Address, port: int) -> SocketStream:
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 USER_AGENT = "Openslot"
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 
 # It logs the whole URL of every request, and a user's URL may contain a secret.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -189,7 +189,7 @@ def _make_client(
         headers={"User-Agent": USER_AGENT, **headers},
         auth=auth,
         follow_redirects=follow_redirects,
-        max_redirects=MOST_REDIRECTS,
+        max_redirects=MAX_REDIRECTS,
         cookies=NoCookies(),
         # Only the transport's limits apply: httpx2's own time-outs count each step separately.
         timeout=None,

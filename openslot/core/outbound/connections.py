@@ -10,8 +10,8 @@ import httpcore2
 from openslot.core.outbound.errors import CLOSED, NOT_CONNECTED, NOT_SECURE, FailureKind, OutboundFailed
 from openslot.core.outbound.targets import Address, OutboundTarget
 
-MOST_HEADER_BYTES = 65536
-MOST_UNSENT_BYTES = 65536
+MAX_HEADER_BYTES = 65536
+MAX_UNSENT_BYTES = 65536
 
 
 class ResponseTooLong(Exception):
@@ -28,7 +28,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
 
     def expect_headers(self) -> None:
         """Allow as many bytes as headers may need."""
-        self._left = MOST_HEADER_BYTES
+        self._left = MAX_HEADER_BYTES
 
     def expect_body(self, at_most: int) -> None:
         """Also allow a body of up to this many bytes."""
@@ -49,7 +49,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the parent's
         """Send the bytes; small writes are combined with those that follow."""
         self._unsent += buffer
-        if len(self._unsent) > MOST_UNSENT_BYTES:
+        if len(self._unsent) > MAX_UNSENT_BYTES:
             await self._send_rest(timeout)
 
     async def aclose(self) -> None:
@@ -66,7 +66,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
             await self._stream.write(unsent, timeout)
 
 
-MOST_ADDRESSES_TRIED = 4
+MAX_ADDRESSES_TRIED = 4
 IDLE_SECONDS = 5.0
 
 
@@ -109,7 +109,7 @@ async def open_connection(
 ) -> OutboundConnection:
     """Connect to the first address that answers; with TLS, verify that it has a certificate for the target's name."""
     connect_by = time.monotonic() + within
-    address, stream = await _connect(target, addresses[:MOST_ADDRESSES_TRIED], connector, connect_by=connect_by)
+    address, stream = await _connect(target, addresses[:MAX_ADDRESSES_TRIED], connector, connect_by=connect_by)
     try:
         if target.scheme == "https":
             stream = await _start_tls(stream, target.host, tls)
@@ -156,7 +156,7 @@ def _why(fault: httpcore2.ConnectError) -> str:
     return "the TLS handshake failed"
 
 
-MOST_IDLE = 10
+MAX_IDLE = 10
 
 
 class OutboundPool:
@@ -194,7 +194,7 @@ class OutboundPool:
             return
         self._busy.remove(connection)
         known = [*self._idle, connection]
-        self._idle = [] if self._is_closed else [one for one in known if one.is_idle][-MOST_IDLE:]
+        self._idle = [] if self._is_closed else [one for one in known if one.is_idle][-MAX_IDLE:]
         for one in known:
             if one not in self._idle:
                 await one.aclose()

@@ -21,7 +21,7 @@ SUSPECT_SECONDS = 300.0
 # A webhook is tried again 5 seconds after its first failure: the name is asked for again then.
 FIRST_FAILURE_SECONDS = 4.0
 LONGEST_FAILURE_SECONDS = 30.0
-MOST_REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 
 
 class Share(Enum):
@@ -152,9 +152,9 @@ class LookUps:
         is_suspect = owner.hanging > 0 or owner.suspect_until > self._clock()
         other = Share.SUSPECT if is_suspect else Share.NEW
         share = Share.QUICK if self._get_name(host).is_quick else other
-        most = QUICK_OF_ONE_SUSPECT if is_suspect and share is Share.QUICK else OF_ONE_OWNER[share]
+        max_ = QUICK_OF_ONE_SUSPECT if is_suspect and share is Share.QUICK else OF_ONE_OWNER[share]
         is_full = self._inside[share] >= PLACES[share] or sum(self._inside.values()) >= MOST
-        if is_full or owner.inside[share] >= most:
+        if is_full or owner.inside[share] >= max_:
             return None
         place = LookUpPlace(owner_id, owner, share)
         self._count(place, +1)
@@ -212,7 +212,7 @@ def _remember(
     """Keep the item as the newest, and forget the oldest that is not needed if there are too many."""
     known.pop(key, None)
     known[key] = item
-    if len(known) > MOST_REMEMBERED:
+    if len(known) > MAX_REMEMBERED:
         forgotten = next((each for each in known.items() if not is_needed(each[1])), None)
         if forgotten is not None:
             del known[forgotten[0]]

@@ -110,8 +110,8 @@ def build_response(
     headers = httpx2.Headers(response.headers)
     if "location" in headers and not _is_url(headers["location"], request.url):
         del headers["location"]
-    told = {name: response.extensions[name] for name in ("http_version", "reason_phrase")}
-    return httpx2.Response(response.status, headers=headers, stream=stream, extensions=told)
+    extensions = {name: response.extensions[name] for name in ("http_version", "reason_phrase")}
+    return httpx2.Response(response.status, headers=headers, stream=stream, extensions=extensions)
 
 
 def _is_url(location: str, base: httpx2.URL) -> bool:

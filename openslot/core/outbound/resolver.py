@@ -27,7 +27,7 @@ NSSWITCH_CONF = Path("/etc/nsswitch.conf")
 
 # As in the C library: the name server of a system that names none, and how many are asked.
 DEFAULT_NAMESERVER = "127.0.0.1"
-MOST_NAMESERVERS = 3
+MAX_NAMESERVERS = 3
 # Before the 5 seconds end that most callers wait for the look-up and the connection together.
 LOOK_UP_SECONDS = 4.0
 
@@ -78,7 +78,7 @@ def read_resolv_conf(text: str) -> DnsClient:
     usable = "\n".join(line for line in text.splitlines() if _is_usable(line.split()))
     with suppress(resolver.NoResolverConfiguration):
         client.read_resolv_conf(StringIO(usable))
-    client.nameservers = list(client.nameservers[:MOST_NAMESERVERS]) or [DEFAULT_NAMESERVER]
+    client.nameservers = list(client.nameservers[:MAX_NAMESERVERS]) or [DEFAULT_NAMESERVER]
     client.lifetime = LOOK_UP_SECONDS
     # If all but the last name server are dead, there is still time for its answer.
     client.timeout = min(max(client.timeout, 1.0), LOOK_UP_SECONDS / (len(client.nameservers) + 1))

@@ -140,5 +140,5 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 def _get_time_to_connect(request: httpx2.Request, limits: RequestLimits) -> float:
     asked: float | None = request.extensions.get("timeout", {}).get("connect")
-    most = limits.connect_within.total_seconds()
-    return most if asked is None else min(asked, most)
+    max_ = limits.connect_within.total_seconds()
+    return max_ if asked is None else min(asked, max_)

@@ -28,7 +28,7 @@ from openslot.http.protocol.limits import (
 from openslot.http.protocol.parser import RequestReader, read_target
 
 # Reading pauses while this much of a body is waiting for the app.
-MOST_WAITING = 64 * 1024
+MAX_WAITING = 64 * 1024
 
 log = structlog.get_logger()
 
@@ -269,7 +269,7 @@ class Connection(asyncio.Protocol):
             self._phase = Phase.BODY
             self._body_began_at = now
         self._set_body_deadline()
-        if body and cycle.add_body(body, is_whole=False) > MOST_WAITING:
+        if body and cycle.add_body(body, is_whole=False) > MAX_WAITING:
             self._pause_reading()
 
     def _set_body_deadline(self) -> None:

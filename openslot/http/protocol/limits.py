@@ -15,7 +15,7 @@ from openslot.core.errors import Refusal, TooMany, Unavailable
 
 # Descriptors that are not connections: the listener, logs, time zones, metrics files.
 SPARE_DESCRIPTORS = 128
-MOST_CONNECTIONS = 65_536
+MAX_CONNECTIONS = 65_536
 
 
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     linger_bytes: int = 64 * 1024
     """How many of the bytes that it still sends are discarded in the meantime."""
     connections_per_address: int = 256
-    connections: int = MOST_CONNECTIONS
+    connections: int = MAX_CONNECTIONS
     trusted_proxies: Networks = Networks()
     """Their connections carry many clients, and are not counted by address."""
 
@@ -59,8 +59,8 @@ def limits_of(settings: Settings) -> ConnectionLimits:
 def connections_within(descriptors: int, *, spare: int) -> int:
     """Return how many connections leave descriptors for everything else, however few there are."""
     if descriptors == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return min(max(descriptors - spare, descriptors // 2), MOST_CONNECTIONS)
+        return MAX_CONNECTIONS
+    return min(max(descriptors - spare, descriptors // 2), MAX_CONNECTIONS)
 
 
 LOOK_EVERY = 0.25
@@ -107,9 +107,9 @@ class Connections:
             del self._counts[connection.address]
 
     def _find_refusal(self, address: str) -> Refusal | None:
-        most = self._limits.connections_per_address
-        if address != UNCOUNTED and self._counts[address] >= most:
-            return TooMany(f"At most {most} connections may be open from one address", retry_after=RETRY_AFTER)
+        max_ = self._limits.connections_per_address
+        if address != UNCOUNTED and self._counts[address] >= max_:
+            return TooMany(f"At most {max_} connections may be open from one address", retry_after=RETRY_AFTER)
         if len(self._open) >= self._limits.connections:
             return Unavailable("Too many connections are open", retry_after=RETRY_AFTER)
         return None
@@ -132,8 +132,8 @@ def counted_address(peer: str | None, trusted: Networks) -> str:
 # Longer than almost every step of a request, so that waiting costs next to nothing where clients are well-behaved.
 SHARE_SECONDS = 0.005
 # Fewer than a process has connections to the database, so that one client never holds all of them.
-MOST_BESIDE_OTHERS = 8
-MOST_ALONE = 32
+MAX_BESIDE_OTHERS = 8
+MAX_ALONE = 32
 # Beside many busy clients a client waits no longer than this many times what it has used.
 LONGEST_WAIT = 8
 SHARE_RETRY_AFTER = 1
@@ -192,8 +192,8 @@ Start = Callable[[ClientShare], None]
 class Shares:
     """The shares of all clients that have a request in progress."""
 
-    def __init__(self, most_requests: int) -> None:
-        self._most = most_requests
+    def __init__(self, max_requests: int) -> None:
+        self._max = max_requests
         self._by_client: dict[str, ClientShare] = {}
         self.news = 0
         """Grows with each connection, and with each request and step of a client that has not used up its share."""
@@ -208,9 +208,9 @@ class Shares:
         share = self._by_client.get(client)
         if share is None:
             share = self._by_client[client] = ClientShare(self, client)
-        elif is_bounded and share.requests >= self._most:
+        elif is_bounded and share.requests >= self._max:
             raise TooMany(
-                f"At most {self._most} requests may be in progress from one address", retry_after=SHARE_RETRY_AFTER
+                f"At most {self._max} requests may be in progress from one address", retry_after=SHARE_RETRY_AFTER
             )
         if share.used < SHARE_SECONDS:
             self.news += 1
@@ -239,8 +239,8 @@ class Shares:
         self._start_waiting(share)
 
     def _start_waiting(self, share: ClientShare) -> None:
-        most = MOST_ALONE if len(self._by_client) == 1 else MOST_BESIDE_OTHERS
-        while share.waiting and share.running < most:
+        max_ = MAX_ALONE if len(self._by_client) == 1 else MAX_BESIDE_OTHERS
+        while share.waiting and share.running < max_:
             start = next(iter(share.waiting))
             del share.waiting[start]
             share.running += 1

@@ -120,7 +120,7 @@ def _second(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
-MOST_BOOKINGS = 2_000
+MAX_BOOKINGS = 2_000
 BEHIND = timedelta(days=90)
 
 
@@ -151,6 +151,6 @@ async def get_feed_owner(work: Work, token: str) -> User:
 
 async def write_bookings(work: Work, owner: User) -> bytes:
     """Write the confirmed bookings of a user, starting 90 days ago, as iCalendar."""
-    found = await bookings.list_confirmed(work, owner, since=work.now - BEHIND, limit=MOST_BOOKINGS)
+    found = await bookings.list_confirmed(work, owner, since=work.now - BEHIND, limit=MAX_BOOKINGS)
     linked = ((details, booking_url(work.runtime, details.booking.id)) for details in found)
     return write_feed(linked, host_name=owner.name, host_email=owner.email)

@@ -14,7 +14,7 @@ from openslot.core.zones import floor_second
 from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 from openslot.integrations.calendars.times import (
-    MOST_DATES,
+    MAX_DATES,
     EventTime,
     Length,
     Scope,
@@ -187,7 +187,7 @@ def _list_periods(master: Version, lines: Lines, scope: Scope) -> Iterator[Inter
     for line in master.component.list("RDATE"):
         if line.parameters.get("VALUE", "").upper() != "PERIOD":
             continue
-        for text in line.value.split(",")[:MOST_DATES]:
+        for text in line.value.split(",")[:MAX_DATES]:
             begin, _, end = text.partition("/")
             start = read_moment(begin, line.parameters.get("TZID"), lines, scope)
             length = read_length(end) or between(start, read_moment(end, line.parameters.get("TZID"), lines, scope))
@@ -253,7 +253,7 @@ def _read_excluded(master: Version, lines: Lines, scope: Scope) -> set[datetime]
 
 def _read_excluded_days(master: Version) -> set[date]:
     """Read dates that exclude everything that begins on them: some programs exclude timed events this way."""
-    texts = (text for line in master.component.list("EXDATE") for text in line.value.split(",")[:MOST_DATES])
+    texts = (text for line in master.component.list("EXDATE") for text in line.value.split(",")[:MAX_DATES])
     return {day.wall.date() for text in texts if "T" not in text.upper() and (day := read_wall(text)) is not None}
 
 

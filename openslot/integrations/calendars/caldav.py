@@ -33,10 +33,10 @@ from openslot.integrations.calendars.errors import (
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
 
 AT_ONCE = 50
-MOST_CALENDARS = 100
-MOST_OBJECTS = 50_000
-MOST_PAGES = 100
-MOST_LINKS = 3
+MAX_CALENDARS = 100
+MAX_OBJECTS = 50_000
+MAX_PAGES = 100
+MAX_LINKS = 3
 LONGEST_NAME = 200
 LONGEST_HREF = 2000
 LARGEST_CALENDAR = 100 * 1024 * 1024
@@ -80,7 +80,7 @@ class TooManyObjects(CalendarUnreadable):
     """The calendar has more events than are read."""
 
     def __init__(self) -> None:
-        super().__init__(TOO_MANY_EVENTS.fill(count=MOST_OBJECTS))
+        super().__init__(TOO_MANY_EVENTS.fill(count=MAX_OBJECTS))
 
 
 class CalDavServer:
@@ -120,7 +120,7 @@ class CalDavServer:
             for answer in found.answers
             if _is_calendar(answer) and (place := self._place(url, answer.href)) is not None
         ]
-        return calendars[:MOST_CALENDARS]
+        return calendars[:MAX_CALENDARS]
 
     async def list_addresses(self) -> frozenset[str]:
         """List the owner's addresses from the principal, and the user name if it is an address."""
@@ -205,13 +205,13 @@ class CalDavServer:
         etags: dict[str, str] = {}
         removed: list[str] = []
         at = token or ""
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             try:
                 page = await self._client.report(calendar, dav_client.sync_collection(at), depth=0)
             except (ReportRefused, AnswerTooLarge):
                 return await self._sync(calendar, None, known) if token else None
             more = self._read_page(calendar, page, etags, removed)
-            if len(etags) > MOST_OBJECTS or len(removed) > MOST_OBJECTS:
+            if len(etags) > MAX_OBJECTS or len(removed) > MAX_OBJECTS:
                 raise TooManyObjects
             if page.token is None:
                 return None
@@ -252,7 +252,7 @@ class CalDavServer:
         return await self._fetch(calendar, changed, removed, CalDavState(tag=tag))
 
     async def _fetch(self, calendar: str, changed: list[str], removed: list[str], state: CalDavState) -> Changes:
-        if len(changed) > MOST_OBJECTS:
+        if len(changed) > MAX_OBJECTS:
             raise TooManyObjects
         objects: dict[str, RemoteObject] = {}
         left = LARGEST_CALENDAR
@@ -321,15 +321,15 @@ def _can_write(answer: DavResponse) -> bool:
 def _list_links(found: MultiStatus, name: str) -> Iterator[str]:
     # Each link may be followed by a request.
     for answer in found.answers[:1]:
-        yield from answer.hrefs(name)[:MOST_LINKS]
+        yield from answer.hrefs(name)[:MAX_LINKS]
 
 
 def _etag_of(response: httpx2.Response) -> str:
     return response.headers.get("etag") or hashlib.sha256(response.content).hexdigest()
 
 
-def _name(told: str, place: str) -> str:
-    shown = "".join(character for character in told if character.isprintable())[:LONGEST_NAME].strip()
+def _name(name: str, place: str) -> str:
+    shown = "".join(character for character in name if character.isprintable())[:LONGEST_NAME].strip()
     return shown or _last_part(place)[:LONGEST_NAME]
 
 

@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from openslot.core.errors import Refusal, RefusalKind
 
-MOST_EVENTS = 50_000
+MAX_EVENTS = 50_000
 LONGEST_LINE = 256 * 1024
 # Real definitions have a few kilobytes; a longer one would be kept with every event that names it.
 LONGEST_ZONE = 32 * 1024
 LONGEST_ZONE_NAME = 255
-MOST_LEVELS = 20
+MAX_LEVELS = 20
 
 # The properties that decide whether and when somebody is busy; titles, notes and guests are not kept.
 KEPT = frozenset(
@@ -34,7 +34,7 @@ class TooManyEvents(Refusal):
     kind = RefusalKind.INVALID
 
     def __init__(self) -> None:
-        super().__init__(f"The calendar has more than {MOST_EVENTS} events")
+        super().__init__(f"The calendar has more than {MAX_EVENTS} events")
 
 
 class ContentLine(Struct, frozen=True):
@@ -84,7 +84,7 @@ class Lines(Struct, frozen=True):
     zones: dict[str, Component]
 
 
-def read_lines(text: str, *, most: int = MOST_EVENTS) -> Lines:
+def read_lines(text: str, *, max_: int = MAX_EVENTS) -> Lines:
     """Read events and time zones; invalid lines are ignored."""
     found = Lines([], {})
     # The names of the open components from the outermost event or zone to the current line.
@@ -101,7 +101,7 @@ def read_lines(text: str, *, most: int = MOST_EVENTS) -> Lines:
             _end(found, path, inside, line)
         elif kind in KEPT and path and inside and path[-1] == inside[-1].kind and (read := read_line(line)):
             inside[-1].lines.append(read)
-        if len(found.events) > most:
+        if len(found.events) > max_:
             raise TooManyEvents
     _close(found, path, inside, 0)
     return found
@@ -151,7 +151,7 @@ def _begin(found: Lines, path: list[str], inside: list[Component], line: str) ->
     if kind in READ and (kind in {"VEVENT", "VTIMEZONE"} or (inside and inside[-1].kind == "VTIMEZONE")):
         inside.append(Component(kind, [], []))
         path.append(kind)
-    elif path and len(path) < MOST_LEVELS:
+    elif path and len(path) < MAX_LEVELS:
         path.append(kind)
 
 

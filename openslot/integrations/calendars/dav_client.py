@@ -121,7 +121,7 @@ def _write_names(names: Iterable[str]) -> str:
 
 LIMITS = RequestLimits(within=timedelta(seconds=30), at_most=10 * 1024 * 1024)
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 # Requests that change something do not follow redirects.
 FOLLOWING = frozenset({"PROPFIND", "REPORT", "GET"})
 REPORT_REFUSED = frozenset({400, 403, 405, 409, 410, 412, 415, 422, 501, 507})
@@ -164,7 +164,7 @@ class DavClient:
     ) -> httpx2.Response:
         """Send a request, follow its redirects, and return a successful response."""
         clock = {"finish_by": time.monotonic() + LIMITS.within.total_seconds()}
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             response = await self._send(method, url, body, headers, clock)
             location = response.headers.get("location")
             if response.status_code not in REDIRECTS or location is None or method not in FOLLOWING:
@@ -197,12 +197,12 @@ class DavClient:
                 method, url, content=body.encode(), headers=headers, auth=auth, extensions=dict(clock)
             )
         except (OutboundFailed, OutboundRefused) as fault:
-            raise told(fault) from None
+            raise to_calendar_fault(fault) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):
             raise CalendarUnreachable(BAD_ADDRESS) from None
 
 
-def told(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
+def to_calendar_fault(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
     """Translate the failure of an outgoing request."""
     if isinstance(fault, OutboundFailed) and fault.kind is FailureKind.TOO_LARGE:
         return AnswerTooLarge(fault.sentence)

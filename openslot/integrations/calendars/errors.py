@@ -62,8 +62,8 @@ class TooManyConnections(Conflict):
 
     code = "too_many_calendars"
 
-    def __init__(self, most: int) -> None:
-        super().__init__(Text("There are %(most)s calendar connections already. Disconnect one first", most=most))
+    def __init__(self, max_: int) -> None:
+        super().__init__(Text("There are %(max)s calendar connections already. Disconnect one first", max=max_))
 
 
 class NoSuchCalendar(Invalid):

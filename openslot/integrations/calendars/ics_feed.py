@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, RequestLimits
 from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
-from openslot.integrations.calendars.dav_client import told
+from openslot.integrations.calendars.dav_client import to_calendar_fault
 from openslot.integrations.calendars.errors import (
     BAD_ADDRESS,
     FEED_STATUS,
@@ -59,8 +59,8 @@ class IcsFeed:
         """Name the one calendar that it is."""
         response = await self._get({})
         name = NAME.search(response.content[:65536])
-        told = name[1].decode(errors="replace").replace("\\,", ",") if name else ""
-        shown = "".join(character for character in told if character.isprintable()).strip()
+        typed = name[1].decode(errors="replace").replace("\\,", ",") if name else ""
+        shown = "".join(character for character in typed if character.isprintable()).strip()
         return [RemoteCalendar(url=PLACE, name=shown or DEFAULT_NAME, can_write=False)]
 
     async def list_addresses(self) -> frozenset[str]:
@@ -104,7 +104,7 @@ class IcsFeed:
         try:
             response = await self._client.get(self._url, headers=headers)
         except (OutboundFailed, OutboundRefused) as fault:
-            raise told(fault) from None
+            raise to_calendar_fault(fault) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):
             raise CalendarUnreachable(BAD_ADDRESS) from None
         if response.status_code in {401, 403}:

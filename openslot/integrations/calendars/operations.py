@@ -43,7 +43,7 @@ from openslot.integrations.calendars.models import (
 from openslot.integrations.calendars.ports import CalendarServer, RemoteCalendar
 from openslot.integrations.calendars.rules import (
     DEFAULT_TRUST_HOURS,
-    MOST_CONNECTIONS,
+    MAX_CONNECTIONS,
     closes_at,
     find_named,
     read_policy,
@@ -88,8 +88,8 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
     )
     async with work.transaction():
         sealed = await seal(work, msgspec.json.encode(secret).decode())
-        if not await store.insert_connection(work.db, connection, sealed, most=MOST_CONNECTIONS):
-            raise TooManyConnections(MOST_CONNECTIONS)
+        if not await store.insert_connection(work.db, connection, sealed, max_=MAX_CONNECTIONS):
+            raise TooManyConnections(MAX_CONNECTIONS)
         calendars = await keep_calendars(work, connection, found)
         await _receive_by_default(work, owner, calendars)
         await plan_sync(work, connection.id)
@@ -294,7 +294,7 @@ async def replace_password(work: Work, ref: ConnectionRef, password: str) -> Non
     if connection.kind is not ConnectionKind.CALDAV:
         raise Invalid(details={"password": Text("is not needed for a feed")})
     if not 1 <= len(password) <= LONGEST_PASSWORD:
-        raise Invalid(details={"password": Text("must have 1 to %(most)s characters", most=LONGEST_PASSWORD)})
+        raise Invalid(details={"password": Text("must have 1 to %(max)s characters", max=LONGEST_PASSWORD)})
     new = replace(secret, password=password)
     await _list_calendars(work, connection, new)
     async with work.transaction():

@@ -222,7 +222,7 @@ CALENDAR_REACTIONS = (
 )
 
 
-MOST, MOST_EVENTS = 1_000, 200
+MOST, MAX_EVENTS = 1_000, 200
 
 
 async def plan_forgotten(work: Work) -> str:
@@ -235,7 +235,7 @@ async def plan_forgotten(work: Work) -> str:
 
 async def plan_unlinking(work: Work) -> str:
     """Plan to take the invitee's link out of upcoming events, each once."""
-    found = await event_store.take_linked(work.db, now=work.now, limit=MOST_EVENTS)
+    found = await event_store.take_linked(work.db, now=work.now, limit=MAX_EVENTS)
     for target, owner_id in found:
         await work.plan(event_store.UNLINK, target, due_at=work.now, tenant_id=owner_id, target=target)
     return f"{len(found)} calendar events planned"

@@ -8,9 +8,9 @@ from typing import Self
 from dateutil.rrule import rrulestr
 
 LONGEST_RULE = 2_000
-MOST_OF_ONE_RULE = 20_000
-MOST_INTERVAL = 10_000
-MOST_TIMES_OF_DAY = 1_500
+MAX_OF_ONE_RULE = 20_000
+MAX_INTERVAL = 10_000
+MAX_TIMES_OF_DAY = 1_500
 # A rule with a count is expanded from its beginning, so a daily rule that began before this year would take too long.
 FIRST_COUNTED_YEAR = 1970
 
@@ -92,7 +92,7 @@ def expand(
     for taken, moment in enumerate(_follow(_make(parts, start, looks))):
         if moment > end:
             return
-        if taken >= MOST_OF_ONE_RULE:
+        if taken >= MAX_OF_ONE_RULE:
             raise BadRule("repeats too often")
         budget.spend(1)
         if moment >= first:
@@ -106,12 +106,12 @@ def read_parts(rule: str) -> dict[str, str]:
     parts = dict(PART.findall(rule.upper().replace(" ", "")))
     if parts.get("FREQ") not in STEPS or not all(parts.get(name, "1").isdecimal() for name in ("INTERVAL", "COUNT")):
         raise BadRule("is invalid")
-    if int(parts.get("INTERVAL", "1")) not in range(1, MOST_INTERVAL + 1):
+    if int(parts.get("INTERVAL", "1")) not in range(1, MAX_INTERVAL + 1):
         raise BadRule("is invalid")
     times_of_day = 1
     for name in TIMES_OF_DAY:
         times_of_day *= parts.get(name, "").count(",") + 1
-    if times_of_day > MOST_TIMES_OF_DAY:
+    if times_of_day > MAX_TIMES_OF_DAY:
         raise BadRule("repeats too often")
     return parts
 
@@ -151,7 +151,7 @@ def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
     periods = max((end - start) // step, 0) + 2
     if parts["FREQ"] in WITHIN_A_DAY:
         # Days that don't match are skipped one at a time.
-        return min(periods, (end - start).days + MOST_OF_ONE_RULE)
+        return min(periods, (end - start).days + MAX_OF_ONE_RULE)
     return periods * DAYS_LOOKED_AT.get(parts["FREQ"], 1)
 
 

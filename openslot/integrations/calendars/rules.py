@@ -18,11 +18,11 @@ LEASE = timedelta(minutes=5)
 # For connections that close at once when unreadable, one or two missed readings are tolerated.
 SHORTEST_TRUST = timedelta(minutes=30)
 DEFAULT_TRUST_HOURS = 24
-MOST_TRUST_HOURS = 8760
+MAX_TRUST_HOURS = 8760
 TELL_AFTER = timedelta(minutes=30)
 BEHIND, AHEAD = timedelta(days=1), timedelta(days=735)
 EXPAND_EVERY = timedelta(days=1)
-MOST_CONNECTIONS = 20
+MAX_CONNECTIONS = 20
 
 OWN_UID = re.compile(r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})@[^\s@]+", re.IGNORECASE)
 POLICY = re.compile(r"trust:([0-9]{1,4})")
@@ -56,8 +56,8 @@ def read_policy(text: str) -> int | None:
     if text == "close":
         return None
     found = POLICY.fullmatch(text)
-    if found is None or not 1 <= int(found[1]) <= MOST_TRUST_HOURS:
-        raise Invalid(details={"whenUnreadable": f"must be close, or trust:HOURS with 1 to {MOST_TRUST_HOURS} hours"})
+    if found is None or not 1 <= int(found[1]) <= MAX_TRUST_HOURS:
+        raise Invalid(details={"whenUnreadable": f"must be close, or trust:HOURS with 1 to {MAX_TRUST_HOURS} hours"})
     return int(found[1])
 
 

@@ -52,7 +52,7 @@ on conflict (connection_id, url) do update set name = excluded.name, can_write =
 returning {CALENDAR_COLUMNS}"""
 
 
-async def insert_connection(db: Db, connection: CalendarConnection, secret: bytes, *, most: int) -> bool:
+async def insert_connection(db: Db, connection: CalendarConnection, secret: bytes, *, max_: int) -> bool:
     """Write a new connection; False if the owner has reached the limit."""
     written = await db.execute(
         INSERT,
@@ -65,7 +65,7 @@ async def insert_connection(db: Db, connection: CalendarConnection, secret: byte
         list(connection.addresses),
         connection.trust_hours,
         connection.created_at,
-        most,
+        max_,
     )
     return count_of(written) == 1
 

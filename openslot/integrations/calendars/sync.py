@@ -103,8 +103,8 @@ async def sync_and_wait(
 async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[RemoteChanges]:
     server = open_server(runtime, lease.connection.owner_id, lease.connection.kind, lease.secret)
     try:
-        calendars, told = await _refresh(runtime, lease, server)
-        addresses = told | {lease.owner_email.lower()}
+        calendars, own_addresses = await _refresh(runtime, lease, server)
+        addresses = own_addresses | {lease.owner_email.lower()}
         sightings = [
             await _read_calendar(runtime, lease, server, calendar, addresses)
             for calendar in calendars
@@ -112,7 +112,7 @@ async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list
         ]
     finally:
         await server.close()
-    await _keep_success(runtime, lease, calendars, sorted(told))
+    await _keep_success(runtime, lease, calendars, sorted(own_addresses))
     return sightings
 
 

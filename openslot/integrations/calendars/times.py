@@ -15,7 +15,7 @@ from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 
 OFFSET = re.compile(r"([+-])(\d\d)(\d\d)(\d\d)?")
 LOCAL = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?")
-MOST_PARTS = 200
+MAX_PARTS = 200
 YEAR_WITHOUT_END = 9000
 
 
@@ -75,7 +75,7 @@ def _define(text: str, years: tuple[int, int]) -> tzinfo | None:
     definition = next(iter(read_lines(text).zones.values()), None)
     changes: list[tuple[datetime, timedelta, timedelta]] = []
     budget = Budget(100_000)
-    for part in definition.parts[:MOST_PARTS] if definition else ():
+    for part in definition.parts[:MAX_PARTS] if definition else ():
         try:
             changes += _list_changes(part, years, budget)
         except (BadRule, OverflowError):
@@ -139,7 +139,7 @@ def _read_offset(text: str) -> timedelta | None:
     return -offset if found[1] == "-" else offset
 
 
-MOST_DATES = 5_000
+MAX_DATES = 5_000
 LONGEST = timedelta(days=3_660)
 WHEN = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z)?)?")
 LENGTH = re.compile(r"([+-])?P(?:(\d{1,5})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?")
@@ -218,7 +218,7 @@ def find_moment(component: Component, name: str, lines: Lines, scope: Scope) -> 
 
 def read_moments(line: ContentLine, lines: Lines, scope: Scope) -> Iterator[EventTime]:
     """List the times of a property that may have several."""
-    for text in line.value.split(",")[:MOST_DATES]:
+    for text in line.value.split(",")[:MAX_DATES]:
         moment = read_moment(text, line.parameters.get("TZID"), lines, scope)
         if moment is not None:
             yield moment

@@ -13,7 +13,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Outcome
 from openslot.core.work import Runtime, Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail.meetings import say_short
+from openslot.integrations.mail.meetings import format_short
 from openslot.integrations.mail.message import one_line
 from openslot.integrations.mail.models import Brand, Fact, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import DEFAULT_COLOUR, Draft, choose_locale, deliver, leave_unsent
@@ -46,7 +46,7 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
         user = await accounts.get_user(work, event.user_id)
     except UserNotFound:
         return await leave_unsent(work, effect, "the account is deleted")
-    when = say_short(effect.event_at, user.zone, choose_locale(user.locale))
+    when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
     letter = Letter(
         subject=Text("Your password was changed"),
         heading=Text("Your password was changed"),

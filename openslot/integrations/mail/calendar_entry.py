@@ -73,7 +73,7 @@ def _write_event(entry: CalendarEntry, status: str) -> Event:
     event.add("transp", "OPAQUE")
     if description := paragraph(entry.description):
         event.add("description", description)
-    if location := one_line(entry.location, most=500):
+    if location := one_line(entry.location, max_=500):
         event.add("location", location)
     if entry.url:
         event.add("url", vUri(entry.url))
@@ -84,7 +84,7 @@ def _write_event(entry: CalendarEntry, status: str) -> Event:
 
 
 def _write_address(address: MailAddress) -> vCalAddress:
-    written = vCalAddress(f"mailto:{one_line(address.email, most=254)}")
+    written = vCalAddress(f"mailto:{one_line(address.email, max_=254)}")
     if name := defuse(one_line(address.name)):
         written.params["CN"] = vText(name)
     return written

@@ -21,12 +21,12 @@ from openslot.integrations.mail.calendar_entry import CalendarEntry, attach, goo
 from openslot.integrations.mail.meetings import (
     MailedMeeting,
     MailHost,
+    format_day,
+    format_hours,
+    format_place,
+    format_short,
+    format_zone,
     list_recipients,
-    say_day,
-    say_hours,
-    say_place,
-    say_short,
-    say_zone,
     write_entry,
 )
 from openslot.integrations.mail.message import one_line, paragraph
@@ -60,13 +60,13 @@ GUEST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You are invited to a 
 BY_ROLE = {RecipientRole.INVITEE: HEADINGS, RecipientRole.GUEST: GUEST_HEADINGS, RecipientRole.HOST: HOST_HEADINGS}
 
 
-def say_title(meeting: MailedMeeting, recipient: Recipient) -> Text:
+def format_title(meeting: MailedMeeting, recipient: Recipient) -> Text:
     """Write the title for the reader's calendar: with whom the meeting is."""
     other = meeting.invitee_name if recipient.role is RecipientRole.HOST else meeting.host.name
     return Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=one_line(other))
 
 
-def say_description(meeting: MailedMeeting, recipient: Recipient) -> Text | str:
+def format_description(meeting: MailedMeeting, recipient: Recipient) -> Text | str:
     """Write the description of the calendar entry."""
     if recipient.role is RecipientRole.INVITEE:
         return Text("Reschedule or cancel: %(link)s", link=meeting.manage_url)
@@ -79,8 +79,8 @@ def write_letter(
     meeting: MailedMeeting, kind: MailKind, recipient: Recipient, entry: CalendarEntry, locale: Locale
 ) -> Letter:
     """Write one letter about a meeting."""
-    title = say_title(meeting, recipient)
-    when = say_short(meeting.booking.starts_at, recipient.zone, locale)
+    title = format_title(meeting, recipient)
+    when = format_short(meeting.booking.starts_at, recipient.zone, locale)
     is_on = kind is not MailKind.CANCELLATION
     return Letter(
         subject=SUBJECTS[kind](title=title, when=when),
@@ -91,7 +91,7 @@ def write_letter(
         button=_find_button(meeting, recipient, is_on=is_on),
         links_label=Text("Add to your calendar"),
         links=_write_links(meeting, recipient, entry) if is_on and recipient.role is not RecipientRole.HOST else (),
-        footer=(_say_reason_for_mail(meeting, recipient),),
+        footer=(_format_reason_for_mail(meeting, recipient),),
     )
 
 
@@ -111,13 +111,13 @@ def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -
     when = Fact(
         label=Text("When"),
         lines=(
-            say_day(booking.starts_at, recipient.zone, locale),
-            say_hours(booking.starts_at, booking.ends_at, recipient.zone, locale),
-            say_zone(booking.starts_at, recipient.zone, locale),
+            format_day(booking.starts_at, recipient.zone, locale),
+            format_hours(booking.starts_at, booking.ends_at, recipient.zone, locale),
+            format_zone(booking.starts_at, recipient.zone, locale),
         ),
     )
     what = Fact(label=Text("What"), lines=(one_line(meeting.event_type.name),))
-    place = say_place(booking.location, one_line(meeting.host.name))
+    place = format_place(booking.location, one_line(meeting.host.name))
     url = place if booking.location.kind is LocationKind.VIDEO_LINK else None
     is_entered = not isinstance(place, Text)
     where = [Fact(label=Text("Where"), lines=(place,), url=url, is_verbatim=is_entered)] if place else []
@@ -127,8 +127,10 @@ def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -
 def _write_previous(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> list[Fact]:
     if meeting.previous_starts_at is None or meeting.previous_ends_at is None:
         return []
-    hours = say_hours(meeting.previous_starts_at, meeting.previous_ends_at, recipient.zone, locale)
-    return [Fact(label=Text("Previously"), lines=(say_day(meeting.previous_starts_at, recipient.zone, locale), hours))]
+    hours = format_hours(meeting.previous_starts_at, meeting.previous_ends_at, recipient.zone, locale)
+    return [
+        Fact(label=Text("Previously"), lines=(format_day(meeting.previous_starts_at, recipient.zone, locale), hours))
+    ]
 
 
 def _write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
@@ -138,7 +140,7 @@ def _write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
         return [Fact(label=Text("Host"), lines=(one_line(meeting.host.name),))]
     labels = {question.key: question.label for question in meeting.event_type.questions}
     answers = [
-        Fact(label=one_line(labels.get(key, key)), lines=tuple(_say_answer(answer)), is_verbatim=True)
+        Fact(label=one_line(labels.get(key, key)), lines=tuple(_format_answer(answer)), is_verbatim=True)
         for key, answer in booking.answers.items()
     ]
     guests = [Fact(label=Text("Guests"), lines=booking.guests)] if booking.guests else []
@@ -146,7 +148,7 @@ def _write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
     return [invitee, *guests, *answers]
 
 
-def _say_answer(answer: str | bool) -> list[str]:
+def _format_answer(answer: str | bool) -> list[str]:
     if isinstance(answer, bool):
         return [Text("Yes") if answer else Text("No")]
     return paragraph(answer).split("\n")
@@ -176,7 +178,7 @@ def _write_links(meeting: MailedMeeting, recipient: Recipient, entry: CalendarEn
     return (*online, file) if recipient.role is RecipientRole.INVITEE else online
 
 
-def _say_reason_for_mail(meeting: MailedMeeting, recipient: Recipient) -> Text:
+def _format_reason_for_mail(meeting: MailedMeeting, recipient: Recipient) -> Text:
     host = one_line(meeting.host.name)
     if recipient.role is RecipientRole.HOST:
         return Text("You received this email because people can book meetings with you.")
@@ -223,27 +225,27 @@ def find_recipient(booking: Booking, host: MailHost, target: str | None) -> Reci
 
 
 def read_meeting(
-    runtime: Runtime, told: BookingEvent | BookingDetails, host: MailHost, *, cause: Actor
+    runtime: Runtime, event: BookingEvent | BookingDetails, host: MailHost, *, cause: Actor
 ) -> MailedMeeting:
     """Read a meeting as it was when something happened to it, or as it is."""
-    booking = told.booking
+    booking = event.booking
     meeting = MailedMeeting(
         booking=booking,
-        event_type=told.event_type,
+        event_type=event.event_type,
         host=host,
         manage_url=manage_url(runtime, booking.id),
         calendar_url=calendar_url(runtime, booking.id),
         booking_url=booking_url(runtime, booking.id),
         is_reason_of_host=cause.kind is not ActorKind.PUBLIC,
     )
-    if isinstance(told, BookingRescheduled):
+    if isinstance(event, BookingRescheduled):
         return replace(
             meeting,
-            previous_starts_at=told.previous_starts_at,
-            previous_ends_at=told.previous_ends_at,
-            reason=told.reason,
+            previous_starts_at=event.previous_starts_at,
+            previous_ends_at=event.previous_ends_at,
+            reason=event.reason,
         )
-    return replace(meeting, reason=booking.cancel_reason) if isinstance(told, BookingCancelled) else meeting
+    return replace(meeting, reason=booking.cancel_reason) if isinstance(event, BookingCancelled) else meeting
 
 
 def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:
@@ -252,8 +254,8 @@ def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, ef
     entry = write_entry(
         meeting,
         recipient,
-        summary=say(say_title(meeting, recipient), locale),
-        description=str(localize(say_description(meeting, recipient), locale)),
+        summary=say(format_title(meeting, recipient), locale),
+        description=str(localize(format_description(meeting, recipient), locale)),
         changed_at=meeting.booking.updated_at,
     )
     method = Method.CANCEL if kind is MailKind.CANCELLATION else Method.REQUEST
@@ -301,8 +303,8 @@ async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedM
     entry = write_entry(
         meeting,
         invitee,
-        summary=say(say_title(meeting, invitee), locale),
-        description=str(localize(say_description(meeting, invitee), locale)),
+        summary=say(format_title(meeting, invitee), locale),
+        description=str(localize(format_description(meeting, invitee), locale)),
         changed_at=booking.updated_at,
     )
     return meeting, entry

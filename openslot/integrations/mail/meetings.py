@@ -100,7 +100,7 @@ def write_entry(
         ends_at=booking.ends_at,
         summary=summary,
         description=description,
-        location=one_line(booking.location.value, most=500),
+        location=one_line(booking.location.value, max_=500),
         url=meeting.manage_url if recipient.role is RecipientRole.INVITEE else None,
         organizer=MailAddress(meeting.host.email, meeting.host.name),
         attendees=(chair, invitee, *guests),
@@ -109,11 +109,11 @@ def write_entry(
     )
 
 
-def say_place(location: Location, host_name: str) -> str | None:
+def format_place(location: Location, host_name: str) -> str | None:
     """Say where a meeting takes place."""
     if location.kind is LocationKind.PHONE and not location.value:
         return Text("%(name)s will call you", name=host_name)
-    return one_line(location.value, most=500) or None
+    return one_line(location.value, max_=500) or None
 
 
 DASH = "\u2013"
@@ -124,33 +124,33 @@ UNIVERSAL = {
 }
 
 
-def say_day(moment: datetime, zone: str, locale: Locale) -> str:
+def format_day(moment: datetime, zone: str, locale: Locale) -> str:
     """Say `Friday 20 March 2026`."""
     return format_date(moment.astimezone(get_zone(zone)).date(), "full", locale=locale.formats)
 
 
-def say_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Locale) -> str:
+def format_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Locale) -> str:
     """Say from when to when, with 12 or 24 hours as the place counts them, and the day where it ends on another."""
     start, end = starts_at.astimezone(get_zone(zone)), ends_at.astimezone(get_zone(zone))
-    ending = say_time(ends_at, zone, locale)
+    ending = format_time_of_day(ends_at, zone, locale)
     if start.date() != end.date():
         ending = f"{format_skeleton('MMMEd', end, locale=locale.formats)}, {ending}"
-    return f"{say_time(starts_at, zone, locale)} {DASH} {ending}"
+    return f"{format_time_of_day(starts_at, zone, locale)} {DASH} {ending}"
 
 
-def say_time(moment: datetime, zone: str, locale: Locale) -> str:
+def format_time_of_day(moment: datetime, zone: str, locale: Locale) -> str:
     """Say `09:00` or `9:00 AM`."""
     return format_time(moment.astimezone(get_zone(zone)).time(), "short", locale=locale.formats)
 
 
-def say_short(moment: datetime, zone: str, locale: Locale) -> Text:
+def format_short(moment: datetime, zone: str, locale: Locale) -> Text:
     """Say `Fri, 20 Mar, 09:00`, as a subject needs it."""
     local = moment.astimezone(get_zone(zone))
     day = format_skeleton("MMMEd", local, locale=locale.formats)
-    return Text("%(day)s, %(time)s", day=day, time=say_time(moment, zone, locale))
+    return Text("%(day)s, %(time)s", day=day, time=format_time_of_day(moment, zone, locale))
 
 
-def say_zone(moment: datetime, zone: str, locale: Locale) -> Text | str:
+def format_zone(moment: datetime, zone: str, locale: Locale) -> Text | str:
     """Say `Berlin time, GMT+01:00`, and `UTC` where the name is the offset."""
     named = UNIVERSAL.get(zone.removeprefix("Etc/"))
     if named:

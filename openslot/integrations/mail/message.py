@@ -71,21 +71,21 @@ BREAKS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 LINK_LIKE = re.compile(r"[/:@<>\\]|www\.|\w\.\w{2,}", re.IGNORECASE)
 
 
-def one_line(text: str, *, most: int = LONGEST_LINE) -> str:
+def one_line(text: str, *, max_: int = LONGEST_LINE) -> str:
     """Write a text on one line of at most so many characters, without anything that a header must not have."""
     # A longer text is cut first, so that a megabyte is not scanned.
-    kept = text[: most * 4]
+    kept = text[: max_ * 4]
     # Most texts are plain, and looking at each character is slow.
     if not (kept.isascii() and kept.isprintable()):
         kept = "".join(" " if unicodedata.category(each) in BREAKS else each for each in without_turns(kept))
     line = " ".join(kept.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    return line if len(line) <= max_ else line[: max_ - 1].rstrip() + "…"
 
 
-def paragraph(text: str, *, most: int = 5000) -> str:
+def paragraph(text: str, *, max_: int = 5000) -> str:
     """Keep the line breaks of a text, and remove all other invisible characters."""
-    lines = text[: most * 2].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return "\n".join(one_line(line, most=most) for line in lines)[:most].strip()
+    lines = text[: max_ * 2].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(one_line(line, max_=max_) for line in lines)[:max_].strip()
 
 
 def find_name(text: str) -> str | None:
@@ -93,7 +93,7 @@ def find_name(text: str) -> str | None:
 
     Anyone who books enters a name and other people's addresses; their text must not be sent in our name.
     """
-    name = one_line(text, most=LONGEST_NAME + 1)
+    name = one_line(text, max_=LONGEST_NAME + 1)
     return None if not name or len(name) > LONGEST_NAME or LINK_LIKE.search(name) else name
 
 
@@ -143,7 +143,7 @@ def _list_headers(mail: Mail) -> dict[str, str]:
 
 
 def _write_headers(headers: Mapping[str, str]) -> bytes:
-    return "".join(f"{name}: {one_line(value, most=LONGEST_HEADER)}\r\n" for name, value in headers.items()).encode()
+    return "".join(f"{name}: {one_line(value, max_=LONGEST_HEADER)}\r\n" for name, value in headers.items()).encode()
 
 
 def write_message_id(mail_id: UUID, sender: MailAddress) -> str:
@@ -158,7 +158,7 @@ def needs_utf8(address: MailAddress) -> bool:
 
 def ascii_address(email: str) -> str:
     """Write the domain of an address in its ASCII form."""
-    line = one_line(email, most=254)
+    line = one_line(email, max_=254)
     local, _, domain = line.rpartition("@")
     if domain.isascii():
         return line
@@ -167,9 +167,9 @@ def ascii_address(email: str) -> str:
 
 def _header_address(address: MailAddress) -> HeaderAddress:
     local, _, domain = ascii_address(address.email).rpartition("@")
-    return HeaderAddress(defuse(_header_text(address.name, most=100)), local, domain)
+    return HeaderAddress(defuse(_header_text(address.name, max_=100)), local, domain)
 
 
-def _header_text(text: str, *, most: int = LONGEST_LINE) -> str:
+def _header_text(text: str, *, max_: int = LONGEST_LINE) -> str:
     # The library decodes encoded words that somebody typed, including line breaks hidden in them.
-    return one_line(text, most=most).replace("=?", "= ?")
+    return one_line(text, max_=max_).replace("=?", "= ?")

@@ -221,7 +221,7 @@ async def _find_limit(work: Work, new: NewMail) -> str | None:
     settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
     to_recipient, in_pot = await store.count_public(work.db, new, since=since)
     if to_recipient >= settings.limit_mail_recipient:
-        return rules.say_recipient_limit(settings.limit_mail_recipient)
+        return rules.format_recipient_limit(settings.limit_mail_recipient)
     pot = rules.find_pot(new.kind, new.role)
     if pot is None or new.host_id is None:
         return None
@@ -230,7 +230,7 @@ async def _find_limit(work: Work, new: NewMail) -> str | None:
         return None
     if await store.reach_limit(work.db, new.host_id, pot, now=work.now, told_since=since):
         await work.record(MailLimitReached(host_id=new.host_id, pot=pot, limit=size))
-    return rules.say_pot_limit(pot, size)
+    return rules.format_pot_limit(pot, size)
 
 
 def _sender(runtime: Runtime, brand: Brand) -> MailAddress:

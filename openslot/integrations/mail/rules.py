@@ -28,7 +28,7 @@ POTS = {
 SHARES = {MailPot.REMINDERS: 30, MailPot.GUESTS: 20, MailPot.RESCHEDULES: 5, MailPot.CANCELLATIONS: 5}
 
 DEFAULT_REMINDERS = (24 * 60, 60)
-MOST_REMINDERS = 5
+MAX_REMINDERS = 5
 EARLIEST_REMINDER, LATEST_REMINDER = 28 * 24 * 60, 5
 
 
@@ -52,12 +52,12 @@ def size_of(pot: MailPot, host_limit: int) -> int:
     return sizes.get(pot, host_limit - sum(sizes.values()))
 
 
-def say_recipient_limit(limit: int) -> str:
+def format_recipient_limit(limit: int) -> str:
     """Say in the log that an address has got as much mail as the public may set off."""
     return f"not sent: the public has set off {limit} mails to this address within 24 hours"
 
 
-def say_pot_limit(pot: MailPot, size: int) -> str:
+def format_pot_limit(pot: MailPot, size: int) -> str:
     """Say in the log that a pot of a host is used up."""
     return f"not sent: the public has set off {size} mails of this kind ({pot}) for this host within 24 hours"
 
@@ -65,10 +65,10 @@ def say_pot_limit(pot: MailPot, size: int) -> str:
 def check_reminders(minutes: Sequence[int]) -> tuple[int, ...]:
     """Keep each reminder once, earliest first, or refuse invalid ones; an empty list is allowed."""
     chosen = tuple(sorted(set(minutes), reverse=True))
-    if len(chosen) > MOST_REMINDERS:
-        raise Invalid(details={"minutes": Text("must be at most %(most)s reminders", most=MOST_REMINDERS)})
+    if len(chosen) > MAX_REMINDERS:
+        raise Invalid(details={"minutes": Text("must be at most %(max)s reminders", max=MAX_REMINDERS)})
     if any(not LATEST_REMINDER <= each <= EARLIEST_REMINDER for each in chosen):
-        words = Text("must be from %(least)s to %(most)s minutes", least=LATEST_REMINDER, most=EARLIEST_REMINDER)
+        words = Text("must be from %(least)s to %(max)s minutes", least=LATEST_REMINDER, max=EARLIEST_REMINDER)
         raise Invalid(details={"minutes": words})
     return chosen
 

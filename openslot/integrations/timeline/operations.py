@@ -25,7 +25,7 @@ from openslot.integrations.timeline.models import (
 from openslot.webhooks.operations import DELIVER, OLD_DELIVER
 
 SHOWN_FOR = timedelta(days=14)
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 KINDS = {
     SEND: EffectKind.MAIL,
     REMIND: EffectKind.REMINDER,
@@ -48,7 +48,7 @@ async def count_failed(work: Work, host: User, booking_ids: Sequence[UUID]) -> d
 
 async def list_attention(work: Work, host: User) -> Attention:
     """Read what has failed for a host in the last two weeks, and what does not work or is unusual now."""
-    rows = await store.list_attention(work.db, host.id, since=work.now - SHOWN_FOR, now=work.now, limit=MOST_SHOWN)
+    rows = await store.list_attention(work.db, host.id, since=work.now - SHOWN_FOR, now=work.now, limit=MAX_SHOWN)
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row["found"], []).append(row)

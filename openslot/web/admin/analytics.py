@@ -64,13 +64,13 @@ def draw_chart(
 
     The last text of a figure is the total.
     """
-    most = max((sum(values) for values in zip(*(numbers for _, numbers, _ in figures), strict=True)), default=0)
+    max_ = max((sum(values) for values in zip(*(numbers for _, numbers, _ in figures), strict=True)), default=0)
     step = WIDTH // max(len(days), 1)
     bars: list[Bar] = []
     for place in range(len(days)):
         ground = HEIGHT
         for level, (_, numbers, _) in enumerate(figures):
-            height = _height(numbers[place], most)
+            height = _height(numbers[place], max_)
             ground -= height
             if height:
                 bars.append(Bar(x=place * step, y=ground, width=step - GAP, height=height, is_second=level > 0))
@@ -85,9 +85,9 @@ def draw_chart(
     )
 
 
-def _height(number: int, most: int) -> int:
+def _height(number: int, max_: int) -> int:
     """Scale a number; what is not zero can be seen."""
-    return max(number * (HEIGHT - 2) // most, 2) if number and most else 0
+    return max(number * (HEIGHT - 2) // max_, 2) if number and max_ else 0
 
 
 @get("/admin/analytics")
@@ -111,8 +111,8 @@ async def show_analytics(request: Request, work: Work, user: User) -> Response:
 
 def _list_steps(funnel: Funnel) -> list[tuple[Text, int, int]]:
     """List each step with its count, and with the largest count for the length of its bar."""
-    most = max(funnel.total.values(), default=0)
-    return [(STEPS[step], count, most) for step, count in funnel.total.items()]
+    max_ = max(funnel.total.values(), default=0)
+    return [(STEPS[step], count, max_) for step, count in funnel.total.items()]
 
 
 def _draw(days: Sequence[DayOfPlatform]) -> list[Chart]:

@@ -32,7 +32,7 @@ from openslot.web.dashboard.rows import DayOfRows, by_day
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
-MOST_BOOKINGS = 25
+MAX_BOOKINGS = 25
 
 Arguments = Mapping[str, object]
 SHOWN_DECIDED = 20
@@ -74,7 +74,7 @@ async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outc
 
 async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
     """Return what closing an account cancels."""
-    found = await agenda.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MOST_BOOKINGS)
+    found = await agenda.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MAX_BOOKINGS)
     return OutcomePreview(
         sentences=(
             Text("%(name)s can no longer sign in, and the booking page and the API keys stop working.", name=user.name),
@@ -87,7 +87,7 @@ async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
             else Text("There are no upcoming bookings to cancel."),
         ),
         days=by_day(found.entries, reader, failed={}, now=work.now),
-        more=max(found.total - MOST_BOOKINGS, 0),
+        more=max(found.total - MAX_BOOKINGS, 0),
     )
 
 
@@ -107,8 +107,8 @@ async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> Out
         return OutcomePreview(sentences=(about, Text("It is already cancelled, so nothing would change.")))
     if booking.ends_at <= work.now:
         return OutcomePreview(sentences=(about, Text("It is over, so the call would be refused.")))
-    told = Text("It will be cancelled and its time freed. The host, invitee and guests will be notified by email.")
-    return OutcomePreview(sentences=(about, told))
+    outcome = Text("It will be cancelled and its time freed. The host, invitee and guests will be notified by email.")
+    return OutcomePreview(sentences=(about, outcome))
 
 
 async def _change_user_plan(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:

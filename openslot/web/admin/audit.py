@@ -25,7 +25,7 @@ from openslot.web.list_addresses import read_before
 from openslot.web.organization.log import PLATFORM_ACTIONS, describe_change, write_log
 from openslot.web.pages import locale_of, page
 
-ROWS, MOST_ROWS = 50, 10_000
+ROWS, MAX_ROWS = 50, 10_000
 FIELDS = ("agent", "tool", "status", "from", "to")
 STATUSES = {
     AuditStatus.OK: (Text("Done"), "good"),
@@ -75,7 +75,7 @@ async def show_audit(request: Request, work: Work, user: User) -> Response:
 async def export_audit(request: Request, work: Work, user: User) -> Response:
     """Send the calls that the address asks for, the newest 10,000 at most."""
     query = _read_query(request, user)
-    found = await list_calls(work, _filter(query), page=1, limit=MOST_ROWS)
+    found = await list_calls(work, _filter(query), page=1, limit=MAX_ROWS)
     body = await asyncio.to_thread(_write, found)
     return send_csv(f"tool-audit-{words.day(work.now, user.zone)}.csv", body)
 
@@ -174,7 +174,7 @@ async def show_platform_log(request: Request, work: Work, user: User) -> Respons
 @get("/admin/log.csv")
 async def export_platform_log(request: Request, work: Work, user: User) -> Response:
     """Send the changes that the address asks for, 10,000 at most."""
-    found = await list_changes(work, None, _log_filter(_read_log_query(request, user)), limit=MOST_ROWS)
+    found = await list_changes(work, None, _log_filter(_read_log_query(request, user)), limit=MAX_ROWS)
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
     return send_csv(f"platform-changes-{words.day(work.now, user.zone)}.csv", body)
 

@@ -20,7 +20,7 @@ from openslot.web.dashboard import phrases
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
-MOST_DEAD = 100
+MAX_DEAD = 100
 LATE_AFTER = timedelta(minutes=5)
 WORTH_TELLING = timedelta(seconds=10)
 RUNS = {
@@ -66,7 +66,7 @@ class JobRow(Struct, frozen=True, kw_only=True):
 async def show_jobs(request: Request, work: Work, user: User) -> Response:
     """Show workers, dead effects and jobs."""
     counts = await count_effects(work.db, now=work.now)
-    dead = await list_unfinished(work.db, "dead", limit=MOST_DEAD)
+    dead = await list_unfinished(work.db, "dead", limit=MAX_DEAD)
     runs = {run.name: run for run in await list_runs(work.db)}
     done = request.query.get("done", "")
     return page(

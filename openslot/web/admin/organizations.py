@@ -20,7 +20,7 @@ from openslot.web.organization.current import author_of
 from openslot.web.organization.deletion import DeleteOrganizationForm, confirm_deletion, find_needs
 from openslot.web.pages import page, redirect
 
-ROWS, MOST_MEMBERS = 50, 100
+ROWS, MAX_MEMBERS = 50, 100
 ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
 NOTICES = {"plan": Text("The plan was changed. It applies to all members.")}
 LIST_NOTICES = {"deleted": Text("The organization was deleted.")}
@@ -115,7 +115,7 @@ async def _organization_page(
     work: Work, user: User, slug: str, form: Form[OrganizationPlanForm], *, notice: Text | None = None
 ) -> Response:
     organization: Organization = await organizations.get_organization(work, slug)
-    found = await members.list_members(work, organization, limit=MOST_MEMBERS)
+    found = await members.list_members(work, organization, limit=MAX_MEMBERS)
     domains = await organizations.list_domains(work, organization)
     return page(
         "admin/organization.html",
@@ -139,7 +139,7 @@ async def _organization_page(
             )
             for each in found
         ],
-        may_have_more=len(found) == MOST_MEMBERS,
+        may_have_more=len(found) == MAX_MEMBERS,
     )
 
 

@@ -143,13 +143,13 @@ def _values(schema: Schema, schemas: Schemas) -> list[object]:
     return [value for place, value in enumerate(found) if value not in found[:place]]
 
 
-def _bounds(least: float | None, most: float | None, unit: str) -> str:
-    if least is not None and most is not None:
-        text = _number(least) if least == most else f"{_number(least)} to {_number(most)}"
+def _bounds(least: float | None, max_: float | None, unit: str) -> str:
+    if least is not None and max_ is not None:
+        text = _number(least) if least == max_ else f"{_number(least)} to {_number(max_)}"
     elif least is not None:
         text = f"at least {_number(least)}"
-    elif most is not None:
-        text = f"at most {_number(most)}"
+    elif max_ is not None:
+        text = f"at most {_number(max_)}"
     else:
         return ""
     return f"{text} {unit}".rstrip()

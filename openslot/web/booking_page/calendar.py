@@ -35,20 +35,20 @@ def usual_hours(formats: str) -> Hours:
 
 
 @lru_cache(maxsize=8192)
-def say_minute(minute: int, formats: str, hours: Hours) -> str:
+def format_minute(minute: int, formats: str, hours: Hours) -> str:
     """Write a minute of a day: `09:00`, or `9:00 AM`."""
     pattern = "short" if hours == usual_hours(formats) else PATTERNS[hours]
     return format_time(time(minute // 60, minute % 60), pattern, locale=formats)
 
 
 @lru_cache(maxsize=8192)
-def say_day(on: date, formats: str) -> str:
+def format_day(on: date, formats: str) -> str:
     """Write `Tuesday 16 March`."""
     return format_date(on, _day_pattern(formats), locale=formats)
 
 
 @lru_cache(maxsize=1024)
-def say_month(month: date, formats: str) -> str:
+def format_month(month: date, formats: str) -> str:
     """Write `March 2027`, as a heading begins."""
     text = format_skeleton("yMMMM", month, locale=formats)
     return text[:1].upper() + text[1:]
@@ -63,15 +63,15 @@ def list_weekdays(formats: str) -> tuple[tuple[int, str, str], ...]:
     return tuple((day, short[day].rstrip("."), full[day]) for day in order)
 
 
-def say_city(zone: str, formats: str) -> str:
+def format_city(zone: str, formats: str) -> str:
     """Write a zone as people call it: `Berlin`."""
     return _city(zone, formats) if "/" in zone else zone
 
 
-def say_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
+def format_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
     """Write what a clock in a zone shows."""
     local = now.astimezone(get_zone(zone))
-    return say_minute(local.hour * 60 + local.minute, formats, hours)
+    return format_minute(local.hour * 60 + local.minute, formats, hours)
 
 
 @lru_cache(maxsize=2048)
@@ -103,7 +103,7 @@ def write_weekdays(formats: str) -> Markup:
 @lru_cache(maxsize=4096)
 def write_cell(on: date, count: int, locale: Locale, is_today: bool, is_chosen: bool) -> str:
     """Write one day of the grid: a button if it has open times."""
-    day = say_day(on, locale.formats)
+    day = format_day(on, locale.formats)
     mark = ' class="today"' if is_today else ""
     if not count:
         label = localize(Text("%(day)s, no times", day=day), locale)
@@ -153,7 +153,7 @@ class _EndsOfButtons(dict[int, str]):
 
     def __missing__(self, second: int) -> str:
         clock = f"T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
-        label = say_minute((second + self._offset) % DAY // 60, self._formats, self._hours)
+        label = format_minute((second + self._offset) % DAY // 60, self._formats, self._hours)
         return self.setdefault(second, f'{clock}">{escape(label)}')
 
 
@@ -162,7 +162,7 @@ _ends_of_buttons = lru_cache(maxsize=128)(_EndsOfButtons)
 
 @lru_cache(maxsize=4096)
 def _write_heading(on: date, formats: str) -> str:
-    return str(escape(say_day(on, formats)))
+    return str(escape(format_day(on, formats)))
 
 
 @lru_cache(maxsize=1024)
@@ -197,13 +197,13 @@ def show_month(found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | 
     following = begin_month(found.month, later=1)
     times = [write_times(day, each, locale, hours, seats=seats, is_chosen=day == chosen) for day, each in runs.items()]
     return ShownMonth(
-        title=say_month(found.month, locale.formats),
+        title=format_month(found.month, locale.formats),
         weekdays=write_weekdays(locale.formats),
         grid=_lay_grid(found, runs, chosen, locale),
         times=Markup("".join(times)),  # noqa: S704 - written with every value escaped
         earlier=f"{begin_month(found.month, later=-1):%Y-%m}" if found.has_earlier else "",
         later=f"{following:%Y-%m}" if found.has_later else "",
-        later_title=say_month(following, locale.formats),
+        later_title=format_month(following, locale.formats),
         chosen=str(chosen or found.month),
     )
 

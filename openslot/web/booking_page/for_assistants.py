@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from openslot.availability import operations as availability
 from openslot.availability.models import ByPage, SlotContext
-from openslot.availability.months import MOST_DAYS
+from openslot.availability.months import MAX_DAYS
 from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
 from openslot.core.errors import NotFound, Refusal, TooMany
@@ -28,7 +28,7 @@ from openslot.http.doors import JSON, encode
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, Locale
-from openslot.integrations.mail.meetings import say_place
+from openslot.integrations.mail.meetings import format_place
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.options import Options, read_options
 
@@ -58,7 +58,7 @@ ICONS = {
     LocationKind.IN_PERSON: "pin",
     LocationKind.TEXT: "pin",
 }
-MOST_SLOTS = 40
+MAX_SLOTS = 40
 HEADERS = {"vary": "accept", "cache-control": "no-cache", "access-control-allow-origin": "*"}
 PLAIN = "text/plain; charset=utf-8"
 
@@ -146,29 +146,29 @@ class ShownFact(Struct, frozen=True):
 
 def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[ShownFact]:
     """Say what those who book should know, in the order of its weight."""
-    facts = [ShownFact("clock", say_duration(event_type.duration_minutes))]
+    facts = [ShownFact("clock", format_duration(event_type.duration_minutes))]
     location = event_type.location
     told_later = is_told_when_booked(location)
-    place = TOLD_LATER[location.kind] if told_later else say_place(location, host_name)
+    place = TOLD_LATER[location.kind] if told_later else format_place(location, host_name)
     if place:
         facts.append(ShownFact(ICONS[location.kind], place))
     if event_type.seats > 1:
         facts.append(ShownFact("people", Text("Up to %(count)s people", count=event_type.seats)))
     if event_type.price is not None:
-        facts.append(ShownFact("card", say_price(event_type.price, locale)))
+        facts.append(ShownFact("card", format_price(event_type.price, locale)))
     else:
         facts.append(ShownFact("calendar", Text("Reschedule or cancel at any time")))
     return facts
 
 
-def say_duration(minutes: int) -> Text:
+def format_duration(minutes: int) -> Text:
     """Say how long a meeting is."""
     if minutes % 60 or minutes == 60:
         return PluralText("%(count)s minute", "%(count)s minutes", count=minutes)
     return PluralText("%(count)s hour", "%(count)s hours", count=minutes // 60)
 
 
-def say_price(price: Money, locale: Locale) -> str:
+def format_price(price: Money, locale: Locale) -> str:
     """Write an amount as the place writes it."""
     amount = price.amount / 10 ** get_currency_precision(price.currency)
     return str(format_currency(amount, price.currency, locale=locale.formats))
@@ -219,7 +219,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     if wanted is Format.JSON:
         return _send_json(offer)
     facts = _list_facts(event_type, offer.host.name)
-    text = write_markdown("offer.md", offer=offer, facts=facts, token=which.token, most=MOST_SLOTS, days=MOST_DAYS)
+    text = write_markdown("offer.md", offer=offer, facts=facts, token=which.token, max_=MAX_SLOTS, days=MAX_DAYS)
     return _send_markdown(text)
 
 
@@ -227,9 +227,9 @@ async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[Offe
     zone = options.zone or get_zone((await availability.get_offer(work, which)).host_zone)
     today = work.now.astimezone(zone).date()
     first = max(options.on or today, today)
-    last = first + timedelta(days=MOST_DAYS - 1)
+    last = first + timedelta(days=MAX_DAYS - 1)
     found, slots, _ = await availability.list_open(work, which, timezone=str(zone), first=first, last=last)
-    first_slots = write_slots(replace(slots, starts=slots.starts[:MOST_SLOTS]), viewer=zone)
+    first_slots = write_slots(replace(slots, starts=slots.starts[:MAX_SLOTS]), viewer=zone)
     event_type = found.inputs.event_type
     asked = {"timezone": str(zone), "startDate": first.isoformat(), "endDate": last.isoformat()}
     query = urlencode(asked | ({"token": which.token} if which.token else {}))
@@ -278,5 +278,5 @@ def write_refusal(refusal: Refusal, wanted: Format) -> Response:
 async def llms_text(work: Work) -> Response:
     """Explain to assistants what the service is, and how to book with it."""
     settings = work.runtime.settings
-    text = write_markdown("llms.txt", base_url=settings.public_url, bookings_per_minute=booking_limit(settings).most)
+    text = write_markdown("llms.txt", base_url=settings.public_url, bookings_per_minute=booking_limit(settings).max_)
     return Response(headers={"content-type": PLAIN, "cache-control": "public, max-age=3600"}, body=text.encode())

@@ -24,7 +24,7 @@ from openslot.event_types.models import EventType, Question, QuestionKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.routing import Form, WhenEmpty
-from openslot.web.booking_page.calendar import Hours, ShownMonth, say_day, say_minute, show_month
+from openslot.web.booking_page.calendar import Hours, ShownMonth, format_day, format_minute, show_month
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import hours_of
 from openslot.web.templating import get_template
@@ -175,8 +175,8 @@ def show_start(start: datetime, zone: ZoneInfo, locale: Locale, hours: Hours) ->
     """Show one time by a zone's calendar and clock."""
     local = start.astimezone(zone)
     on = date(local.year, local.month, local.day)
-    minute = say_minute(local.hour * 60 + local.minute, locale.formats, hours)
-    return ShownStart(start=iso(start), day=say_day(on, locale.formats), time=minute)
+    minute = format_minute(local.hour * 60 + local.minute, locale.formats, hours)
+    return ShownStart(start=iso(start), day=format_day(on, locale.formats), time=minute)
 
 
 def write_fields(form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked) -> Markup:

@@ -23,7 +23,7 @@ from openslot.http.running import run_in_turn
 from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
-from openslot.integrations.mail.meetings import say_day, say_hours, say_place, say_zone
+from openslot.integrations.mail.meetings import format_day, format_hours, format_place, format_zone
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.for_assistants import list_facts
 from openslot.web.booking_page.forms import (
@@ -61,7 +61,7 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
         colour=meeting.host.brand.colour,
         is_personal=True,
         path=path,
-        heading=HEADINGS.get(done) or _say_state(booking.status, is_on=is_on),
+        heading=HEADINGS.get(done) or _format_state(booking.status, is_on=is_on),
         done=done,
         booking=booking,
         reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
@@ -71,10 +71,10 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
         host_path=f"/{host.username}",
         initials=initials(host.name),
         event_type=details.event_type,
-        day=say_day(booking.starts_at, zone, locale),
-        time=say_hours(booking.starts_at, booking.ends_at, zone, locale),
-        zone=say_zone(booking.starts_at, zone, locale),
-        place=say_place(booking.location, host.name),
+        day=format_day(booking.starts_at, zone, locale),
+        time=format_hours(booking.starts_at, booking.ends_at, zone, locale),
+        zone=format_zone(booking.starts_at, zone, locale),
+        place=format_place(booking.location, host.name),
         is_link=booking.location.kind is LocationKind.VIDEO_LINK,
         google=google_url(entry),
         outlook=outlook_url(entry),
@@ -83,7 +83,7 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
     )
 
 
-def _say_state(status: Status, *, is_on: bool) -> Text:
+def _format_state(status: Status, *, is_on: bool) -> Text:
     if status is Status.CANCELLED:
         return CANCELLED
     return UPCOMING if is_on else OVER

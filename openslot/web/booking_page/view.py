@@ -14,7 +14,7 @@ from openslot.http.security import FRAMED_POLICY
 from openslot.i18n.languages import ENGLISH
 from openslot.integrations.mail.operations import find_host
 from openslot.routing import Response
-from openslot.web.booking_page.calendar import Hours, say_city, say_now, usual_hours
+from openslot.web.booking_page.calendar import Hours, format_city, format_now, usual_hours
 from openslot.web.booking_page.options import Options
 from openslot.web.pages import page
 from openslot.web.static_files import accent_url
@@ -63,8 +63,8 @@ def hours_of(options: Options) -> Hours:
 def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
     """Show a zone with its current time."""
     formats = options.locale.formats
-    now = say_now(zone, formats, hours_of(options), now=work.now)
-    return ShownZone(name=zone, city=say_city(zone, formats), now=now)
+    now = format_now(zone, formats, hours_of(options), now=work.now)
+    return ShownZone(name=zone, city=format_city(zone, formats), now=now)
 
 
 class HostLook(Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ def zones_page(work: Work, options: Options, *, back: str) -> Response:
         Region(region.name, tuple(zone for zone in region.zones if _fits(zone, options.search)))
         for region in zones_by_region(options.locale)
     ]
-    clocks = {zone: say_now(zone, formats, hours, now=work.now) for region in regions for zone, _ in region.zones}
+    clocks = {zone: format_now(zone, formats, hours, now=work.now) for region in regions for zone, _ in region.zones}
     found = [region for region in regions if region.zones]
     return show("booking/zones.html", options, colour=DEFAULT_COLOUR, regions=found, clocks=clocks, back=back)
 

@@ -56,7 +56,7 @@ EMPTY = {
     AgendaView.PAST: Text("No meeting has taken place yet."),
     AgendaView.CANCELLED: Text("No booking was cancelled."),
 }
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 COLUMNS = (
     Text("Start"),
     Text("End"),
@@ -134,7 +134,7 @@ def _write_curl(work: Work, user: User, query: BookingsQuery) -> Curl | None:
 async def export_bookings(request: Request, work: Work, user: User) -> Response:
     """Send the bookings that the address asks for, 10,000 at most."""
     query = read_bookings_query(request, user)
-    found = await agenda.list_agenda(work, user, query.filter, limit=MOST_ROWS)
+    found = await agenda.list_agenda(work, user, query.filter, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(_write, found.entries, user, locale_of(request))
     return send_csv(f"bookings-{query.filter.view}-{words.day(work.now, user.zone)}.csv", body)
@@ -176,12 +176,12 @@ def tell_history(
     booking: Booking, changes: Sequence[BookingChange], effects: Sequence[TimelineEffect], user: User, *, now: datetime
 ) -> list[HistoryRow]:
     """List every change with its steps, followed by what is planned."""
-    told = [_tell(booking, change, effects, user, now=now) for change in changes if change.type in YOURS]
+    rows = [_tell(booking, change, effects, user, now=now) for change in changes if change.type in YOURS]
     known = {change.event_id for change in changes if change.type in YOURS}
     others = tuple(describe_step(each, user, now=now) for each in effects if each.event_id not in known - {None})
     if others:
-        told.append(HistoryRow(title=Text("Reminders and other steps"), at=None, was=None, reason=None, steps=others))
-    return told
+        rows.append(HistoryRow(title=Text("Reminders and other steps"), at=None, was=None, reason=None, steps=others))
+    return rows
 
 
 def _tell(
@@ -191,7 +191,7 @@ def _tell(
     steps = [describe_step(each, user, now=now) for each in effects if own and each.event_id == change.event_id]
     before = change.previous_starts_at
     return HistoryRow(
-        title=_say_who(booking, change, user),
+        title=_format_who(booking, change, user),
         at=phrases.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=phrases.at(before, user.zone, now=now)) if before else None,
         reason=show_reason(change.reason) if change.reason and change.type != BookingCreated.type else None,
@@ -199,7 +199,7 @@ def _tell(
     )
 
 
-def _say_who(booking: Booking, change: BookingChange, user: User) -> Text:
+def _format_who(booking: Booking, change: BookingChange, user: User) -> Text:
     if _is_own(change.actor, user):
         return YOURS[change.type]
     who = ACTORS.get(change.actor.kind, booking.invitee_name)

@@ -25,7 +25,7 @@ from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
 from openslot.webhooks.models import show_switch_off
 
-DAYS, MOST_BOOKINGS, MOST_LINKS, MOST_HELD_DAYS = 8, 50, 20, 7
+DAYS, MAX_BOOKINGS, MAX_LINKS, MAX_HELD_DAYS = 8, 50, 20, 7
 DONE = {"organization-deleted": Text("The organization was deleted.")}
 NOTICES = {
     RevivalVerdict.QUEUED: Text("It will be retried now."),
@@ -72,10 +72,10 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
         user,
         since=phrases.begin_day(today, user.zone),
         until=phrases.begin_day(today + timedelta(days=DAYS), user.zone),
-        limit=MOST_BOOKINGS,
+        limit=MAX_BOOKINGS,
     )
     attention = await timeline.list_attention(work, user)
-    offered, _ = await event_types.list_event_types(work, user, only_active=True, limit=MOST_LINKS)
+    offered, _ = await event_types.list_event_types(work, user, only_active=True, limit=MAX_LINKS)
     failed = Counter(each.booking_id for each in attention.failed if each.booking_id)
     is_today = [words.day(entry.starts_at, user.zone) == today for entry in entries]
     base = f"{work.runtime.settings.public_url}/{user.username}"
@@ -86,7 +86,7 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
         today=Weekday(today, today),
         todays=by_day(entries[: sum(is_today)], user, failed=failed, now=work.now),
         next_days=by_day(entries[sum(is_today) :], user, failed=failed, now=work.now),
-        has_more=len(entries) == MOST_BOOKINGS,
+        has_more=len(entries) == MAX_BOOKINGS,
         failed=[_attention_row(each, user, now=work.now) for each in attention.failed],
         troubles=[*_list_troubles(attention, user, now=work.now)],
         link=base,
@@ -141,10 +141,10 @@ def _held(starts: Sequence[datetime], user: User, *, now: datetime) -> TroubleRo
     days = Counter(words.day(each, user.zone) for each in starts)
     lines = [
         PluralText("%(day)s: %(count)s time", "%(day)s: %(count)s times", day=Weekday(day, today), count=count)
-        for day, count in list(days.items())[:MOST_HELD_DAYS]
+        for day, count in list(days.items())[:MAX_HELD_DAYS]
     ]
-    if len(days) > MOST_HELD_DAYS:
-        others = len(days) - MOST_HELD_DAYS
+    if len(days) > MAX_HELD_DAYS:
+        others = len(days) - MAX_HELD_DAYS
         lines.append(PluralText("and %(count)s other day", "and %(count)s other days", count=others))
     return TroubleRow(
         title=PluralText("%(count)s time is held right now", "%(count)s times are held right now", count=len(starts)),

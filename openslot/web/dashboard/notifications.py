@@ -84,7 +84,7 @@ async def change_reminders(work: Work, user: User, form: Form[RemindersForm]) ->
     return redirect(f"{HERE}?done=reminders")
 
 
-def say_before(minutes: int) -> Text:
+def format_before(minutes: int) -> Text:
     """Write how long before a meeting."""
     if minutes % (24 * 60) == 0:
         return PluralText("%(count)s day before", "%(count)s days before", count=minutes // (24 * 60))
@@ -109,5 +109,5 @@ async def _show(
         groups=[(Text("Meetings"), MEETINGS), (Text("Problems"), PROBLEMS)],
         topics=topics,
         form=reminders_form or Form(),
-        reminders=[(each, say_before(each), str(each) in typed) for each in offered],
+        reminders=[(each, format_before(each), str(each) in typed) for each in offered],
     )

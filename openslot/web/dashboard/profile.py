@@ -9,7 +9,7 @@ from msgspec import Struct
 from openslot.accounts import former_usernames, profiles
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import ChosenBrand, User, UserSettings
-from openslot.accounts.pictures import EMPTY, MOST_BYTES, prepare_picture
+from openslot.accounts.pictures import EMPTY, MAX_BYTES, prepare_picture
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
@@ -35,7 +35,7 @@ NOTICES = {
     "removed": Text("Your photo was removed."),
 }
 # A file that is only a little too large is refused at its field, with the rest of the page.
-ACCEPTED = 2 * MOST_BYTES
+ACCEPTED = 2 * MAX_BYTES
 UPLOADS = RateLimit("photos", 20)
 
 
@@ -240,7 +240,7 @@ async def _save_about(work: Work, user: User, sent: AboutForm) -> None:
         raise Invalid(details=faults)
 
 
-@post(f"{HERE}/photo", transaction="none", most_bytes=ACCEPTED, limit=UPLOADS)
+@post(f"{HERE}/photo", transaction="none", max_bytes=ACCEPTED, limit=UPLOADS)
 async def upload_photo(work: Work, user: User, form: Form[PhotoForm]) -> Response:
     """Prepare a picture while no connection is held, then keep it."""
     sent = form.sent.photo if form.sent else None

@@ -124,10 +124,10 @@ def _details(entry: AgendaEntry, user: User, *, now: datetime) -> Iterable[str |
         )
         yield show_reason(entry.cancel_reason) if entry.cancel_reason else None
     elif entry.previous_starts_at:
-        yield _say_moved(entry.previous_starts_at, entry.starts_at, user, now=now)
+        yield _format_moved(entry.previous_starts_at, entry.starts_at, user, now=now)
 
 
-def _say_moved(before: datetime, after: datetime, user: User, *, now: datetime) -> Text:
+def _format_moved(before: datetime, after: datetime, user: User, *, now: datetime) -> Text:
     """Say when a meeting was before: the time if it was on the same day, and the day otherwise."""
     day = words.day(before, user.zone)
     if day == words.day(after, user.zone):
@@ -200,7 +200,7 @@ def _is_retried(effect: TimelineEffect) -> bool:
     return effect.state is EffectState.QUEUED and effect.attempts > 0
 
 
-def _say_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
+def _format_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
     if _is_retried(effect):
         return phrases.retry_in(effect.next_try_at - now), "bad"
     if effect.next_try_at > now:
@@ -208,7 +208,7 @@ def _say_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text
     return Text("in progress"), "wait"
 
 
-def _say_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
+def _format_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
     return phrases.at(effect.finished_at or effect.next_try_at, user.zone, now=now), "good"
 
 
@@ -220,8 +220,8 @@ _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.OTHER: lambda _: Text("Another step"),
 }
 _STATUSES: dict[EffectState, Callable[[TimelineEffect, User, datetime], tuple[Text, str]]] = {
-    EffectState.QUEUED: _say_queued,
-    EffectState.DONE: _say_done,
+    EffectState.QUEUED: _format_queued,
+    EffectState.DONE: _format_done,
     EffectState.RUNNING: lambda *_: (Text("in progress"), "wait"),
     EffectState.WAITING: lambda *_: (Text("waiting for an earlier step"), "wait"),
     EffectState.DEAD: lambda *_: (Text("failed"), "bad"),

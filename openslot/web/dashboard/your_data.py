@@ -20,7 +20,7 @@ from openslot.http.errors import status_of
 from openslot.http.limits import take_own
 from openslot.i18n import PluralText, Text
 from openslot.people import deletions
-from openslot.people.deletions import MOST_SHOWN, DeletionPreview
+from openslot.people.deletions import MAX_SHOWN, DeletionPreview
 from openslot.routing import Form, RateLimit, Request, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.cookies import no_session_cookie
@@ -246,7 +246,7 @@ async def _show_deletion(
             )
             for each in preview.upcoming
         ],
-        more=max(preview.counts["upcoming"] - MOST_SHOWN, 0),
+        more=max(preview.counts["upcoming"] - MAX_SHOWN, 0),
         belongings=list_belongings(preview),
         count=preview.counts["upcoming"],
     )

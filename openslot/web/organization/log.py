@@ -100,7 +100,7 @@ NAMED: dict[tuple[str, str], Text] = {
 }
 EMPTY = "\u2013"
 HERE = "/organization/log"
-ROWS, MOST_ROWS = 50, 10_000
+ROWS, MAX_ROWS = 50, 10_000
 FILTERS = ("q", "action", "from", "to")
 COLUMNS = (
     Text("Time"),
@@ -214,7 +214,7 @@ async def export_log(request: Exchange, work: Work, user: User) -> Response:
     """Send the changes that the address asks for, 10,000 at most."""
     own = get_administered(request)
     wanted = _filter(read_log_address(request, user, HERE, FILTERS))
-    found = await list_changes(work, own.organization_id, wanted, limit=MOST_ROWS)
+    found = await list_changes(work, own.organization_id, wanted, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
     return send_csv(f"changes-{words.day(work.now, user.zone)}.csv", body)

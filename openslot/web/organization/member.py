@@ -38,7 +38,7 @@ UNSENT = {
     InvitationLimit.ORGANIZATION: Text("Not sent: your organization has sent too many within a day"),
     InvitationLimit.RECIPIENT: Text("Not sent: this address was sent as many as allowed"),
 }
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 
 
 class RoleForm(Struct, frozen=True, kw_only=True):
@@ -193,7 +193,7 @@ def _show(
         invited=phrases.at(invited_at, user.zone, now=work.now) if listed.can_be_invited and invited_at else None,
         valid_until=words.day(until, user.zone) if listed.can_be_invited and until else None,
         unsent=UNSENT[listed.refused] if listed.can_be_invited and listed.refused else None,
-        managed=_say_managed(listed),
+        managed=_format_managed(listed),
         can_be_invited=listed.can_be_invited,
         may_decide=may_decide,
         may_leave=may_decide and not is_own and not member.pending,
@@ -203,7 +203,7 @@ def _show(
     )
 
 
-def _say_managed(listed: ListedMember) -> Text:
+def _format_managed(listed: ListedMember) -> Text:
     member = listed.member
     if member.pending:
         return Text("No, until the invitation is accepted")
@@ -323,7 +323,7 @@ async def _preview_page(
 async def preview_leaving(work: Work, user: User, member: Member, *, keeps: bool) -> LeavingPreview:
     """List what would be cancelled; nothing of an account that the organization does not manage is shown."""
     is_cancelling = member.is_managed and not keeps
-    found = await agenda.list_agenda(work, member.user, AgendaFilter(), limit=MOST_SHOWN) if is_cancelling else None
+    found = await agenda.list_agenda(work, member.user, AgendaFilter(), limit=MAX_SHOWN) if is_cancelling else None
     entries = found.entries if found else []
     return LeavingPreview(
         member=member,

@@ -50,13 +50,13 @@ def find_member_notice(request: Request) -> Text | None:
     """Return what the address says was done; after a removal with how much was cancelled."""
     done = request.query.get("done", "")
     if done == "removed":
-        return _say_cancelled(request, Text("The member was removed."))
+        return _format_cancelled(request, Text("The member was removed."))
     if done == "suspended":
-        return _say_cancelled(request, Text("The member was suspended."))
+        return _format_cancelled(request, Text("The member was suspended."))
     return NOTICES.get(done)
 
 
-def _say_cancelled(request: Request, what: Text) -> Text:
+def _format_cancelled(request: Request, what: Text) -> Text:
     """Say how many bookings were cancelled, and whether the preview had shown others."""
     cancelled, added, gone = (_count(request, name) for name in ("cancelled", "added", "gone"))
     if not cancelled and not added and not gone:

@@ -31,7 +31,7 @@ from openslot.web.pages import page, redirect
 
 HERE = "/organization/settings"
 SAVED = Text("Saved.")
-MOST_NAMED = 20
+MAX_NAMED = 20
 
 
 class NamesForm(Struct, frozen=True, kw_only=True):
@@ -173,7 +173,7 @@ async def show_organization(request: Exchange, work: Work, user: User) -> Respon
     own = get_own(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     owners, _ = await members.search_members(
-        work, organization.id, MemberFilter(role=Role.OWNER, state="active"), limit=MOST_NAMED
+        work, organization.id, MemberFilter(role=Role.OWNER, state="active"), limit=MAX_NAMED
     )
     return organization_page(
         "about.html",

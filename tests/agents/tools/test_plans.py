@@ -33,7 +33,7 @@ STATEMENTS = {
 @pytest.mark.own_database
 async def test_a_list_over_all_users_reads_no_whole_table(database_url: str) -> None:
     plans = {}
-    pool = await open_pool(database_url, most=1, profile=JOBS)
+    pool = await open_pool(database_url, max_=1, profile=JOBS)
     async with pool.acquire() as connection:
         for name, (sql, arguments, _) in STATEMENTS.items():
             await connection.execute(f"prepare listed as {sql}")

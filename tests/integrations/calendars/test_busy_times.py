@@ -258,7 +258,7 @@ def test_only_what_touches_the_time_asked_for_counts() -> None:
 
 def test_a_calendar_with_too_many_events_is_refused() -> None:
     with pytest.raises(TooManyEvents):
-        read_lines(calendar(*(event(str(n)) for n in range(20))), most=19)
+        read_lines(calendar(*(event(str(n)) for n in range(20))), max_=19)
 
 
 def test_a_zone_of_one_calendar_means_nothing_in_another() -> None:

@@ -214,7 +214,7 @@ async def test_settings_are_checked(runtime: Runtime, work_calendar: str, connec
 async def test_a_user_has_so_many_connections_and_no_more(
     runtime: Runtime, work_calendar: str, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calendars, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(calendars, "MAX_CONNECTIONS", 1)
     await connect(work_calendar)
     with pytest.raises(TooManyConnections):
         await connect(work_calendar)

@@ -133,10 +133,10 @@ def test_a_feed_that_grows_by_its_zones_is_refused_before_memory_is_full() -> No
     tracemalloc.start()
     with pytest.raises(CalendarUnreadable, match="time zones are too long"):
         _split(text)
-    _, most = tracemalloc.get_traced_memory()
+    _, max_ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert most < 150_000_000
+    assert max_ < 150_000_000
 
 
 def test_a_zone_is_written_once_however_many_times_name_it() -> None:

@@ -58,11 +58,11 @@ async def test_a_charset_that_is_a_compression_is_not_unpacked(tmp_path: Path, c
     async with server_at(tmp_path, site) as server:
         tracemalloc.start()
         found = await server.find(f"{CALENDAR}a.ics")
-        _, most = tracemalloc.get_traced_memory()
+        _, max_ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
     assert found is not None
-    assert most < 10_000_000
+    assert max_ < 10_000_000
 
 
 async def test_a_server_with_a_thousand_principals_gets_few_requests(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_a_server_that_refuses_the_second_page_is_not_asked_for_the_first_
 
 
 async def test_pages_without_end_are_left_at_the_most_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caldav, "MOST_OBJECTS", 5)
+    monkeypatch.setattr(caldav, "MAX_OBJECTS", 5)
     pages = [
         multistatus(resource(f"/team/{n}.ics"), resource(f"/team/{n}b.ics"), token=str(n), more=True) for n in range(50)
     ]

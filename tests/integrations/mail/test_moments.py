@@ -6,7 +6,7 @@ import pytest
 
 from openslot.i18n.languages import LANGUAGES
 from openslot.i18n.localization import localize
-from openslot.integrations.mail.meetings import say_zone
+from openslot.integrations.mail.meetings import format_zone
 from openslot.integrations.mail.operations import choose_locale
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -17,7 +17,7 @@ MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
     ("zone", "said"), [("UTC", "UTC"), ("Etc/UTC", "UTC"), ("Zulu", "UTC"), ("GMT", "GMT"), ("Etc/Greenwich", "GMT")]
 )
 def test_a_zone_that_is_its_offset_is_said_once(tag: str, zone: str, said: str) -> None:
-    assert localize(say_zone(MARCH, zone, choose_locale(tag)), choose_locale(tag)) == said
+    assert localize(format_zone(MARCH, zone, choose_locale(tag)), choose_locale(tag)) == said
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_a_zone_that_is_its_offset_is_said_once(tag: str, zone: str, said: str) 
     ],
 )
 def test_every_other_zone_is_said_with_its_offset(zone: str, said: str) -> None:
-    assert localize(say_zone(MARCH, zone, choose_locale("en")), choose_locale("en")) == said
+    assert localize(format_zone(MARCH, zone, choose_locale("en")), choose_locale("en")) == said

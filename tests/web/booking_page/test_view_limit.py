@@ -16,14 +16,14 @@ from tests.web.booking_page.conftest import PAGE, TEN, book
 
 async def open_pages(runtime: Runtime, count: int, address: str = "127.0.0.1") -> None:
     """Open so many pages, as far as the log knows."""
-    await limits.take_many(runtime.pool, [f"{VIEWS.name}:{address}"] * count, VIEWS.most)
+    await limits.take_many(runtime.pool, [f"{VIEWS.name}:{address}"] * count, VIEWS.max_)
 
 
 async def test_whoever_opens_too_many_pages_is_told_when_to_come_back(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
     managed = await book(client)
-    await open_pages(runtime, VIEWS.most)
+    await open_pages(runtime, VIEWS.max_)
 
     paths = ("/mara", PAGE, f"{PAGE}?month=2026-04", f"{PAGE}?start={TEN}", f"{PAGE}?view=zones", f"{PAGE}/qr.svg")
     for path in (*paths, f"{PAGE}/qr", managed, f"{managed}/reschedule", f"{managed}/cancel"):
@@ -37,7 +37,7 @@ async def test_whoever_opens_too_many_pages_is_told_when_to_come_back(
 
 
 async def test_a_program_is_told_in_the_format_that_it_reads(client: httpx2.AsyncClient, runtime: Runtime) -> None:
-    await limits.take_many(runtime.pool, [f"{READS.name}:127.0.0.1"] * READS.most, READS.most)
+    await limits.take_many(runtime.pool, [f"{READS.name}:127.0.0.1"] * READS.max_, READS.max_)
 
     for path in ("/mara.json", f"{PAGE}.json"):
         answer = await client.get(path)
@@ -64,7 +64,7 @@ async def test_a_page_counts_for_one_limit_only(client: httpx2.AsyncClient, runt
 
 
 async def test_the_reader_s_language_is_spoken(client: httpx2.AsyncClient, runtime: Runtime) -> None:
-    await open_pages(runtime, VIEWS.most)
+    await open_pages(runtime, VIEWS.max_)
     for tag in LANGUAGES:
         answer = await client.get(f"/mara?lang={tag}")
 
@@ -76,7 +76,7 @@ async def test_the_reader_s_language_is_spoken(client: httpx2.AsyncClient, runti
 async def test_the_last_page_within_the_limit_is_shown(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
-    await open_pages(runtime, VIEWS.most - 3)
+    await open_pages(runtime, VIEWS.max_ - 3)
     answers = await asyncio.gather(*(client.get(PAGE) for _ in range(8)))
 
     assert Counter(answer.status_code for answer in answers) == {200: 3, 429: 5}
@@ -85,10 +85,10 @@ async def test_the_last_page_within_the_limit_is_shown(
 async def test_other_addresses_and_other_pages_are_not_concerned(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
-    await open_pages(runtime, VIEWS.most, "192.0.2.1")
+    await open_pages(runtime, VIEWS.max_, "192.0.2.1")
     assert (await client.get(PAGE)).status_code == 200
 
-    await open_pages(runtime, VIEWS.most)
+    await open_pages(runtime, VIEWS.max_)
     assert (await client.get("/login")).status_code == 200
     assert (await client.get("/api/public/mara")).status_code == 200
 
@@ -96,7 +96,7 @@ async def test_other_addresses_and_other_pages_are_not_concerned(
 async def test_nothing_is_read_for_a_page_that_is_refused(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
-    await open_pages(runtime, VIEWS.most)
+    await open_pages(runtime, VIEWS.max_)
 
     assert (await client.get("/nobody/nothing")).status_code == 429
 
@@ -105,7 +105,7 @@ async def test_a_form_that_is_filled_in_wrongly_counts_as_a_page(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
     managed = await book(client)
-    await open_pages(runtime, VIEWS.most)
+    await open_pages(runtime, VIEWS.max_)
 
     for path in (PAGE, f"{managed}/reschedule", f"{managed}/cancel"):
         answer = await client.post(path, data={"name": ""})

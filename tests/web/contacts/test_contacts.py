@@ -215,7 +215,7 @@ async def test_the_file_has_what_was_searched_and_no_formulas(member: httpx2.Asy
 async def test_a_large_file_comes_in_parts(
     member: httpx2.AsyncClient, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contacts, "MOST_ROWS", 2)
+    monkeypatch.setattr(contacts, "MAX_ROWS", 2)
     for n in range(3):
         await add(f"P{n}", f"p{n}@x.example")
     text = (await member.get("/contacts?q=x.example")).text

@@ -9,7 +9,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.contacts import imports
-from openslot.contacts.csv_files import MOST_BYTES
+from openslot.contacts.csv_files import MAX_BYTES
 from openslot.core.work import Runtime
 from openslot.web.dashboard.contacts.imports import UPLOADS
 from tests.contacts.importing import read_people, run_imports
@@ -62,7 +62,7 @@ WRONG_FILES: list[tuple[bytes, str]] = [
     (b"PK\x03\x04", "Is a workbook."),
     (b"Name,Email\n", "Has no lines below the names of its columns"),
     (b"n\n" + b"x\n" * 20_001, "Must have at most 20,000 lines."),
-    (b"a" * (MOST_BYTES + 1), "Must not be larger than 5 MB"),
+    (b"a" * (MAX_BYTES + 1), "Must not be larger than 5 MB"),
 ]
 
 
@@ -83,7 +83,7 @@ async def test_a_form_without_a_file_and_one_that_is_far_too_large_are_refused(m
         "Host": "127.0.0.1",
         "Cookie": member.headers["cookie"],
         "Content-Type": "multipart/form-data; boundary=x",
-        "Content-Length": str(MOST_BYTES + 128 * 1024),
+        "Content-Length": str(MAX_BYTES + 128 * 1024),
     }
     writer.write(b"POST /contacts/import HTTP/1.1\r\n")
     writer.write("".join(f"{name}: {value}\r\n" for name, value in head.items()).encode() + b"\r\n")
@@ -191,8 +191,8 @@ async def test_an_import_can_be_discarded_and_is_started_once(member: httpx2.Asy
 async def test_too_many_imports_are_refused_where_they_begin(
     member: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "MOST_UNFINISHED", 2)
-    monkeypatch.setattr(imports, "MOST_RUNNING", 1)
+    monkeypatch.setattr(imports, "MAX_UNFINISHED", 2)
+    monkeypatch.setattr(imports, "MAX_RUNNING", 1)
     paths = [(await upload(member, FILE.encode())).headers["location"] for _ in range(2)]
     third = await upload(member, FILE.encode())
     data = {"column": read_choices((await member.get(paths[0])).text)}
@@ -219,7 +219,7 @@ async def test_uploads_are_limited_also_if_files_are_refused(member: httpx2.Asyn
         """insert into rate_log (bucket, stamps, taken)
         values ($1, array_fill((extract(epoch from clock_timestamp()) * 1000000)::bigint, array[$2::int]), 1)""",
         f"{UPLOADS.name}:127.0.0.1",
-        UPLOADS.most - 1,
+        UPLOADS.max_ - 1,
     )
     codes = [(await member.post("/contacts/import", files=files)).status_code for _ in range(2)]
 

@@ -210,7 +210,7 @@ async def test_previews_are_limited_and_the_frame_says_how_long_to_wait(
         """insert into rate_log (bucket, stamps, taken)
         values ($1, array_fill((extract(epoch from clock_timestamp()) * 1000000)::bigint, array[$2::int]), 1)""",
         f"{PREVIEWS.name}:{user.id}",
-        PREVIEWS.most - 1,
+        PREVIEWS.max_ - 1,
     )
     last = await member.post(f"{path}/preview", data=fields)
     refused = [

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from openslot.accounts.models import User
-from openslot.accounts.pictures import MOST_BYTES, Picture
+from openslot.accounts.pictures import MAX_BYTES, Picture
 from openslot.accounts.profiles import set_photo
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -190,7 +190,7 @@ REFUSED = {
     "tiny": (draw("PNG", size=(63, 63)), "Must be at least 64 pixels wide and high"),
     "moving png": (animation("PNG"), "Must be a still picture"),
     "moving webp": (animation("WEBP"), "Must be a still picture"),
-    "too large": (draw() + b"\0" * MOST_BYTES, "Must be at most 5 MB"),
+    "too large": (draw() + b"\0" * MAX_BYTES, "Must be at most 5 MB"),
 }
 
 
@@ -215,7 +215,7 @@ async def test_a_file_far_too_large_is_not_even_read(member: httpx2.AsyncClient)
         "Host: localhost",
         f"Cookie: {member.headers['cookie']}",
         "Content-Type: multipart/form-data; boundary=x",
-        f"Content-Length: {2 * MOST_BYTES + 1}",
+        f"Content-Length: {2 * MAX_BYTES + 1}",
     ]
     writer.write("\r\n".join([*lines, "", ""]).encode())
     assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
@@ -225,7 +225,7 @@ async def test_a_file_far_too_large_is_not_even_read(member: httpx2.AsyncClient)
 
 async def test_largest_allowed_file_is_taken(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     picture = draw()
-    taken = await take(member, runtime, picture + b"\0" * (MOST_BYTES - len(picture)))
+    taken = await take(member, runtime, picture + b"\0" * (MAX_BYTES - len(picture)))
 
     assert (taken.status_code, pixel(taken.content, 40, 256)) == (200, "red")
 

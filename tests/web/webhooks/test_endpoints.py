@@ -11,7 +11,7 @@ from openslot.core.outbound import OutboundReason
 from openslot.core.work import Runtime
 from openslot.web.dashboard.webhooks.endpoints import URL_FAULTS
 from openslot.web.dashboard.webhooks.rows import SENTENCES
-from openslot.webhooks.rules import MOST_ENDPOINTS
+from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED_TYPES
 from tests.clocks import MovingClock
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
@@ -235,13 +235,13 @@ async def test_the_list_says_how_each_endpoint_is_doing(
 async def test_no_more_endpoints_than_one_may_have(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, add: Add, receiver: Receiver
 ) -> None:
-    for _ in range(MOST_ENDPOINTS):
+    for _ in range(MAX_ENDPOINTS):
         await add(receiver.url)
     assert "reached the limit of" in (await member.get(HERE)).text
     answer = await member.post(HERE, data={"url": receiver.url, "which": "all"})
     assert answer.status_code == 400
     assert "Delete one first" in answer.text
-    assert await runtime.pool.fetchval("select count(*) from webhook_endpoints") == MOST_ENDPOINTS
+    assert await runtime.pool.fetchval("select count(*) from webhook_endpoints") == MAX_ENDPOINTS
 
 
 def _is_signed(secret: str, headers: dict[str, str], body: bytes) -> bool:

@@ -21,7 +21,7 @@ async def use_up(runtime: Runtime, user: User, *, left: int) -> None:
         """insert into rate_log (bucket, stamps, taken)
         values ($1, array_fill((extract(epoch from clock_timestamp()) * 1000000)::bigint, array[$2::int]), 1)""",
         f"{SENDS.name}:{user.id}",
-        SENDS.most - left,
+        SENDS.max_ - left,
     )
 
 

@@ -7,11 +7,11 @@ import httpx2
 from openslot.i18n.languages import LANGUAGES
 from openslot.web.widget import get_script
 
-MOST_BYTES = 3000
+MAX_BYTES = 3000
 
 
 def test_the_script_is_small() -> None:
-    assert len(gzip.compress(get_script().body, mtime=0)) <= MOST_BYTES
+    assert len(gzip.compress(get_script().body, mtime=0)) <= MAX_BYTES
 
 
 def test_the_script_has_its_texts_in_every_language() -> None:

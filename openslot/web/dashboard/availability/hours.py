@@ -16,7 +16,7 @@ from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import OverrideNotFound
 from openslot.schedules.models import DateOverride, Schedule
-from openslot.schedules.rules import MOST_RANGES_A_DAY, find_override, version_of
+from openslot.schedules.rules import MAX_RANGES_A_DAY, find_override, version_of
 from openslot.web import words
 from openslot.web.dashboard.availability.range_fields import (
     DayFields,
@@ -76,7 +76,7 @@ def _edit(typed: list[list[Typed]], values: Mapping[str, str]) -> Text:
     if act == "copy":
         return _copy(typed, values)
     found = _ACT.fullmatch(act)
-    if found and found[1] == "add" and len(typed[int(found[2])]) < MOST_RANGES_A_DAY:
+    if found and found[1] == "add" and len(typed[int(found[2])]) < MAX_RANGES_A_DAY:
         typed[int(found[2])].append(("", ""))
     if found and found[1] == "remove" and found[3]:
         day, place = typed[int(found[2])], int(found[3])

@@ -10,12 +10,12 @@ from msgspec import Struct
 from openslot.availability.reasons import HoursInWords, LengthOfTime, WeekdayName
 from openslot.i18n import Text
 from openslot.schedules.models import Hours, TimeRange, WeeklyHours
-from openslot.schedules.rules import MINUTES_A_DAY, MOST_RANGES_A_DAY, write_minute
+from openslot.schedules.rules import MAX_RANGES_A_DAY, MINUTES_A_DAY, write_minute
 
 NOT_A_TIME = Text("must be a time, such as 09:00")
 NOT_A_START = Text("must be from 00:00 to 23:59")
 NO_LENGTH = Text("must differ from the start. For the whole day, use 00:00 to 24:00")
-MOST_TYPED = 20
+MAX_TYPED = 20
 
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))? ?(?:(a|p)\.?m\.?)?")
 
@@ -48,7 +48,7 @@ class DayFields(Struct, frozen=True, kw_only=True):
     @property
     def is_full(self) -> bool:
         """Whether there can't be another range."""
-        return len(self.ranges) >= MOST_RANGES_A_DAY
+        return len(self.ranges) >= MAX_RANGES_A_DAY
 
 
 Typed = tuple[str, str]
@@ -74,9 +74,9 @@ def read_typed(values: Mapping[str, str], prefix: str) -> list[Typed]:
     places = sorted({int(found[1]) for name in values if (found := shape.fullmatch(name))})
     pairs = [
         (values.get(f"{prefix}.{place}.start", "").strip(), values.get(f"{prefix}.{place}.end", "").strip())
-        for place in places[: MOST_RANGES_A_DAY + 1]
+        for place in places[: MAX_RANGES_A_DAY + 1]
     ]
-    return [(start[:MOST_TYPED], end[:MOST_TYPED]) for start, end in pairs]
+    return [(start[:MAX_TYPED], end[:MAX_TYPED]) for start, end in pairs]
 
 
 def write_hours(hours: Hours) -> list[Typed]:

@@ -41,7 +41,7 @@ from openslot.web.words import Weekday
 
 LIST_NOTICES = {"deleted": Text("The schedule was deleted.")}
 ENTER_NAME, CHOOSE_ZONE = Text("Enter a name"), Text("Choose a time zone")
-MOST_SHOWN = 12
+MAX_SHOWN = 12
 NOTICES = {
     "added": Text("The schedule was added. Set its hours below."),
     "duplicated": Text("This is the copy. The original is unchanged."),
@@ -157,7 +157,7 @@ def next_holidays(schedule: Schedule, *, today: date) -> list[NextHoliday]:
         NextHoliday(on, Weekday(on, today), name, bool((own := find_override(schedule, on)) and own.hours))
         for on, name in found
         if on >= today
-    ][:MOST_SHOWN]
+    ][:MAX_SHOWN]
 
 
 @get("/availability/{schedule_id}")

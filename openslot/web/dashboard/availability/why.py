@@ -57,9 +57,9 @@ async def show_why(request: Request, work: Work, user: User) -> Response:
     offered, _ = await event_types.list_event_types(work, user)
     form, on, at = _read(request, user, work)
     chosen = next((each for each in offered if each.slug == form["type"]), offered[0] if offered else None)
-    told = None
+    explained = None
     if chosen and chosen.active and on and not form.faults:
-        told = await availability.explain_whole_day(work, ByBooking(chosen.id), on, local_time=at)
+        explained = await availability.explain_whole_day(work, ByBooking(chosen.id), on, local_time=at)
     return page(
         "dashboard/availability/why.html",
         user,
@@ -69,9 +69,9 @@ async def show_why(request: Request, work: Work, user: User) -> Response:
         form=form,
         offered=offered,
         chosen=chosen,
-        told=told,
-        **(_tell(told, chosen, on, at, now=work.now) if told and chosen and on else {}),
-        curl=_write_curl(work, user, chosen, on, told) if told and chosen and on else None,
+        explained=explained,
+        **(_tell(explained, chosen, on, at, now=work.now) if explained and chosen and on else {}),
+        curl=_write_curl(work, user, chosen, on, explained) if explained and chosen and on else None,
     )
 
 
@@ -87,18 +87,20 @@ def _read(request: Request, user: User, work: Work) -> tuple[Form[None], date | 
     return Form(values=values, faults=faults), on, None if minute is None else time(minute // 60, minute % 60)
 
 
-def _tell(told: WholeDayExplained, chosen: EventType, on: date, at: time | None, *, now: datetime) -> dict[str, Any]:
-    zone = told.found.inputs.schedule.zone
-    asked = told.asked
+def _tell(
+    explained: WholeDayExplained, chosen: EventType, on: date, at: time | None, *, now: datetime
+) -> dict[str, Any]:
+    zone = explained.found.inputs.schedule.zone
+    asked = explained.asked
     return {
         "zone": zone,
         "day_name": Weekday(on, words.day(now, zone)),
         "verdict": None if asked is None else OPEN if asked.code is Code.OPEN else CLOSED,
         "asked_at": None if asked is None else LocalMoment(_local(asked.starts_at, zone)),
         "clock_note": _note_clock(asked, on, at, zone),
-        "reasons": [] if asked is None else [_reason_row(each, told) for each in asked.reasons],
-        "day_reasons": [_reason_row(each, told) for each in told.day.reasons],
-        "starts": [_start_row(each, told, chosen) for each in told.starts],
+        "reasons": [] if asked is None else [_reason_row(each, explained) for each in asked.reasons],
+        "day_reasons": [_reason_row(each, explained) for each in explained.day.reasons],
+        "starts": [_start_row(each, explained, chosen) for each in explained.starts],
     }
 
 
@@ -114,24 +116,24 @@ def _note_clock(asked: StartExplained | None, on: date, at: time | None, zone: s
     return None
 
 
-def _start_row(start: StartExplained, told: WholeDayExplained, chosen: EventType) -> StartRow:
-    local = _local(start.starts_at, told.found.inputs.schedule.zone)
+def _start_row(start: StartExplained, explained: WholeDayExplained, chosen: EventType) -> StartRow:
+    local = _local(start.starts_at, explained.found.inputs.schedule.zone)
     query = urlencode({"type": chosen.slug, "day": local.date().isoformat(), "time": f"{local:%H:%M}"})
     return StartRow(
         time=local.time(),
         path=f"/availability/why?{query}",
-        reason=_reason_row(start.reasons[0], told) if start.reasons else None,
+        reason=_reason_row(start.reasons[0], explained) if start.reasons else None,
     )
 
 
-def _reason_row(reason: Reason, told: WholeDayExplained) -> ReasonRow:
-    path, link = _place(reason, told)
+def _reason_row(reason: Reason, explained: WholeDayExplained) -> ReasonRow:
+    path, link = _place(reason, explained)
     return ReasonRow(sentence=reason.sentence, remedy=reason.remedy, path=path, link=link, closes=reason.closes)
 
 
-def _place(reason: Reason, told: WholeDayExplained) -> tuple[str | None, Text | None]:
+def _place(reason: Reason, explained: WholeDayExplained) -> tuple[str | None, Text | None]:
     """Find the page on which a rule is set."""
-    inputs = told.found.inputs
+    inputs = explained.found.inputs
     if reason.code in OTHER_PLACES:
         return OTHER_PLACES[reason.code]
     if reason.code is Code.PAST:
@@ -140,14 +142,14 @@ def _place(reason: Reason, told: WholeDayExplained) -> tuple[str | None, Text | 
         part = "#holidays" if reason.code is Code.HOLIDAY else ""
         return f"/availability/{inputs.schedule.id}{part}", SCHEDULE
     if reason.code in {Code.TAKEN, Code.FULL} and reason.starts_at and reason.ends_at:
-        zone = get_zone(told.found.host_zone)
+        zone = get_zone(explained.found.host_zone)
         first, last = (edge.astimezone(zone).date() for edge in (reason.starts_at, reason.ends_at))
         return f"/bookings?from={first}&to={last}", Text("View bookings")
     return f"/event-types/{inputs.event_type.id}", EVENT_TYPE
 
 
-def _write_curl(work: Work, user: User, chosen: EventType, on: date, told: WholeDayExplained) -> object:
-    zone = told.found.inputs.schedule.zone
+def _write_curl(work: Work, user: User, chosen: EventType, on: date, explained: WholeDayExplained) -> object:
+    zone = explained.found.inputs.schedule.zone
     query = {"timezone": zone, "startDate": on.isoformat(), "endDate": on.isoformat()}
     return curl(work, user, f"/availability/{chosen.slug}", query=query)
 

@@ -42,13 +42,13 @@ from openslot.web.list_addresses import read_page
 from openslot.web.pages import locale_of, page, redirect
 
 # As many as one file can bring in again.
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 FIELDS = (Field.NAME, Field.EMAIL, Field.PHONE, Field.COMPANY, Field.NOTES, Field.TAGS)
 COLUMNS = (*(COLUMN_NAMES[field] for field in FIELDS), Text("Added on"))
 ROWS = 25
 SORTS = {ContactSort.NEWEST: Text("Newest first"), ContactSort.NAME: Text("By name")}
 LIST_NOTICES = {"deleted": Text("The contact was deleted.")}
-MOST_TALKS = 10
+MAX_TALKS = 10
 NOTICES = {"added": Text("The contact was added."), "changed": Text("The contact was changed.")}
 
 
@@ -67,7 +67,7 @@ async def export_contacts(request: Request, work: Work, user: User) -> Response:
     """Send the contacts that the address asks for, 20,000 in each part."""
     query, part = read_contacts_query(request, user), read_page(request, "part")
     found, _ = await directory.list_directory(
-        work, user, search=query.search, sort=read_sort(query), page=part, limit=MOST_ROWS
+        work, user, search=query.search, sort=read_sort(query), page=part, limit=MAX_ROWS
     )
     # Thousands of lines take a while, and other requests must not wait for them.
     rows = ([*_cells(entry.contact, user)] for entry in found)
@@ -109,7 +109,7 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
     found, total = await directory.list_directory(
         work, user, search=query.search, sort=read_sort(query), page=query.page, limit=ROWS
     )
-    parts = range(1, -(-total // MOST_ROWS) + 1)
+    parts = range(1, -(-total // MAX_ROWS) + 1)
     return page(
         "dashboard/contacts/list.html",
         user,
@@ -154,8 +154,8 @@ async def show_contact(request: Request, work: Work, user: User, contact_id: UUI
     threads: list[Conversation] = []
     calls: list[KnownCall] = []
     if contact.phone:
-        threads, _ = await conversations.list_conversations(work, user, phone=contact.phone, limit=MOST_TALKS)
-        calls, _ = await history.list_calls(work, user, CallsFilter(phone=contact.phone), limit=MOST_TALKS)
+        threads, _ = await conversations.list_conversations(work, user, phone=contact.phone, limit=MAX_TALKS)
+        calls, _ = await history.list_calls(work, user, CallsFilter(phone=contact.phone), limit=MAX_TALKS)
     return page(
         "dashboard/contacts/contact.html",
         user,

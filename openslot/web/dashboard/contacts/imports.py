@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.contacts import imports
-from openslot.contacts.csv_files import COLUMN_NAMES, MOST_BYTES, MOST_LINES, UTF8, UTF16, WINDOWS, read_cell
+from openslot.contacts.csv_files import COLUMN_NAMES, MAX_BYTES, MAX_LINES, UTF8, UTF16, WINDOWS, read_cell
 from openslot.contacts.errors import ImportStarted, TooManyImports
 from openslot.contacts.import_models import ContactImport, ExistingContacts, Field, ImportLine, ImportState, LineFault
 from openslot.contacts.import_rules import read_person
@@ -97,7 +97,7 @@ async def show_imports(request: Request, work: Work, user: User) -> Response:
     return await _show(work, user, Form(), notice=NOTICES.get(request.query.get("done", "")))
 
 
-@post("/contacts/import", most_bytes=MOST_BYTES + AROUND, limit=UPLOADS)
+@post("/contacts/import", max_bytes=MAX_BYTES + AROUND, limit=UPLOADS)
 async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Response:
     """Read a file, and show what its columns might hold."""
     if form.faults:
@@ -121,8 +121,8 @@ async def _show(work: Work, user: User, form: Form[UploadForm], *, notice: Text 
         status=400 if form.faults else 200,
         form=form,
         rows=[_row(each, work, user) for each in found],
-        size=MOST_BYTES // 1024 // 1024,
-        lines=f"{MOST_LINES:,}",
+        size=MAX_BYTES // 1024 // 1024,
+        lines=f"{MAX_LINES:,}",
         notice=notice,
     )
 
@@ -249,7 +249,7 @@ def _list_columns(found: ContactImport, lines: Sequence[ImportLine], chosen: Seq
 async def export_bad_lines(request: Request, work: Work, user: User, import_id: UUID) -> Response:
     """Send every line that was not imported, with its number and what is wrong with it."""
     found = await imports.get_import(work, user, import_id)
-    bad = await imports.list_bad_lines(work, user, import_id, limit=MOST_LINES)
+    bad = await imports.list_bad_lines(work, user, import_id, limit=MAX_LINES)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(_write, found, bad, locale_of(request))
     return send_csv(f"bad-lines-{words.day(work.now, user.zone)}.csv", body)

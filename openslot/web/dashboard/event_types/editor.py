@@ -16,7 +16,7 @@ from openslot.event_types import operations as overview
 from openslot.event_types.editions import edition_of, find_changed
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugTaken
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
-from openslot.event_types.rules import MOST_QUESTIONS, suggest_slug
+from openslot.event_types.rules import MAX_QUESTIONS, suggest_slug
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, get, post
@@ -72,7 +72,7 @@ async def form_page(
         focus=focus,
         base=f"{work.runtime.settings.public_url}/{user.username}/",
         questions=list_typed(form.values),
-        most_questions=MOST_QUESTIONS,
+        max_questions=MAX_QUESTIONS,
         schedules={str(each.id): each.name for each in own},
         locations=forms.LOCATIONS,
         windows=forms.WINDOWS,

@@ -16,7 +16,7 @@ from openslot.event_types.errors import EventTypeInUse
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.booking_page.for_assistants import say_duration
+from openslot.web.booking_page.for_assistants import format_duration
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.forms import LOCATIONS
 from openslot.web.list_addresses import make_pager, read_page
@@ -132,9 +132,9 @@ def _list_rows(work: Work, user: User, entries: tuple[EventTypeOverview, ...]) -
                 name=each.event_type.name,
                 colour=each.event_type.colour,
                 details=(
-                    say_duration(each.event_type.duration_minutes),
-                    *_say_place(each.event_type.location),
-                    *_say_seats(each.event_type.seats),
+                    format_duration(each.event_type.duration_minutes),
+                    *_format_place(each.event_type.location),
+                    *_format_seats(each.event_type.seats),
                 ),
                 state=state,
                 tone=tone,
@@ -150,11 +150,11 @@ def _list_rows(work: Work, user: User, entries: tuple[EventTypeOverview, ...]) -
     return rows
 
 
-def _say_seats(seats: int) -> tuple[Text, ...]:
+def _format_seats(seats: int) -> tuple[Text, ...]:
     return (Text("Up to %(count)s people", count=seats),) if seats > 1 else ()
 
 
-def _say_place(location: Location) -> tuple[Text, ...]:
+def _format_place(location: Location) -> tuple[Text, ...]:
     is_said = location.kind is not LocationKind.TEXT or location.value
     return (LOCATIONS[location.kind],) if is_said else ()
 

@@ -26,11 +26,11 @@ from openslot.web.dashboard.webhooks.rows import (
     describe_delivery,
     describe_standing,
     describe_test,
+    format_duration,
+    format_events,
+    format_next,
+    format_result,
     read_log_query,
-    say_duration,
-    say_events,
-    say_next,
-    say_result,
     show_error,
 )
 from openslot.web.list_addresses import read_days, read_typed
@@ -39,7 +39,7 @@ from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import WebhookNotActive
 from openslot.webhooks.models import Endpoint, EndpointRef, State
-from openslot.webhooks.rules import MOST_REPLAYED, SECRETS_OVERLAP
+from openslot.webhooks.rules import MAX_REPLAYED, SECRETS_OVERLAP
 
 ROWS = 25
 # Tests, and single events that are sent again: people press a button, and programs must not use us to send.
@@ -106,7 +106,7 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
     """Show one try: what was sent, what came back, and whether it is tried again."""
     logged = await delivery_log.get_delivery(work, user, endpoint_id, delivery_id)
     attempt, now = logged.attempt, work.now
-    result, tone = say_result(attempt)
+    result, tone = format_result(attempt)
     return page(
         "dashboard/webhooks/delivery.html",
         user,
@@ -121,8 +121,8 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
         tone=tone,
         at=phrases.at(attempt.at, user.zone, now=now),
         happened=phrases.at(logged.event_at, user.zone, now=now),
-        took=say_duration(attempt.duration_ms),
-        next_try=say_next(logged.next_try_at, now=now),
+        took=format_duration(attempt.duration_ms),
+        next_try=format_next(logged.next_try_at, now=now),
         headers="\n".join(f"{name}: {value}" for name, value in attempt.request_headers.items()),
         body=None if logged.body is None else _lay_out(logged.body),
         answer=None if attempt.answer is None else attempt.answer.decode(errors="replace"),
@@ -158,7 +158,7 @@ def _find_notice(request: Request) -> Text | None:
 def _list_facts(endpoint: Endpoint, user: User, work: Work) -> list[tuple[str, object]]:
     zone, now = user.zone, work.now
     facts: list[tuple[str, object]] = [
-        (Text("Events"), say_events(endpoint)),
+        (Text("Events"), format_events(endpoint)),
         (Text("Added"), phrases.at(endpoint.created_at, zone, now=now)),
     ]
     if endpoint.previous_until is not None and endpoint.previous_until > now:
@@ -307,6 +307,6 @@ def _replay_page(user: User, endpoint: Endpoint, form: Form[ReplayForm], *, coun
         is_active=endpoint.state is State.ACTIVE,
         form=form,
         count=count,
-        is_cut=count is not None and count >= MOST_REPLAYED,
-        most=MOST_REPLAYED,
+        is_cut=count is not None and count >= MAX_REPLAYED,
+        max_=MAX_REPLAYED,
     )

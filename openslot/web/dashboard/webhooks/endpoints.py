@@ -18,7 +18,7 @@ from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import TooManyWebhooks
 from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted
-from openslot.webhooks.rules import MOST_ENDPOINTS
+from openslot.webhooks.rules import MAX_ENDPOINTS
 
 MISSING = Text("Enter the address that receives the events")
 CHOOSE = Text("Choose at least one event")
@@ -92,8 +92,8 @@ async def show_endpoints(request: Request, work: Work, user: User) -> Response:
         here=HERE,
         notice=NOTICES.get(request.query.get("done", "")),
         rows=[describe_endpoint(each, user, now=work.now) for each in found],
-        most=MOST_ENDPOINTS,
-        is_full=len(found) >= MOST_ENDPOINTS,
+        max_=MAX_ENDPOINTS,
+        is_full=len(found) >= MAX_ENDPOINTS,
         curl=curl(work, user, "/events", query={"limit": "100"}),
     )
 

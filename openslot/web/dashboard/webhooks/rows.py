@@ -101,24 +101,24 @@ def describe_endpoint(overview: EndpointOverview, user: User, *, now: datetime) 
         url=endpoint.url,
         description=endpoint.description,
         standing=describe_standing(endpoint, user, now=now),
-        events=say_events(endpoint),
-        last=_say_last(overview.last, user, now=now),
+        events=format_events(endpoint),
+        last=_format_last(overview.last, user, now=now),
     )
 
 
-def say_events(endpoint: Endpoint) -> str:
+def format_events(endpoint: Endpoint) -> str:
     """Name the events that an endpoint gets."""
     return ", ".join(endpoint.events) if endpoint.events else Text("All events")
 
 
-def say_duration(milliseconds: int) -> Text:
+def format_duration(milliseconds: int) -> Text:
     """Write how long a request took."""
     if milliseconds < 1000:
         return Text("%(count)s ms", count=milliseconds)
     return Text("%(count)s s", count=round(milliseconds / 1000, 1))
 
 
-def say_result(attempt: Attempt) -> tuple[Text, str]:
+def format_result(attempt: Attempt) -> tuple[Text, str]:
     """Say how a try ended, with its tone."""
     if attempt.error is None:
         return Text("Delivered, %(status)s", status=attempt.status), "good"
@@ -130,7 +130,7 @@ def say_result(attempt: Attempt) -> tuple[Text, str]:
 def describe_delivery(logged: LoggedDelivery, user: User, *, now: datetime) -> DeliveryRow:
     """Describe a try as a line of the log."""
     attempt = logged.attempt
-    result, tone = say_result(attempt)
+    result, tone = format_result(attempt)
     return DeliveryRow(
         id=attempt.id,
         event_type=logged.event_type,
@@ -138,9 +138,9 @@ def describe_delivery(logged: LoggedDelivery, user: User, *, now: datetime) -> D
         tone=tone,
         at=phrases.at(attempt.at, user.zone, now=now),
         attempt=attempt.attempt,
-        took=say_duration(attempt.duration_ms),
+        took=format_duration(attempt.duration_ms),
         error=show_error(attempt),
-        next_try=say_next(logged.next_try_at, now=now),
+        next_try=format_next(logged.next_try_at, now=now),
     )
 
 
@@ -149,7 +149,7 @@ def show_error(attempt: Attempt) -> str | None:
     return None if attempt.error is None else show_failure(attempt.error)
 
 
-def say_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
+def format_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
     """Say when a failed delivery is tried again."""
     return None if next_try_at is None else phrases.retry_in(max(next_try_at - now, timedelta()))
 
@@ -161,7 +161,7 @@ def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, s
         if test.is_under_way:
             return Text("The test sent %(when)s is in progress.", when=when), "", None
         return Text("The test of %(when)s could not be sent.", when=when), "bad", None
-    took = say_duration(test.attempt.duration_ms)
+    took = format_duration(test.attempt.duration_ms)
     if test.attempt.error is None:
         words = Text(
             "The test sent %(when)s was delivered. The endpoint answered %(status)s after %(time)s.",
@@ -176,10 +176,10 @@ def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, s
         when=when,
         count=test.attempt.attempt,
     )
-    return tries, "bad", say_next(test.next_try_at, now=now)
+    return tries, "bad", format_next(test.next_try_at, now=now)
 
 
-def _say_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
+def _format_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
     if last is None:
         return Text("Nothing has been sent yet")
     when = phrases.at(last.at, user.zone, now=now)
