@@ -52,12 +52,10 @@ def create_app(
 
 
 def list_api(settings: Settings) -> tuple[Operation, ...]:
-    """List what the API can do."""
     return list_operations(read_mounts(API, doors(settings)))
 
 
 def doors(settings: Settings) -> tuple[Door, ...]:
-    """List every way in."""
     headers = api_headers(settings)
     return (
         Door(

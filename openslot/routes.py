@@ -15,7 +15,6 @@ WITH_OWN_DOOR = frozenset({"agents", "scim", "web"})
 
 
 def _domain_modules(name: str) -> Iterator[str]:
-    """List the modules of this name in all domains."""
     domains = {each.name for each in pkgutil.iter_modules(openslot.__path__) if each.ispkg} - WITH_OWN_DOOR
     for domain in sorted(domains, key=lambda each: (ORDER.index(each) if each in ORDER else len(ORDER), each)):
         if find_spec(f"openslot.{domain}.{name}") is not None:

@@ -20,8 +20,6 @@ class WrongSignIn(Unauthorized):
 
 
 class WrongPassword(Invalid):
-    """The current password is wrong."""
-
     code = "wrong_password"
 
     def __init__(self) -> None:
@@ -69,15 +67,11 @@ class NoPasswordYet(Conflict):
 
 
 class TwoFactorIsOn(Conflict):
-    """Two-factor authentication is already on."""
-
     code = "two_factor_is_on"
     message = Text("Two-factor authentication is already on")
 
 
 class TwoFactorIsOff(Conflict):
-    """Two-factor authentication is not on."""
-
     code = "two_factor_is_off"
     message = Text("Two-factor authentication is not on")
 

@@ -36,8 +36,6 @@ class RetriedRequest(Struct, frozen=True, kw_only=True):
 
 
 class StoredResponse(Struct, frozen=True, kw_only=True):
-    """An answer as it was sent."""
-
     status: int
     headers: dict[str, str]
     body: bytes

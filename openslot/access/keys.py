@@ -63,7 +63,6 @@ def is_wellformed(key: str, kind: CredentialKind) -> bool:
 
 
 def agent_of(key: str) -> str | None:
-    """Return the agent that a key names."""
     match = AGENT_KEY.fullmatch(key)
     return match[1] if match is not None else None
 

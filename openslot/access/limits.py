@@ -100,7 +100,6 @@ def by_own_code(user_id: UUID) -> Try:
 
 
 def by_session(session_id: UUID | None) -> Try:
-    """Count only for a session."""
     return Try(f"session {session_id}")
 
 

@@ -176,7 +176,6 @@ async def sign_out(work: Work) -> None:
 
 
 async def end_sessions(work: Work, user: User) -> None:
-    """Sign a user out everywhere."""
     await store.delete_sessions_of(work.db, user.id)
 
 

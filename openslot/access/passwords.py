@@ -38,7 +38,6 @@ def check_password(password: str) -> None:
 
 
 async def hash_password(password: str, places: Semaphore = KNOWN) -> str:
-    """Hash a password for keeping."""
     return await _run(lambda: _hasher.hash(password), places)
 
 

@@ -115,7 +115,6 @@ SYSTEMS = (
 
 
 def find_browser(user_agent: str) -> str | None:
-    """Name the browser, if it is a known one."""
     return _find(BROWSERS, user_agent)
 
 

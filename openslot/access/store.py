@@ -183,7 +183,6 @@ async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
 
 
 async def delete_session(db: Db, session_id: UUID) -> None:
-    """End one session."""
     await db.execute("delete from sessions where id = $1", session_id)
 
 

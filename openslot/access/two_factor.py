@@ -79,7 +79,6 @@ def new_secret() -> str:
 
 
 def code_at(secret: str, step: int) -> str:
-    """Return the code of one step."""
     return _totp(secret).generate(step * STEP_SECONDS).decode()
 
 

@@ -8,22 +8,16 @@ from openslot.i18n import PluralText, Text
 
 
 class UserNotFound(NotFound):
-    """No such user."""
-
     code = "user_not_found"
     message = Text("User not found")
 
 
 class OrganizationNotFound(NotFound):
-    """No such organization."""
-
     code = "organization_not_found"
     message = Text("Organization not found")
 
 
 class EmailTaken(Conflict):
-    """Another account has this email address."""
-
     code = "email_taken"
 
     def __init__(self) -> None:
@@ -31,8 +25,6 @@ class EmailTaken(Conflict):
 
 
 class UsernameTaken(Conflict):
-    """Another account has this username."""
-
     code = "username_taken"
 
     def __init__(self) -> None:
@@ -52,8 +44,6 @@ class TooManyUsernames(Conflict):
 
 
 class UsernameNotReserved(NotFound):
-    """The username is not reserved for this user."""
-
     code = "username_not_reserved"
     message = Text("This username is no longer reserved for you")
 
@@ -71,8 +61,6 @@ class AdministratorProtected(Forbidden):
 
 
 class SlugTaken(Conflict):
-    """Another organization has this slug."""
-
     code = "organization_slug_taken"
 
     def __init__(self) -> None:

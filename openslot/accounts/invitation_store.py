@@ -85,7 +85,6 @@ async def lock_invitation(db: Db, organization_id: UUID, user_id: UUID) -> datet
 
 
 async def delete_invitation(db: Db, organization_id: UUID, user_id: UUID) -> None:
-    """Remove the invitation of a user to an organization."""
     await db.execute("delete from invitations where organization_id = $1 and user_id = $2", organization_id, user_id)
 
 
@@ -153,7 +152,6 @@ async def delete_old_sent(db: Db, *, before: datetime, limit: int) -> int:
 
 
 async def delete_old_invitations(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove invitations that expired before."""
     tag = await db.execute(
         """delete from invitations where id = any(array(
             select id from invitations where expires_at <= $1 order by expires_at limit $2))""",

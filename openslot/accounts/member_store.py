@@ -253,7 +253,6 @@ async def owns_organization(db: Db, user_id: UUID) -> bool:
 
 
 async def update_role(db: Db, member_id: UUID, role: Role, *, now: datetime) -> None:
-    """Write a member's role."""
     await db.execute("update memberships set role = $2, updated_at = $3 where id = $1", member_id, role, now)
 
 

@@ -30,7 +30,6 @@ async def check_another_admin(work: Work, user: User) -> None:
 async def add_member(
     work: Work, organization: Organization, user: User, *, role: Role = Role.MEMBER, active: bool = True
 ) -> Membership:
-    """Add a user to an organization."""
     return await _insert(work, organization, user, role=role, active=active, member_id=new_id())
 
 
@@ -79,7 +78,6 @@ async def _insert(
 
 
 async def get_member(work: Work, organization_id: UUID, member_id: UUID) -> Member:
-    """Read one member."""
     member = await store.find_member(work.db, organization_id, member_id, now=work.now)
     if member is None:
         raise MemberNotFound

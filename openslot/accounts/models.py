@@ -54,8 +54,6 @@ class UserWanted(Struct, frozen=True, kw_only=True):
 
 
 class UserStatus(StrEnum):
-    """Whether an account is open."""
-
     ACTIVE = "active"
     DISABLED = "disabled"
 
@@ -201,8 +199,6 @@ class Member(Struct, frozen=True, kw_only=True):
 
 
 class MemberState(StrEnum):
-    """How a member stands."""
-
     ACTIVE = "active"
     INVITED = "invited"
     EXPIRED = "expired"
@@ -247,8 +243,6 @@ class ListedMember(Struct, frozen=True, kw_only=True):
 
 
 class MemberFilter(Struct, frozen=True, kw_only=True):
-    """Which members are wanted."""
-
     search: str = ""
     """Part of a name or an email address."""
     role: str = ""

@@ -119,7 +119,6 @@ async def count_users(db: Db) -> tuple[int, int]:
 
 
 async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
-    """Open an account."""
     checked = check_user(wanted)
     user_id, tried = await _insert(work, checked, password_hash), {checked.username}
     # Another transaction may take the next name first, and names of deleted accounts are not in any list.
@@ -135,7 +134,6 @@ async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None 
 
 
 async def get_user(work: Work, user_id: UUID) -> User:
-    """Read one user."""
     user = await store.find_user(work.db, user_id, now=work.now)
     if user is None:
         raise UserNotFound
@@ -240,13 +238,11 @@ async def enable_user(work: Work, user: User) -> None:
 
 
 async def rename(work: Work, user: User, name: str) -> None:
-    """Give a user another name."""
     await store.update_name(work.db, user.id, name, now=work.now)
     await work.record(UserChanged(user_id=user.id, email=user.email, name=name, previous_email=user.email))
 
 
 async def change_email(work: Work, user: User, email: str) -> None:
-    """Give a user another email address."""
     try:
         await store.update_email(work.db, user.id, email, now=work.now)
     except asyncpg.UniqueViolationError:

@@ -41,7 +41,6 @@ def to_organization(row: Row) -> Organization:
 
 
 async def insert_organization(db: Db, organization: Organization) -> None:
-    """Write a new organization."""
     await db.execute(
         """insert into organizations (id, name, slug, plan, plan_until, created_at, updated_at)
         values ($1, $2, $3, $4, $5, $6, $6)""",
@@ -68,7 +67,6 @@ async def find_organization_by_id(db: Db, organization_id: UUID) -> Organization
 
 @custom_plans
 async def list_organizations(db: Db) -> list[CountedOrganization]:
-    """List every organization by its slug."""
     rows = await db.fetch(
         f"""select {COLUMNS},
             coalesce((select members from member_counts c where c.organization_id = o.id), 0) as members,
@@ -83,7 +81,6 @@ async def list_organizations(db: Db) -> list[CountedOrganization]:
 
 
 async def update_plan(db: Db, organization_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
-    """Change an organization's plan."""
     await db.execute(
         "update organizations set plan = $2, plan_until = $3, updated_at = $4 where id = $1",
         organization_id,
@@ -105,7 +102,6 @@ async def update_organization(db: Db, organization: Organization) -> None:
 
 
 async def update_settings(db: Db, organization: Organization) -> None:
-    """Write what an organization has chosen."""
     await db.execute(
         """insert into organization_settings (organization_id, keeps_bookings, departure_share) values ($1, $2, $3)
         on conflict (organization_id) do update
@@ -148,7 +144,6 @@ async def find_domain(db: Db, organization_id: UUID, domain: str) -> Domain | No
 
 
 async def list_domains(db: Db, organization_id: UUID) -> list[Domain]:
-    """List an organization's claims to domains."""
     rows = await db.fetch(
         f"select {DOMAIN_COLUMNS} from domains where organization_id = $1 order by domain", organization_id
     )
@@ -191,8 +186,6 @@ class FormerMember(Struct, frozen=True, kw_only=True):
 
 
 class Belongings(Struct, frozen=True, kw_only=True):
-    """What an organization has."""
-
     members: int
     """Those who have joined, suspended ones included."""
     suspended: int
@@ -215,7 +208,6 @@ from (
 
 
 async def count_belongings(db: Db, organization_id: UUID) -> Belongings:
-    """Count what an organization has."""
     row = await db.fetchrow(BELONGINGS, organization_id)
     assert row is not None  # noqa: S101 - a select of aggregates
     return Belongings(**row)

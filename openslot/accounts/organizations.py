@@ -39,7 +39,6 @@ class TxtResolver(Protocol):
 async def add_organization(
     work: Work, *, name: str, slug: str, plan: Plan = Plan.FREE, plan_until: datetime | None = None
 ) -> Organization:
-    """Create an organization."""
     name, slug = _check_names(name, slug)
     organization = Organization(
         id=new_id(),
@@ -59,7 +58,6 @@ async def add_organization(
 
 
 async def change_organization(work: Work, organization: Organization, *, name: str, slug: str) -> Organization:
-    """Give an organization another name and slug."""
     name, slug = _check_names(name, slug)
     changed = replace(organization, name=name, slug=slug, updated_at=work.now)
     try:
@@ -89,7 +87,6 @@ def _check_names(name: str, slug: str) -> tuple[str, str]:
 
 
 async def get_organization(work: Work, slug: str) -> Organization:
-    """Read one organization."""
     organization = await store.find_organization(work.db, slug)
     if organization is None:
         raise OrganizationNotFound
@@ -97,7 +94,6 @@ async def get_organization(work: Work, slug: str) -> Organization:
 
 
 async def get_organization_by_id(work: Work, organization_id: UUID) -> Organization:
-    """Read the organization with this id."""
     organization = await store.find_organization_by_id(work.db, organization_id)
     if organization is None:
         raise OrganizationNotFound
@@ -208,7 +204,6 @@ RECORDED_AT_ONCE = 500
 
 
 async def count_belongings(work: Work, organization: Organization) -> Belongings:
-    """Return what an organization has."""
     return await store.count_belongings(work.db, organization.id)
 
 

@@ -30,8 +30,6 @@ class PlanOrigin(StrEnum):
 
 
 class PlanGrant(Struct, frozen=True, kw_only=True):
-    """One reason for having a plan."""
-
     origin: PlanOrigin
     plan: Plan
     until: datetime | None = None

@@ -19,7 +19,6 @@ update users set photo = null, updated_at = $2 where id = $1 and photo is not nu
 
 
 async def find_welcome(db: Db, user_id: UUID) -> str | None:
-    """Read a welcome text."""
     found: str | None = await db.fetchval("select welcome from users where id = $1", user_id)
     return found
 
@@ -40,7 +39,6 @@ async def save_photo(db: Db, user_id: UUID, photo_hash: str, body: bytes, *, now
 
 
 async def delete_photo(db: Db, user_id: UUID, *, now: datetime) -> None:
-    """Delete a photo."""
     await db.execute(DELETE_PHOTO, user_id, now)
 
 
@@ -125,7 +123,6 @@ async def list_of_user(db: Db, user_id: UUID, *, now: datetime) -> list[FormerUs
 
 
 async def count_of_user(db: Db, user_id: UUID, *, now: datetime) -> int:
-    """Count what is reserved for a user."""
     count: int = await db.fetchval(
         "select count(*) from former_usernames where user_id = $1 and reserved_until > $2", user_id, now
     )
@@ -151,7 +148,6 @@ async def release(db: Db, name: str) -> None:
 
 
 async def delete_expired(db: Db, *, now: datetime, limit: int) -> int:
-    """Delete reservations that have ended."""
     tag = await db.execute(
         """delete from former_usernames where name_hash = any(array(
             select name_hash from former_usernames where reserved_until <= $1 order by reserved_until limit $2))""",

@@ -54,7 +54,6 @@ def _read_plan(text: str) -> tuple[Plan, datetime | None]:
 
 
 async def find_user(db: Db, user_id: UUID, *, now: datetime) -> User | None:
-    """Look a user up by id."""
     row = await db.fetchrow(f"select {USER_COLUMNS} from users u where u.id = $1", user_id)
     return to_user(row, now=now) if row else None
 
@@ -131,7 +130,6 @@ async def list_users(
 
 
 async def list_users_by_id(db: Db, ids: Sequence[UUID], *, now: datetime) -> dict[UUID, User]:
-    """Look users up by id."""
     rows = await db.fetch(f"select {USER_COLUMNS} from users u where u.id = any($1)", ids)
     return {row["id"]: to_user(row, now=now) for row in rows}
 
@@ -183,14 +181,12 @@ async def taken_usernames(db: Db, beginning: str) -> set[str]:
 
 
 async def update_plan(db: Db, user_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
-    """Change a user's own plan."""
     await db.execute(
         "update users set plan = $2, plan_until = $3, updated_at = $4 where id = $1", user_id, plan, until, now
     )
 
 
 async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: datetime) -> None:
-    """Replace a user's password."""
     await db.execute("update users set password_hash = $2, updated_at = $3 where id = $1", user_id, password_hash, now)
 
 
@@ -237,7 +233,6 @@ async def update_left(db: Db, user_id: UUID, *, left_at: datetime) -> None:
 
 
 async def update_name(db: Db, user_id: UUID, name: str, *, now: datetime) -> None:
-    """Write a user's name."""
     await db.execute("update users set name = $2, updated_at = $3 where id = $1", user_id, name, now)
 
 

@@ -19,7 +19,6 @@ SHAPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 
 
 def find_fault(username: str) -> str | None:
-    """Say what is wrong with a username, or None."""
     if not SHAPE.fullmatch(username):
         return Text(
             "must be 1 to 50 lower-case letters, digits and hyphens, beginning and ending with a letter or digit"

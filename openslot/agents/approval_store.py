@@ -38,7 +38,6 @@ async def find_pending(db: Db, asked: AskedCall, *, now: datetime) -> Approval |
 
 
 async def insert(db: Db, approval: Approval) -> None:
-    """Write an approval that waits."""
     await db.execute(
         """insert into approvals (id, tool, requester, key_id, arguments_hash, arguments, created_at, expires_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8)""",
@@ -117,7 +116,6 @@ async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, lim
 
 
 async def find(db: Db, approval_id: UUID) -> Approval | None:
-    """Look an approval up."""
     row = await db.fetchrow(f"select {COLUMNS} from approvals where id = $1", approval_id)
     return to_approval(row) if row else None
 

@@ -242,7 +242,6 @@ async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUI
 async def _decide(
     work: Work, call: ToolCall, tool: Tool, asked: AskedCall, *, approval_id: UUID | None, decision: ApprovalDecision
 ) -> Verdict:
-    """Decide as the Orchestrator."""
     if approval_id is None:
         raise Invalid(details={"approvalId": "is required together with decision"})
     if asked.agent != ORCHESTRATOR:

@@ -217,7 +217,6 @@ class _Checking:
         self.faults: list[ChainFault] = []
 
     def check(self, link: ChainLink) -> None:
-        """Check the next record."""
         if link.no > self._no + 1:
             self.add(self._no + 1, _missing(self._no + 1, link.no - 1))
             self._last = None

@@ -95,7 +95,6 @@ async def list_in_front(db: Db, *, limit: int) -> list[tuple[int, UUID]]:
 
 
 def to_record(row: Row) -> CallRecord:
-    """Read a record from its row."""
     values = {name: row[name] for name in FIELDS}
     return CallRecord(**{**values, "status": AuditStatus(row["status"])})
 
@@ -128,7 +127,6 @@ async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) ->
 
 @custom_plans
 async def count_calls(db: Db, *, since: datetime) -> dict[str, CallCounts]:
-    """Count calls by agent."""
     rows = await db.fetch(
         """select agent, count(*) as every, count(*) filter (where status <> all($2)) as failed
         from agent_calls where at >= $1 group by agent""",

@@ -59,7 +59,6 @@ CODES = {
 
 
 def agent_door(settings: Settings) -> Door:
-    """Describe the door for agents."""
     return Door(
         name="agents",
         prefixes=(f"{PATH}/", PATH),
@@ -80,7 +79,6 @@ def refuse_with_rpc(refusal: Refusal, exchange: Exchange) -> Response:
 
 
 def error_data(refusal: Refusal) -> dict[str, object]:
-    """Say why for programs."""
     if isinstance(refusal, TooMany):
         return {"reason": "rate_limited", "retryAfterSeconds": refusal.retry_after}
     return {"reason": refusal.code}

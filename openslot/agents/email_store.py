@@ -35,7 +35,6 @@ async def lock_sender(db: Db, agent: str) -> None:
 
 
 async def list_sent(db: Db, agent: str, *, since: datetime) -> list[datetime]:
-    """List when an agent has sent emails."""
     rows = await db.fetch("select at from agent_emails where agent = $1 and at >= $2 order by at", agent, since)
     return [row["at"] for row in rows]
 
@@ -102,7 +101,6 @@ async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
 
 
 async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
-    """Find the effect that sends an email."""
     effect_id: UUID = await db.fetchval(
         """select e.id from events v join effects e on e.event_id = v.id
         where v.subject_id = $1 and e.reaction = $2""",
@@ -149,7 +147,6 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 
 @custom_plans
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    """List emails, newest first."""
     rows = await db.fetch(
         f"""select {COLUMNS} from agent_emails where ($1::text is null or agent = $1)
         order by at desc, id desc limit $2""",

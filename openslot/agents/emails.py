@@ -30,8 +30,6 @@ LONGEST_HTML = 100_000
 
 
 class EmailContent(Struct, frozen=True, kw_only=True):
-    """What an agent has written."""
-
     text: str
     html: str | None = None
     reply_to: str | None = None
@@ -40,7 +38,6 @@ class EmailContent(Struct, frozen=True, kw_only=True):
 def write_letter(
     email: AgentEmail, content: EmailContent, *, sender: str | None, unsubscribe_url: str | None
 ) -> Letter:
-    """Write an agent's email as a letter."""
     name = sender or PRODUCT
     footer = (
         Text("This email was sent to the administrators of %(name)s by an automated assistant.", name=name)
@@ -59,7 +56,6 @@ def write_letter(
 
 
 def product_brand(sender: str | None) -> Brand:
-    """Return the brand of the installation."""
     return Brand(name=sender or PRODUCT, colour=DEFAULT_COLOUR)
 
 
@@ -89,8 +85,6 @@ CONTENT = "agent email"
 
 
 class EmailWanted(Struct, frozen=True, kw_only=True):
-    """An email that an agent wants to send."""
-
     category: EmailCategory
     to: str
     subject: str

@@ -23,8 +23,6 @@ class GateRefusal(Refusal):
 
 
 class AgentNotFound(NotFound):
-    """No agent has this name."""
-
     code = "agent_not_found"
 
     def __init__(self) -> None:

@@ -69,12 +69,10 @@ class _RpcResponse(Struct, frozen=True, kw_only=True):
 
 
 def write_result(message_id: Id | None, result: Raw) -> bytes:
-    """Write the answer with a result."""
     return encode(_RpcResponse(id=message_id, result=result))
 
 
 def write_error(message_id: Id | None, code: int, message: str, data: Mapping[str, object] | None = None) -> bytes:
-    """Write the answer with an error."""
     return encode(_RpcResponse(id=message_id, error=_Error(code=code, message=message, data=data or UNSET)))
 
 
@@ -134,8 +132,6 @@ ENCODED = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
 
 
 class ProtocolVersion(Struct, frozen=True):
-    """The version that a client speaks."""
-
     version: str
 
     @property
@@ -150,7 +146,6 @@ def choose_version(wanted: object) -> str:
 
 
 def read_version(headers: Mapping[str, str]) -> str:
-    """Read the version that the header names."""
     version = headers.get(VERSION_HEADER, WITH_BATCHES)
     if version not in SUPPORTED:
         raise _unsupported(version)

@@ -29,8 +29,6 @@ class Level(IntEnum):
 
 
 class EmailCategory(StrEnum):
-    """What an email of an agent is for."""
-
     SUPPORT = "support"
     TRANSACTIONAL = "transactional"
     MARKETING = "marketing"
@@ -139,8 +137,6 @@ class RecordedEvent(Struct, frozen=True, kw_only=True):
 
 
 class AuditFilter(Struct, frozen=True, kw_only=True):
-    """What an audit search looks for."""
-
     agent: str | None = None
     user_id: UUID | None = None
     tool: str | None = None

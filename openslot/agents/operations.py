@@ -18,7 +18,6 @@ async def list_agents(work: Work) -> list[AgentSetup]:
 
 
 async def get_agent(work: Work, slug: str) -> AgentSetup:
-    """Return one agent."""
     found = next((each for each in await store.list_agents(work.db) if each.slug == slug), None)
     if found is None:
         raise AgentNotFound

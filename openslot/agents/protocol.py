@@ -199,8 +199,6 @@ async def _answer_batch(context: RpcContext, batch: list[object]) -> Response:
 
 
 class RpcReply(NamedTuple):
-    """The answer to one message."""
-
     status: int
     body: bytes
     headers: dict[str, str]

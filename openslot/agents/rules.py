@@ -90,7 +90,6 @@ def require(approval: Approval) -> ApprovalRequired:
 
 
 def refuse(cause: str, message: str) -> ApprovalRefused:
-    """Refuse an approval, and name the cause."""
     return ApprovalRefused(message, data={"cause": cause})
 
 
@@ -184,7 +183,6 @@ def counted_since(now: datetime) -> datetime:
 
 
 def not_allowed(cause: str, message: str) -> EmailNotAllowed:
-    """Refuse an email, and name the cause."""
     return EmailNotAllowed(message, data={"cause": cause})
 
 

@@ -115,7 +115,6 @@ def write_step(user_id: UUID, step: FunnelStep, *, at: datetime) -> Change:
 
 
 async def add_visits(db: Db, on: date, visits: int) -> None:
-    """Add visits of the form."""
     await db.execute(
         """insert into funnel_visits as v (on_day, visits) values ($1, $2)
         on conflict (on_day) do update set visits = v.visits + excluded.visits""",
@@ -189,5 +188,4 @@ async def count_days(db: Db, *, since: datetime, until: datetime, first_id: UUID
 
 @custom_plans
 async def list_sources(db: Db, *, first: date, last: date, limit: int) -> list[SourceCount]:
-    """List sources of visits, most first."""
     return [SourceCount(**row) for row in await db.fetch(SOURCES, first, last, limit)]

@@ -181,7 +181,6 @@ async def expire(db: Db, host_no: int, *, now: datetime) -> int:
 
 
 async def list_hosts_with_expired_holds(db: Db, *, now: datetime, limit: int) -> list[int]:
-    """Name the hosts whose holds have expired."""
     return [row["host_no"] for row in await db.fetch(HOSTS_WITH_EXPIRED_HOLDS, now, limit)]
 
 
@@ -216,7 +215,6 @@ def keep_claim(
 
 
 def free_claim(claim_id: UUID) -> Change:
-    """Give time back."""
     return Change(FREE_CLAIM, (claim_id,))
 
 
@@ -229,7 +227,6 @@ def join_session(claim_id: UUID, *, seats: int, now: datetime) -> tuple[Change, 
 def insert_seat(
     claim_id: UUID, *, expires_at: datetime | None, holder: str | None, now: datetime
 ) -> tuple[UUID, Change]:
-    """Take a seat in a session."""
     seat_id = new_id()
     network = network_of(holder) if holder else None
     return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, network, now))

@@ -43,7 +43,6 @@ class SlotQuery(Struct, frozen=True):
 
 
 def close_past(query: SlotQuery) -> list[Closed]:
-    """Close what has begun."""
     return [(-FOREVER, query.now, 0)]
 
 

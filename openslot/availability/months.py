@@ -43,7 +43,6 @@ def days_after(inputs: SlotInputs, days: Days) -> Days | None:
 
 
 def split_months(days: Days) -> Iterator[Days]:
-    """Divide some days by their months."""
     first = days.first
     while first <= days.last:
         last = min(end_month(first), days.last)

@@ -199,7 +199,6 @@ async def keep_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) 
 
 
 async def drop_sources(work: Work, source_ids: Sequence[UUID]) -> None:
-    """Forget sources with all their spans."""
     await store.delete_sources(work.db, source_ids)
 
 
@@ -223,5 +222,4 @@ async def replace_spans(
 
 
 async def forget_past(work: Work, source_id: UUID, *, before: datetime) -> None:
-    """Forget spans that are over."""
     await store.delete_past(work.db, source_id, before=before)

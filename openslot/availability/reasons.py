@@ -31,13 +31,10 @@ class WeekdayName(Localizable, frozen=True):
         return str(get_day_names("wide", "stand-alone", locale=locale.formats)[self.weekday])
 
     def __str__(self) -> str:
-        """Write it in English."""
         return WEEKDAYS[self.weekday].capitalize()
 
 
 class DayInWords(Localizable, frozen=True):
-    """A day with its weekday."""
-
     on: date
 
     def localize(self, locale: Locale) -> str:
@@ -83,8 +80,6 @@ class LocalSpan(Localizable, frozen=True):
 
 
 class HoursInWords(Localizable, frozen=True):
-    """The ranges of a day."""
-
     hours: Hours
 
     def localize(self, locale: Locale) -> str:
@@ -95,7 +90,6 @@ class HoursInWords(Localizable, frozen=True):
         )
 
     def __str__(self) -> str:
-        """Write every range."""
         return ", ".join(
             f"{write_minute(each.start_minute)}{_TO}{write_minute(each.end_minute)}" for each in self.hours
         )

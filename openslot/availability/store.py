@@ -215,7 +215,6 @@ where not exists (select from busy_spans b where b.source_id = $1 and b.uid = w.
 
 
 async def upsert_source(db: Db, source_id: UUID, *, host_id: UUID, name: str) -> None:
-    """Add a source, or rename it."""
     await db.execute(UPSERT_SOURCE, source_id, host_id, name)
     await db.execute(RENAME_SPANS, source_id, name)
 

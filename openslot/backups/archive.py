@@ -86,7 +86,6 @@ def read_backup(path: Path) -> Backup:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read the manifest of a backup."""
     with _opened(path) as tar:
         text = _member(tar, path, MANIFEST).read(LARGEST_MANIFEST)
     try:
@@ -100,13 +99,11 @@ def read_manifest(path: Path) -> Manifest:
 
 @contextmanager
 def opened_dump(path: Path) -> Iterator[IO[bytes]]:
-    """Open the dump inside a backup."""
     with _opened(path) as tar:
         yield _member(tar, path, DUMP)
 
 
 def checksum_of(file: IO[bytes]) -> str:
-    """Hash a file from its beginning."""
     file.seek(0)
     return _checksum(file, lambda _: None)
 

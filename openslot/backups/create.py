@@ -163,7 +163,6 @@ def find_backups(chosen: Settings) -> list[BackupFile]:
 
 
 def describe_backup(path: Path, manifest: Manifest) -> BackupFile:
-    """Describe a backup by its manifest."""
     return BackupFile(
         file=path,
         size=path.stat().st_size,

@@ -15,8 +15,6 @@ from openslot.core.errors import StartupError
 
 
 class ServerKind(Struct, frozen=True):
-    """What a program has to support."""
-
     major: int
     encrypted: bool
 

@@ -38,7 +38,6 @@ async def read_migrations(connection: asyncpg.Connection) -> dict[str, str]:
 
 
 async def list_tables(connection: asyncpg.Connection) -> list[str]:
-    """List the tables that a backup contains."""
     return [row["relname"] for row in await connection.fetch(TABLES)]
 
 
@@ -48,17 +47,14 @@ async def list_left_out(connection: asyncpg.Connection) -> list[str]:
 
 
 async def count_rows(connection: asyncpg.Connection, table: str) -> int:
-    """Count one table's rows."""
     return int(await connection.fetchval(f'select count(*) from public."{table}"'))
 
 
 async def count_others(connection: asyncpg.Connection) -> int:
-    """Count the other connections to this database."""
     return int(await connection.fetchval(OTHERS))
 
 
 async def is_encrypted(connection: asyncpg.Connection) -> bool:
-    """Return whether this connection is encrypted."""
     return bool(await connection.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()"))
 
 

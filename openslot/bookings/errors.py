@@ -19,8 +19,6 @@ class BookingIsOver(Conflict):
 
 
 class BookingIsCancelled(Conflict):
-    """A cancelled booking can't be rescheduled."""
-
     code = "booking_is_cancelled"
     message = Text("This booking is cancelled")
 

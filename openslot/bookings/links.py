@@ -60,7 +60,6 @@ def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
 
 
 def manage_token(runtime: Runtime, booking_id: UUID) -> str:
-    """Sign a booking's id."""
     return sign_id(runtime.signer, PURPOSE, booking_id)
 
 

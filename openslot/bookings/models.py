@@ -27,14 +27,10 @@ class Status(StrEnum):
 
 
 class Payment(Struct, frozen=True):
-    """The payment of a booking."""
-
     status: Annotated[str, Meta(examples=["not_required"])]
 
 
 class Invitee(Struct, frozen=True, kw_only=True):
-    """Who books."""
-
     name: str
     email: str
     zone: str
@@ -200,8 +196,6 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
 
 
 class AgendaPage(Struct, frozen=True, kw_only=True):
-    """One page of a host's agenda."""
-
     entries: list[AgendaEntry]
     total: int
     """How many bookings the filter finds."""

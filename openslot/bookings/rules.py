@@ -33,7 +33,6 @@ CANCELLED_BY = {
 
 
 def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: Actor, now: datetime) -> Booking:
-    """Draft the booking of a claimed slot."""
     return Booking(
         id=new_id(),
         host_id=claimed.event_type.owner_id,

@@ -145,12 +145,10 @@ def _to_booking(row: Row) -> Booking:
 
 
 def insert_booking(booking: Booking) -> Change:
-    """Write a new booking."""
     return Change(INSERT, _values(booking))
 
 
 async def find_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
-    """Look a booking up."""
     row = await db.fetchrow(DETAILS, ref.id, ref.host_id)
     return to_details(row) if row else None
 
@@ -194,7 +192,6 @@ async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) 
 
 
 def update_cancelled(booking: Booking) -> Change:
-    """Write that a booking is cancelled."""
     return Change(
         CANCEL,
         (

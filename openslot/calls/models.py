@@ -23,8 +23,6 @@ class CallDirection(StrEnum):
 
 
 class CallStatus(StrEnum):
-    """How a call ended."""
-
     COMPLETED = "completed"
     FAILED = "failed"
     NO_ANSWER = "no_answer"
@@ -90,7 +88,6 @@ def find_call_faults(call: Call) -> dict[str, str]:
 
 
 def end(call: Call, ending: Ending, *, now: datetime) -> Call:
-    """End a call."""
     seconds = ending.duration_seconds
     if seconds is None:
         talked = ending.ended_at - call.started_at if ending.status is CallStatus.COMPLETED else timedelta()

@@ -87,8 +87,6 @@ def _checked(call: Call) -> Call:
 
 
 class CallsFilter(Struct, frozen=True, kw_only=True):
-    """Which calls are listed."""
-
     search: str = ""
     """Part of the contact's name, address or company, or of the phone number."""
     phone: str | None = None

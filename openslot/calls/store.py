@@ -64,7 +64,6 @@ async def lock_call_of_vendor(db: Db, owner_id: UUID, vendor_id: str) -> Call | 
 
 
 async def update_ending(db: Db, call: Call) -> None:
-    """Write how a call ended."""
     await db.execute(
         """update calls set status = $3, ended_at = $4, duration_seconds = $5, updated_at = $6
         where owner_id = $1 and id = $2""",
@@ -78,7 +77,6 @@ async def update_ending(db: Db, call: Call) -> None:
 
 
 def to_call(row: Row) -> Call:
-    """Make a call of its row."""
     return Call(
         id=row["id"],
         owner_id=row["owner_id"],

@@ -14,8 +14,6 @@ Fields = Mapping[str, object]
 
 
 class ChangeScope(StrEnum):
-    """Whose log it is."""
-
     ORGANIZATION = "organization"
     PLATFORM = "platform"
 
@@ -87,8 +85,6 @@ class NewChange(Struct, frozen=True, kw_only=True):
 
 
 class LoggedChange(Struct, frozen=True, kw_only=True):
-    """One line of the log."""
-
     id: int
     at: datetime
     action: str

@@ -22,7 +22,6 @@ SCOPES = {
 async def insert_change(
     db: Db, change: NewChange, *, actor: Actor, before: Fields, after: Fields, now: datetime
 ) -> None:
-    """Write a line."""
     await db.execute(
         """insert into change_log (at, scope, organization_id, action, actor_kind, actor_id, actor_name, actor_email,
             address, subject, subject_id, before, after)

@@ -27,8 +27,6 @@ class ExistingContacts(StrEnum):
 
 
 class LineFault(StrEnum):
-    """Why a line was not imported."""
-
     UNREADABLE = "unreadable"
     """A quotation mark is in the wrong place, or is not closed."""
     COLUMNS = "columns"
@@ -63,8 +61,6 @@ class ImportLine(Struct, frozen=True, kw_only=True):
 
 
 class ContactFile(Struct, frozen=True, kw_only=True):
-    """A file as it was read."""
-
     encoding: str
     delimiter: str
     header: tuple[str, ...]

@@ -78,7 +78,6 @@ async def count_unfinished(db: Db, owner_id: UUID) -> tuple[int, int]:
 
 
 async def insert_import(db: Db, new: ContactImport, lines: Sequence[ImportLine]) -> None:
-    """Write a file and its lines."""
     await db.execute(
         INSERT_IMPORT,
         new.id,
@@ -144,7 +143,6 @@ async def start_import(db: Db, started: ContactImport) -> None:
 
 
 async def list_lines(db: Db, owner_id: UUID, import_id: UUID, *, behind: int, limit: int) -> list[ImportLine]:
-    """List the lines behind a number."""
     rows = await db.fetch(
         """select l.* from contact_import_lines l join contact_imports i on i.id = l.import_id
         where i.owner_id = $1 and l.import_id = $2 and l.number > $3 order by l.number limit $4""",

@@ -124,7 +124,6 @@ async def import_batch(work: Work, import_id: UUID) -> bool:
 
 
 async def get_import(work: Work, owner: User, import_id: UUID) -> ContactImport:
-    """Read one of an owner's imports."""
     found = await store.find_import(work.db, owner.id, import_id)
     if found is None:
         raise ImportNotFound

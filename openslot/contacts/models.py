@@ -43,8 +43,6 @@ class CountedContact(Struct, frozen=True):
 
 
 class ContactSort(StrEnum):
-    """In which order contacts are listed."""
-
     NEWEST = "newest"
     NAME = "name"
 

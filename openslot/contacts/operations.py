@@ -57,7 +57,6 @@ async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phon
 
 
 async def get_contact(work: Work, owner: User, contact_id: UUID) -> Contact:
-    """Read one of an owner's contacts."""
     contact = await store.find_contact(work.db, owner.id, contact_id)
     if contact is None:
         raise ContactNotFound
@@ -95,7 +94,6 @@ async def list_all_contacts(
 
 
 async def get_any_contact(work: Work, contact_id: UUID) -> Contact:
-    """Read a contact of any user."""
     contact = await platform_store.find_contact(work.db, contact_id)
     if contact is None:
         raise ContactNotFound

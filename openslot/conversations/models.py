@@ -15,8 +15,6 @@ from openslot.i18n import Text
 
 
 class Channel(StrEnum):
-    """The channel of a conversation."""
-
     SMS = "sms"
     WHATSAPP = "whatsapp"
 
@@ -40,8 +38,6 @@ class MessageStatus(StrEnum):
 
 
 class Message(Struct, frozen=True):
-    """One message of a thread."""
-
     id: UUID
     conversation_id: UUID
     content: str

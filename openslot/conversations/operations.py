@@ -70,8 +70,6 @@ MESSAGES = 50
 
 
 class InboxFilter(Struct, frozen=True, kw_only=True):
-    """Which threads are listed."""
-
     search: str = ""
     """Part of the contact's name, address or company, or of the phone number."""
     channel: Channel | None = None

@@ -7,8 +7,6 @@ from msgspec import Struct
 
 
 class ActorKind(StrEnum):
-    """The kinds of callers."""
-
     KEY = "key"
     SESSION = "session"
     PUBLIC = "public"

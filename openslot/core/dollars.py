@@ -49,5 +49,4 @@ def to_micros(dollars: float) -> int:
 
 
 def to_usd(micros: int) -> float:
-    """Turn micro-dollars into dollars, for JSON."""
     return micros / MICROS

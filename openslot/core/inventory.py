@@ -46,8 +46,6 @@ MADE = re.compile(
 
 
 class DatabaseObject(Struct, frozen=True, order=True):
-    """An object in a database."""
-
     kind: str
     schema: str
     name: str

@@ -19,7 +19,6 @@ class _Lossy:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, ignoring errors."""
         with suppress(OSError):
             self._stream.write(text)
         return len(text)

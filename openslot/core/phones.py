@@ -58,5 +58,4 @@ class Phone(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Convert it to E.164."""
         return parse_phone(text.strip())

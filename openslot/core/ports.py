@@ -20,7 +20,6 @@ class Ports:
         self._adapters = dict(adapters)
 
     def get(self, port: type[P]) -> P:
-        """Return the adapter of a port."""
         found = self.find(port)
         if found is None:
             raise LookupError(f"no adapter is wired for the port {port.__name__}")

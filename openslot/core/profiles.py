@@ -47,6 +47,5 @@ COMMANDS = ConnectionProfile(acquire=60, lock=60, statement=None, idle=None, kee
 
 
 def request_profile(settings: Settings) -> ConnectionProfile:
-    """Return the profile for requests."""
     wait, statement = settings.database_wait_seconds, settings.database_statement_seconds
     return ConnectionProfile(acquire=wait, lock=wait, statement=statement, idle=statement, refuse_turns=True)

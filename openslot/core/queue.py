@@ -47,11 +47,9 @@ class Job(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What the queue knows the job by."""
         return name_job(self.effect_id, self.round)
 
     def pack(self) -> bytes:
-        """Encode the payload for the queue."""
         return self.effect_id.bytes + self.round.to_bytes(4)
 
     @classmethod

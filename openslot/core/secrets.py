@@ -93,7 +93,6 @@ def name_of(key: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def derive(key: str, purpose: str) -> bytes:
-    """Derive an independent 32-byte key for one purpose."""
     return HKDF(algorithm=SHA256(), length=32, salt=b"openslot", info=purpose.encode()).derive(key.encode())
 
 

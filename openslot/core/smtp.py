@@ -74,8 +74,6 @@ def _is_plain(text: str) -> bool:
 
 
 class MailFrom:
-    """The sender of mail."""
-
     __slots__ = ("email", "name")
 
     def __init__(self, email: str, name: str = "") -> None:

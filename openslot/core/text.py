@@ -165,8 +165,6 @@ class Label(CheckedText):
 
 
 class Name(Label):
-    """The name of someone or something."""
-
     __slots__ = ()
 
 
@@ -191,8 +189,6 @@ class LanguageTag(CheckedText):
 
 
 class EmailAddress(CheckedText):
-    """An email address that could exist."""
-
     __slots__ = ()
 
     schema: ClassVar[dict[str, object]] = {

@@ -24,8 +24,6 @@ _NO_ZONES = ("localtime", "posixrules", "factory")
 
 
 class Zone(CheckedText):
-    """The name of a time zone."""
-
     __slots__ = ()
 
     schema: ClassVar[dict[str, object]] = {"type": "string", "maxLength": 100, "examples": ["Europe/Berlin"]}

@@ -24,15 +24,11 @@ ORGANIZATION = ("Harbor Studio", "harbor")
 
 
 class SignIn(Struct, frozen=True, kw_only=True):
-    """What somebody signs in with."""
-
     email: str
     password: str
 
 
 class DemoPerson(Struct, frozen=True, kw_only=True):
-    """A person who is part of every demo."""
-
     name: str
     username: str
     zone: str

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 
 class FindingState(StrEnum):
-    """The result of one check."""
-
     OK = "ok"
     WARNING = "warning"
     PROBLEM = "problem"

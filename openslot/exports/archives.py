@@ -91,7 +91,6 @@ class PieceWriter:
         self.size = self.no = 0
 
     async def write_file(self, file: ExportFile, user: User, connection: asyncpg.Connection) -> None:
-        """Write one file."""
         with self.zip.open(file.name) as out:
             async for piece in file.write(self.work, user, connection):
                 await asyncio.to_thread(out.write, piece)

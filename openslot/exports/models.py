@@ -13,8 +13,6 @@ from openslot.core.work import Work
 
 
 class ExportState(StrEnum):
-    """How far an export is."""
-
     QUEUED = "queued"
     RUNNING = "running"
     READY = "ready"

@@ -40,7 +40,6 @@ async def list_exports(db: Db, user_id: UUID, *, now: datetime) -> list[DataExpo
 
 
 async def find_export(db: Db, export_id: UUID) -> DataExport | None:
-    """Look an export up."""
     row = await db.fetchrow(f"select {COLUMNS} from data_exports where id = $1", export_id)
     return to_export(row) if row else None
 

@@ -38,8 +38,6 @@ class FlagOverride(Struct, frozen=True, kw_only=True):
 
 
 class FlagForUser(Struct, frozen=True, kw_only=True):
-    """What a flag is for one user."""
-
     key: str
     user_id: UUID
     enabled: bool

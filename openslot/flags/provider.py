@@ -25,7 +25,6 @@ class FlagProvider(AbstractProvider):
         """None until they have been read."""
 
     def get_metadata(self) -> Metadata:
-        """Name the provider, for hooks."""
         return Metadata(name="openslot")
 
     def resolve_boolean_details(
@@ -65,7 +64,6 @@ class FlagProvider(AbstractProvider):
         default_value: Sequence[FlagValueType] | Mapping[str, FlagValueType],
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[Sequence[FlagValueType] | Mapping[str, FlagValueType]]:
-        """Refuse: no flag is an object."""
         _refuse(flag_key)
 
 
@@ -81,7 +79,6 @@ class FlagClient(OpenFeatureClient):
 
     @property
     def provider(self) -> FlagProvider:
-        """The provider of this client."""
         return self._provider
 
     def get_provider_status(self) -> ProviderStatus:

@@ -45,7 +45,6 @@ async def list_flags(db: Db, *, search: str) -> list[Flag]:
 
 
 async def find_flag(db: Db, key: str) -> Flag | None:
-    """Look a flag up."""
     row = await db.fetchrow(f"{FLAG} where f.key = $1", key)
     return _to_flag(row) if row else None
 

@@ -46,7 +46,6 @@ def check_target(exchange: Exchange) -> None:
 
 
 def check_host(headers: Headers) -> None:
-    """Refuse a malformed host."""
     if HOST.fullmatch(headers.get("host", "")) is None:
         raise Invalid
 

@@ -35,8 +35,6 @@ class Authenticate(Protocol):
 
 
 class Door(Struct, frozen=True, kw_only=True):
-    """One entry point."""
-
     name: str
     prefixes: tuple[str, ...]
     enter: Authenticate
@@ -128,7 +126,6 @@ def get_agent_entry(exchange: Exchange) -> AgentEntry:
 
 
 async def enter_freely(runtime: Runtime, headers: Headers, address: str) -> Entry:
-    """Accept every request."""
     return ANYONE
 
 

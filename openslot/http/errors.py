@@ -72,7 +72,6 @@ STATUSES = {
 
 
 def status_of(refusal: Refusal) -> int:
-    """Return the status of a refusal."""
     return refusal.status if isinstance(refusal, HttpRefusal) else STATUSES[refusal.kind]
 
 

@@ -40,7 +40,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 def observe(door: str, route: str | None, method: str, status: int, *, seconds: float) -> None:
-    """Count one request."""
     _series(door, route or "none", method if method in METHODS else "other", status).observe(seconds)
 
 
@@ -136,7 +135,6 @@ log = structlog.get_logger()
 
 @get("/healthz")
 async def healthz() -> dict[str, str]:
-    """Say that the process answers."""
     return {"status": "ok"}
 
 

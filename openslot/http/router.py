@@ -40,8 +40,6 @@ class _Node:
 
 
 class Router:
-    """All routes."""
-
     def __init__(self, doors: Sequence[Door]) -> None:
         self._doors = {f"{prefix.rstrip('/')}/": door for door in reversed(doors) for prefix in door.prefixes}
         longest_first = sorted(self._doors, key=len, reverse=True)

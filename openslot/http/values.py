@@ -46,7 +46,6 @@ def find_unfit(value: object, path: str = "") -> Iterator[Fault]:
 
 
 def join(path: str, name: str) -> str:
-    """Join a dotted path and a name."""
     return f"{path}.{name}" if path else name
 
 

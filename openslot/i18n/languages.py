@@ -11,8 +11,6 @@ Direction = Literal["ltr", "rtl"]
 
 
 class Language(Struct, frozen=True, kw_only=True):
-    """A language with a catalog."""
-
     tag: str
     name: str
     """As its speakers call it."""

@@ -38,7 +38,6 @@ class Localizable(Struct, frozen=True):
     """A value that knows how a reader sees it."""
 
     def localize(self, locale: Locale) -> str:
-        """Show it to a reader."""
         raise NotImplementedError
 
 

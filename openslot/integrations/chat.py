@@ -28,8 +28,6 @@ class ChatRefused(Exception):
 
 
 class Chat(Protocol):
-    """A room of the team's chat."""
-
     @property
     def is_open(self) -> bool:
         """Whether there is a room at all."""
@@ -46,7 +44,6 @@ def team_chat(work: Work, _: Effect) -> Destination | None:
 
 
 async def post(work: Work, text: str) -> Outcome:
-    """Post one message."""
     chat = work.runtime.ports.get(Chat)
     if not chat.is_open:
         return Skipped("no team chat is configured")
@@ -73,7 +70,6 @@ class WebhookChat:
 
     @property
     def is_open(self) -> bool:
-        """Whether an address is set."""
         return self._url is not None
 
     async def post(self, outbound: Outbound, text: str) -> None:
@@ -104,5 +100,4 @@ class WebhookChat:
 
 @asynccontextmanager
 async def open_chat(settings: Settings) -> AsyncIterator[WebhookChat]:
-    """Open the chat that the settings name."""
     yield WebhookChat(settings.chat_webhook)

@@ -28,12 +28,8 @@ LONGEST_OF_SUSPECTS = timedelta(minutes=10)
 
 
 class Named(Protocol):
-    """A job that waits."""
-
     @property
-    def name(self) -> str:
-        """What the queue knows it by."""
-        ...
+    def name(self) -> str: ...
 
 
 class WaitingLine(Struct):
@@ -88,7 +84,6 @@ class TargetHealth(Struct):
         return max(self.answers, 1)
 
     def learn(self, *, took: timedelta, answered: bool) -> None:
-        """Remember how it answered."""
         self.pace = took if self.pace is None else (self.pace * 3 + took) / 4
         if not answered:
             self.answers = 0

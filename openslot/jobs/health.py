@@ -14,8 +14,6 @@ UnfinishedState = Literal["waiting", "queued", "running", "dead"]
 
 
 class UnfinishedEffect(Struct, frozen=True, kw_only=True):
-    """An unfinished effect."""
-
     id: UUID
     reaction: str
     target: str | None
@@ -38,8 +36,6 @@ class EffectCounts(Struct, frozen=True, kw_only=True):
 
 
 class PeriodicRun(Struct, frozen=True, kw_only=True):
-    """The last run of a periodic job."""
-
     name: str
     started_at: datetime
     lateness_ms: int
@@ -49,12 +45,10 @@ class PeriodicRun(Struct, frozen=True, kw_only=True):
 
 
 async def list_unfinished(db: Db, state: UnfinishedState | None = None, *, limit: int) -> list[UnfinishedEffect]:
-    """List unfinished effects, newest first."""
     return [UnfinishedEffect(**row) for row in await store.list_unfinished(db, state, limit=limit)]
 
 
 async def count_effects(db: Db, *, now: datetime) -> EffectCounts:
-    """Count unfinished effects by state."""
     rows = {row["state"]: row for row in await store.count_by_state(db, now=now)}
     oldest = rows["queued"]["oldest"] if "queued" in rows else 0.0
     return EffectCounts(**{state: row["effects"] for state, row in rows.items()}, late_seconds=max(0.0, oldest))
@@ -76,5 +70,4 @@ async def count_workers(db: Db, *, now: datetime) -> int:
 
 
 async def list_runs(db: Db) -> list[PeriodicRun]:
-    """List the last run of every periodic job."""
     return [PeriodicRun(**row) for row in await store.list_runs(db)]

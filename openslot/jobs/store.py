@@ -53,7 +53,6 @@ delete from lanes where lane = any(array(
 
 
 async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -> None:
-    """Store a worker's heartbeat."""
     await db.execute(BEAT, worker_id, host, pid, now)
 
 
@@ -74,12 +73,10 @@ async def find_last_due(db: Db, name: str) -> datetime | None:
 
 
 async def begin_run(db: Db, job: Periodic, *, due_at: datetime, lateness_ms: int, now: datetime) -> None:
-    """Store the start of a periodic job."""
     await db.execute(BEGIN_RUN, job.name, job.expression, due_at, now, lateness_ms)
 
 
 async def end_run(db: Db, job: Periodic, status: str, result: str, *, now: datetime) -> None:
-    """Store the result of a periodic job."""
     await db.execute(END_RUN, job.name, now, status, result)
 
 
@@ -93,7 +90,6 @@ async def follow_clock(db: Db, jobs: Sequence[tuple[str, str, timedelta]]) -> bo
 
 
 async def delete_logs(db: Db, before: datetime, *, limit: int) -> int:
-    """Delete the log of finished jobs."""
     return count_of(await db.execute(DELETE_LOGS, before, limit))
 
 

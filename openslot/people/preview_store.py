@@ -42,6 +42,5 @@ async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> 
 
 
 async def count_belongings(db: Db, user_id: UUID, *, now: datetime) -> dict[str, int]:
-    """Count what belongs to a user, by its name."""
     row = await db.fetchrow(COUNTS, user_id, now)
     return dict(row) if row else {}

@@ -74,8 +74,6 @@ class RateLimit(Struct, frozen=True):
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """What a handler declares."""
-
     method: str
     path: str
     """Relative to the mount, unless it begins with `/api/`; `{name}` is a value, `{name:path}` the rest of a path."""
@@ -259,8 +257,6 @@ class Pagination(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Listing(Struct, Generic[T], frozen=True, kw_only=True):
-    """One page of results."""
-
     data: list[T]
     pagination: Pagination
 

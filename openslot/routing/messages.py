@@ -93,8 +93,6 @@ class Response(Struct, frozen=True, kw_only=True):
 
 
 class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An error."""
-
     error: Annotated[str, Meta(description="What is wrong, in English", examples=["Invalid request"])]
     details: Annotated[
         dict[str, str],
@@ -106,8 +104,6 @@ class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Success(Struct, frozen=True):
-    """The request succeeded."""
-
     success: Annotated[bool, Meta(examples=[True])] = True
 
 

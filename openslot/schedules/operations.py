@@ -55,7 +55,6 @@ async def add_schedule(
 
 
 async def get_schedule(work: Work, owner: User, schedule_id: UUID) -> Schedule:
-    """Read one of a host's schedules."""
     schedule = await store.find_schedule(work.db, owner.id, schedule_id)
     if schedule is None:
         raise ScheduleNotFound
@@ -125,7 +124,6 @@ async def list_absences(work: Work, owner: User) -> list[Absence]:
 
 
 async def remove_out_of_office(work: Work, owner: User, away_id: UUID) -> None:
-    """Remove a time away."""
     if not await store.delete_out_of_office(work.db, owner.id, away_id):
         raise OutOfOfficeNotFound
 

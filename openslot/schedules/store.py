@@ -82,7 +82,6 @@ async def list_overviews(db: Db, owner_id: UUID) -> list[ScheduleOverview]:
 
 
 async def count_schedules(db: Db, owner_id: UUID) -> int:
-    """Count an owner's schedules."""
     count: int = await db.fetchval("select count(*) from schedules where owner_id = $1", owner_id)
     return count
 
@@ -131,7 +130,6 @@ async def delete_schedule(db: Db, owner_id: UUID, schedule_id: UUID) -> bool:
 
 
 async def insert_out_of_office(db: Db, owner_id: UUID, away: OutOfOffice, *, now: datetime) -> UUID:
-    """Write a time away."""
     away_id = new_id()
     await db.execute(
         """insert into out_of_office (id, owner_id, starts_at, ends_at, reason, created_at)

@@ -70,7 +70,6 @@ class KeyRow(Struct, frozen=True, kw_only=True):
 
 
 def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
-    """Describe a key as a row."""
     state, tone = _state(key, user, now=now)
     expires = words.day(key.expires_at, user.zone) if key.expires_at else Text("Never")
     return KeyRow(
@@ -112,7 +111,6 @@ class PasswordForm(Struct, frozen=True, kw_only=True):
 
 @get("/account")
 async def show_account(request: Request, work: Work, user: User) -> Response:
-    """Show the account and its keys."""
     return await account_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
 
 
@@ -209,7 +207,6 @@ async def ask_for_new_address(work: Work, user: User, form: Form[ChangeAddressFo
 
 @post("/account/email/withdraw")
 async def withdraw_new_address(work: Work, user: User) -> Response:
-    """Make the link invalid."""
     await address_changes.withdraw_change(work, user)
     return redirect(f"{PATH}?done=withdrawn")
 
@@ -265,8 +262,6 @@ def _explain(user: User, reason: str | None = None, *, status: int = 403) -> Res
 
 
 class KeyForm(Struct, frozen=True, kw_only=True):
-    """A key to create."""
-
     name: Annotated[
         KeyName,
         WhenEmpty(Text("Give the key a name, such as the program that will use it")),
@@ -304,7 +299,6 @@ async def ask_to_revoke(work: Work, user: User, key_id: UUID) -> Response:
 
 @post("/account/keys/{key_id}/revoke")
 async def revoke_key(work: Work, user: User, key_id: UUID) -> Response:
-    """Revoke a key."""
     key = await _get_key(work, user, key_id)
     await access.revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)
     return redirect("/account?done=revoked")

@@ -54,8 +54,6 @@ class NavigationItem(Struct, frozen=True, kw_only=True):
 
 
 class Shortcut(Struct, frozen=True, kw_only=True):
-    """What a key does everywhere."""
-
     keys: tuple[str, ...]
     name: Text
 

@@ -63,7 +63,6 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
 
 
 def render(template: str, locale: Locale, **values: object) -> bytes:
-    """Render a template in a language."""
     return get_template(template, locale.language).render(locale=locale, **values).encode()
 
 

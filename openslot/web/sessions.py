@@ -29,8 +29,6 @@ HOUR = timedelta(hours=1)
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """One line of the list."""
-
     id: UUID
     browser: Text | str
     signed_in: Text | date
@@ -99,8 +97,6 @@ class ForgotForm(Struct, frozen=True, kw_only=True):
 
 
 class ResetForm(Struct, frozen=True, kw_only=True):
-    """The new password."""
-
     password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
 
 

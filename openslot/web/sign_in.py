@@ -77,7 +77,6 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 
 @get("/login")
 async def show_login(request: Request, work: Work, user: User | None) -> Response:
-    """Show the sign-in form."""
     wanted = request.query.get("next", "")
     notice = NOTICES.get(request.query.get("done", ""))
     return redirect(local_path(wanted)) if user else _show(work, Form(), wanted=wanted, notice=notice)
@@ -107,7 +106,6 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
 
 @post("/logout")
 async def log_out(work: Work, user: User) -> Response:
-    """End the session."""
     await access.sign_out(work)
     return redirect("/login", no_session_cookie(work))
 

@@ -35,8 +35,6 @@ CHOOSE = Text("Choose a password")
 
 
 class SignUpForm(Struct, frozen=True, kw_only=True):
-    """Who wants an account."""
-
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]

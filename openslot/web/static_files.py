@@ -28,8 +28,6 @@ NAME = re.compile(r"([0-9a-f]{32})\.jpg")
 
 
 class Asset(Struct, frozen=True, kw_only=True):
-    """One static file as it is sent."""
-
     body: bytes
     media_type: str
     version: str
@@ -37,7 +35,6 @@ class Asset(Struct, frozen=True, kw_only=True):
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Read every static file once."""
     return dict(_read(files("openslot.web") / "static", ""))
 
 
@@ -91,7 +88,6 @@ def shade(accent: str, paper: str) -> dict[str, str]:
 
 @get("/static/{path:path}")
 async def static_file(request: Request, path: str) -> Response:
-    """Send a static file."""
     return send_asset(request, path)
 
 
@@ -128,7 +124,6 @@ def is_current(request: Request, etag: str) -> bool:
 
 @get("/photos/{name}")
 async def send_photo(request: Request, work: Work, name: str) -> Response:
-    """Send a host's photo."""
     match = NAME.fullmatch(name)
     photo = await find_photo(work, match[1]) if match else None
     if match is None or photo is None:

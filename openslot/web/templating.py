@@ -78,8 +78,6 @@ class TemplateCache(FileSystemBytecodeCache):
 
 
 class LanguageTemplates(Environment):
-    """The templates of one language."""
-
     language: Language = ENGLISH
 
     def _generate(
@@ -195,7 +193,6 @@ templates.filters |= {"defused": _defuse, "localized": _localize, "sentence": _s
 
 
 def get_template(name: str, language: Language) -> Template:
-    """Return a template in a language."""
     return _templates_in(language).get_template(name)
 
 

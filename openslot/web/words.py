@@ -36,7 +36,6 @@ REGIONS = {
 
 
 def day(instant: datetime, zone: str) -> date:
-    """Return the date of an instant in a zone."""
     return instant.astimezone(get_zone(zone)).date()
 
 
@@ -113,7 +112,6 @@ class MonthDay(Localizable, frozen=True):
         return format_date(self.on, pattern, locale=locale.formats)
 
     def __str__(self) -> str:
-        """Write the day for programs."""
         return self.on.isoformat()
 
 
@@ -123,7 +121,6 @@ class City(Localizable, frozen=True):
     zone: str
 
     def localize(self, locale: Locale) -> str:
-        """Write the zone's city."""
         return _name_city(self.zone, locale.formats) if "/" in self.zone else self.zone
 
     def __str__(self) -> str:

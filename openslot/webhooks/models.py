@@ -158,8 +158,6 @@ class LoggedDelivery(Struct, frozen=True, kw_only=True):
 
 
 class LastTest(Struct, frozen=True, kw_only=True):
-    """The latest test of an endpoint."""
-
     at: datetime
     state: DeliveryState | None
     """None: the delivery is not planned yet."""

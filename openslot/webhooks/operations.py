@@ -58,7 +58,6 @@ MARK = b"sealed:"
 
 
 def seal_body(runtime: Runtime, event_id: UUID, body: bytes) -> bytes:
-    """Seal the bytes of an event's body."""
     return runtime.cipher.seal(BODIES, body, owner=event_id.bytes)
 
 
@@ -116,7 +115,6 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
 
 
 async def get_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
-    """Read one endpoint."""
     endpoint = await store.find_endpoint(work.db, ref)
     if endpoint is None:
         raise WebhookNotFound

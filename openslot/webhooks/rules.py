@@ -93,7 +93,6 @@ SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """Make a signing secret."""
     return PREFIX + base64.b64encode(os.urandom(SECRET_BYTES)).decode()
 
 

@@ -119,7 +119,6 @@ LOGGED_EVENT = "select from webhook_deliveries d where d.event_id = v.id"
 
 
 def to_endpoint(row: Row) -> Endpoint:
-    """Make an endpoint of a row."""
     fields = {name: row[name] for name in Endpoint.__struct_fields__}
     return Endpoint(**{**fields, "state": State(row["state"]), "events": tuple(row["events"])})
 
@@ -158,7 +157,6 @@ async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, max_: in
 
 
 async def find_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
-    """Look an endpoint up."""
     row = await db.fetchrow(f"select {COLUMNS} from webhook_endpoints e where {OWN}", ref.id, ref.owner_id)
     return to_endpoint(row) if row else None
 
@@ -291,7 +289,6 @@ async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes
 
 
 async def replace_answer(db: Db, attempt_id: UUID, sealed: bytes | None) -> None:
-    """Replace an answer that is stored in the clear."""
     await db.execute("update webhook_deliveries set answer = $2 where id = $1", attempt_id, sealed)
 
 

@@ -152,7 +152,6 @@ def _postmaster_lines(directory: Path) -> list[str]:
 
 
 def postmaster(directory: Path) -> psutil.Process | None:
-    """Find the server's own process."""
     lines = _postmaster_lines(directory)
     try:
         process = psutil.Process(int(lines[0]))

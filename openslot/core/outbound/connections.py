@@ -53,7 +53,6 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
             await self._send_rest(timeout)
 
     async def aclose(self) -> None:
-        """Close the stream."""
         await self._stream.aclose()
 
     def get_extra_info(self, info: str) -> object:
@@ -95,7 +94,6 @@ class OutboundConnection:
         return await self._http.handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Close the connection."""
         await self._http.aclose()
 
 

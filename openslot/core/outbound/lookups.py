@@ -60,8 +60,6 @@ class LookUpOwner(Struct):
 
 
 class LookUpPlace(Struct, eq=False):
-    """A place that one look-up has taken."""
-
     owner_id: UUID | None
     owner: LookUpOwner
     share: Share
@@ -70,8 +68,6 @@ class LookUpPlace(Struct, eq=False):
 
 
 class WaitingLookUp(Struct, eq=False):
-    """A look-up that waits for a place."""
-
     host: str
     owner_id: UUID | None
     place: "asyncio.Future[LookUpPlace]"

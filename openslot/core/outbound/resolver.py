@@ -135,8 +135,6 @@ DISCARD_PORT = 9
 
 
 class Resolver(Protocol):
-    """Resolves names to addresses."""
-
     async def resolve(self, host: str) -> tuple[Address, ...]:
         """Return all addresses of the name, best first, or raise OSError."""
         ...

@@ -34,8 +34,6 @@ log = structlog.get_logger()
 
 
 class Phase(IntEnum):
-    """What a connection is waiting for."""
-
     HEAD = 0
     BODY = 1
     ANSWER = 2
@@ -133,7 +131,6 @@ class Connection(asyncio.Protocol):
             self.deadline = self._loop.time() + self._limits.send_seconds
 
     def resume_writing(self) -> None:
-        """Continue sending."""
         self.is_sending_paused = False
         if self._phase is Phase.ANSWER:
             self.deadline = inf
@@ -165,7 +162,6 @@ class Connection(asyncio.Protocol):
     # Called by the cycle.
 
     def write(self, data: bytes) -> None:
-        """Send."""
         self._transport.write(data)
 
     async def wait_until_sent(self) -> None:
@@ -174,7 +170,6 @@ class Connection(asyncio.Protocol):
         await self._sent
 
     def resume_reading(self) -> None:
-        """Continue reading if it was paused."""
         if not self._is_reading_paused or self._ahead:
             return
         self._is_reading_paused = False

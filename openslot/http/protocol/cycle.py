@@ -109,7 +109,6 @@ class Cycle:
         """Whether the client is gone."""
 
     async def run(self, app: AsgiApp) -> None:
-        """Let the app answer."""
         try:
             await app(self.scope, self.receive, self.send)
         except Exception:

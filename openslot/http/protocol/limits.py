@@ -19,8 +19,6 @@ MAX_CONNECTIONS = 65_536
 
 
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
-    """The limits of a connection."""
-
     head_bytes: int = 32 * 1024
     """From the first byte of the request line to the empty line."""
     fields: int = 100

@@ -77,7 +77,6 @@ class RequestReader:
         self.begin()
 
     def begin(self) -> None:
-        """Prepare for the next request."""
         self._seam = b""
         self._left: int | None = None
         self._framing = 0
@@ -192,10 +191,8 @@ class RequestReader:
         self.keeps_alive = self._parser.should_keep_alive() and not self._is_upgrade
 
     def on_body(self, body: bytes) -> None:
-        """Store a part of the body."""
         self.received += len(body)
         self._unread += body
 
     def on_message_complete(self) -> None:
-        """Complete the request."""
         self.is_whole = True

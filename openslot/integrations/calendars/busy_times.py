@@ -86,7 +86,6 @@ def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> lis
 
 
 def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, budget: Budget) -> BusyEvent:
-    """Read one event from all of its components."""
     text = "\n".join(component.write() for component in (*list_definitions(group, lines.zones), *group))
     versions = [found for component in group if (found := _find_version(component, lines, scope)) is not None]
     fault = None if len(versions) == len(group) else "has no time that can be read"

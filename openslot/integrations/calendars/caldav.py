@@ -84,8 +84,6 @@ class TooManyObjects(CalendarUnreadable):
 
 
 class CalDavServer:
-    """An account on a CalDAV server."""
-
     def __init__(self, outbound: Outbound, credentials: Credentials) -> None:
         self._credentials = credentials
         self._client = DavClient(
@@ -113,7 +111,6 @@ class CalDavServer:
         )
 
     async def list_calendars(self) -> list[RemoteCalendar]:
-        """List the calendars that have events."""
         url, found = await self._client.propfind(self._credentials.url, FIND_CALENDARS, depth=1)
         calendars = [
             RemoteCalendar(url=place, name=_name(answer.text(f"{DAV}displayname"), place), can_write=_can_write(answer))
@@ -152,7 +149,6 @@ class CalDavServer:
         return f"{calendar.rstrip('/')}/{quote(name, safe='')}.ics"
 
     async def find(self, href: str) -> RemoteObject | None:
-        """Read one event."""
         try:
             response = await self._client.request("GET", href)
         except CalendarGone:
@@ -182,7 +178,6 @@ class CalDavServer:
             return
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.close()
 
     async def _find_home(self, url: str) -> str | None:

@@ -28,8 +28,6 @@ PARAMETER = re.compile(r';\s*([A-Za-z0-9-]+)\s*=\s*("[^"]*"|[^;:"]*)')
 
 
 class TooManyEvents(Refusal):
-    """The calendar has too many events."""
-
     code = "calendar_too_large"
     kind = RefusalKind.INVALID
 
@@ -57,11 +55,9 @@ class Component(Struct):
     """Its text, once it was asked for."""
 
     def find(self, name: str) -> ContentLine | None:
-        """Find the first line of a name."""
         return next((line for line in self.lines if line.name == name), None)
 
     def list(self, name: str) -> Iterator[ContentLine]:
-        """List the lines of a name."""
         return (line for line in self.lines if line.name == name)
 
     def value(self, name: str) -> str:
@@ -70,7 +66,6 @@ class Component(Struct):
         return line.value.strip().upper() if line else ""
 
     def write(self) -> str:
-        """Write the kept lines again."""
         if self.written is None:
             inner = [line.text for line in self.lines] + [part.write() for part in self.parts]
             self.written = "\n".join((f"BEGIN:{self.kind}", *inner, f"END:{self.kind}"))

@@ -49,7 +49,6 @@ class DavResponse(Struct, frozen=True):
         return (found.text or "").strip() if found is not None else ""
 
     def hrefs(self, name: str) -> list[str]:
-        """List the links of a property."""
         found = self.properties.get(name)
         links = found.iter(f"{DAV}href") if found is not None else ()
         return [link.text.strip() for link in links if link.text]
@@ -156,7 +155,6 @@ class DavClient:
         return await self._ask("PROPFIND", url, body, depth=depth)
 
     async def report(self, url: str, body: str, *, depth: int) -> MultiStatus:
-        """Ask for a report."""
         return (await self._ask("REPORT", url, body, depth=depth))[1]
 
     async def request(
@@ -178,7 +176,6 @@ class DavClient:
         return response
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
 
     async def _ask(self, method: str, url: str, body: str, *, depth: int) -> tuple[str, MultiStatus]:

@@ -67,8 +67,6 @@ class TooManyConnections(Conflict):
 
 
 class NoSuchCalendar(Invalid):
-    """The connection has no calendar of this name."""
-
     code = "calendar_unknown"
 
     def __init__(self, field: str, name: str, known: list[str]) -> None:

@@ -53,7 +53,6 @@ def lanes_of(booking_id: UUID, calendar_id: UUID) -> list[str]:
 
 
 def calendar_actor(connection: CalendarConnection) -> Actor:
-    """Make the actor for changes that a host makes in the calendar."""
     return Actor(kind=ActorKind.SYSTEM, user_id=connection.owner_id, agent=CALENDAR, credential_id=connection.id)
 
 

@@ -49,14 +49,11 @@ def read_url(url: str) -> str:
 
 
 class IcsFeed:
-    """One published calendar."""
-
     def __init__(self, outbound: Outbound, url: str) -> None:
         self._url = url
         self._client = outbound.client(follow_redirects=True, limits=LIMITS)
 
     async def list_calendars(self) -> list[RemoteCalendar]:
-        """Name the one calendar that it is."""
         response = await self._get({})
         name = NAME.search(response.content[:65536])
         typed = name[1].decode(errors="replace").replace("\\,", ",") if name else ""
@@ -97,7 +94,6 @@ class IcsFeed:
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
 
     async def _get(self, headers: Mapping[str, str]) -> httpx2.Response:

@@ -8,8 +8,6 @@ from msgspec import Struct
 
 
 class ConnectionKind(StrEnum):
-    """How a calendar is reached."""
-
     CALDAV = "caldav"
     ICS = "ics"
 
@@ -45,8 +43,6 @@ class Secret(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Calendar(Struct, frozen=True, kw_only=True):
-    """One calendar of a connection."""
-
     id: UUID
     connection_id: UUID
     url: str
@@ -112,8 +108,6 @@ class ConnectionChanges(Struct, frozen=True, kw_only=True):
 
 
 class KeptObject(Struct, frozen=True, kw_only=True):
-    """What is kept of one event of a calendar."""
-
     href: str
     etag: str
     uid: str

@@ -128,7 +128,6 @@ async def keep_calendars(work: Work, connection: CalendarConnection, found: list
 
 
 async def get_connection(work: Work, ref: ConnectionRef) -> CalendarConnection:
-    """Read one connection with its calendars."""
     connection = await store.find_connection(work.db, ref)
     if connection is None:
         raise ConnectionNotFound

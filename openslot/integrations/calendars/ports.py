@@ -7,8 +7,6 @@ from msgspec import Struct
 
 
 class RemoteCalendar(Struct, frozen=True, kw_only=True):
-    """One calendar of an account."""
-
     url: str
     name: str
     can_write: bool
@@ -34,9 +32,7 @@ class Changes(Struct, frozen=True, kw_only=True):
 class CalendarServer(Protocol):
     """One account of a calendar's server; what it refuses is a `CalendarFault`."""
 
-    async def list_calendars(self) -> list[RemoteCalendar]:
-        """List the account's calendars."""
-        ...
+    async def list_calendars(self) -> list[RemoteCalendar]: ...
 
     async def list_addresses(self) -> frozenset[str]:
         """List the owner's own email addresses, in lower case, as far as the server tells them."""
@@ -50,9 +46,7 @@ class CalendarServer(Protocol):
         """Name the place of an event that is to be written into a calendar."""
         ...
 
-    async def find(self, href: str) -> RemoteObject | None:
-        """Read one event."""
-        ...
+    async def find(self, href: str) -> RemoteObject | None: ...
 
     async def put(self, href: str, text: str, *, replaces: str | None) -> str:
         """Write an event where there is none, or in place of the one with this ETag, and return its ETag."""
@@ -62,6 +56,4 @@ class CalendarServer(Protocol):
         """Remove the event with this ETag; one that is gone already is no fault."""
         ...
 
-    async def close(self) -> None:
-        """Close the connections to the server."""
-        ...
+    async def close(self) -> None: ...

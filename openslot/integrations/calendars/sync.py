@@ -56,7 +56,6 @@ class ReadObject(Struct, frozen=True):
 
     @property
     def uid(self) -> str:
-        """What all calendars call it."""
         return self.events[0].uid if self.events else self.remote.href
 
 
@@ -168,7 +167,6 @@ async def _read_calendar(
 async def _keep(
     work: Work, calendar: Calendar, read: Sequence[ReadObject], removed: Sequence[str], own: Mapping[UUID, OwnTime]
 ) -> None:
-    """Write what was read."""
     for start in range(0, len(read), BATCH):
         some = read[start : start + BATCH]
         await event_store.keep_objects(work.db, calendar.id, [_kept(each) for each in some])

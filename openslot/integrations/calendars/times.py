@@ -42,7 +42,6 @@ class DefinedZone(tzinfo):
 
 
 def zone_of(name: str, defined: dict[str, Component], *, default: tzinfo, years: tuple[int, int]) -> tzinfo:
-    """Find the zone that an event names."""
     name = name.strip()
     if len(name) > LONGEST_ZONE_NAME:
         return default
@@ -170,7 +169,6 @@ class EventTime(Struct, frozen=True):
 
     @property
     def instant(self) -> datetime:
-        """The same in UTC."""
         return self.wall.replace(tzinfo=self.zone).astimezone(UTC)
 
     def at(self, wall: datetime) -> "EventTime":
@@ -211,7 +209,6 @@ def read_length(text: str) -> Length | None:
 
 
 def find_moment(component: Component, name: str, lines: Lines, scope: Scope) -> EventTime | None:
-    """Find a property that is a time."""
     line = component.find(name)
     return read_moment(line.value, line.parameters.get("TZID"), lines, scope) if line else None
 

@@ -227,7 +227,6 @@ async def invite(work: Work, effect: Effect) -> Outcome:
 
 
 def write_invitation(event: InvitationCreated, url: str) -> Letter:
-    """Write what an invitation says."""
     organization = one_line(event.organization_name)
     return Letter(
         subject=Text("You are invited to join %(organization)s", organization=organization),

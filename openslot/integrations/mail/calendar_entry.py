@@ -23,8 +23,6 @@ class Attendee(Struct, frozen=True, kw_only=True):
 
 
 class CalendarEntry(Struct, frozen=True, kw_only=True):
-    """One meeting in a calendar."""
-
     uid: str
     sequence: int
     starts_at: datetime

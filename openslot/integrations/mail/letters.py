@@ -78,7 +78,6 @@ def format_description(meeting: MailedMeeting, recipient: Recipient) -> Text | s
 def write_letter(
     meeting: MailedMeeting, kind: MailKind, recipient: Recipient, entry: CalendarEntry, locale: Locale
 ) -> Letter:
-    """Write one letter about a meeting."""
     title = format_title(meeting, recipient)
     when = format_short(meeting.booking.starts_at, recipient.zone, locale)
     is_on = kind is not MailKind.CANCELLATION
@@ -206,7 +205,6 @@ KINDS: dict[str, tuple[type[BookingEvent], MailKind]] = {
 
 
 def read_event(effect: Effect) -> BookingEvent:
-    """Read what happened to a booking."""
     return effect.event(KINDS[effect.event_type][0])
 
 

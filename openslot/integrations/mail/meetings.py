@@ -110,7 +110,6 @@ def write_entry(
 
 
 def format_place(location: Location, host_name: str) -> str | None:
-    """Say where a meeting takes place."""
     if location.kind is LocationKind.PHONE and not location.value:
         return Text("%(name)s will call you", name=host_name)
     return one_line(location.value, max_=500) or None

@@ -12,8 +12,6 @@ from openslot.i18n import Text
 
 
 class MailKind(StrEnum):
-    """Why a mail is sent."""
-
     CONFIRMATION = "confirmation"
     RESCHEDULE = "reschedule"
     CANCELLATION = "cancellation"
@@ -34,8 +32,6 @@ class MailPot(StrEnum):
 
 
 class RecipientRole(StrEnum):
-    """What a recipient is in a meeting."""
-
     INVITEE = "invitee"
     GUEST = "guest"
     HOST = "host"
@@ -160,8 +156,6 @@ class MailStatus(StrEnum):
 
 
 class KeptMail(Struct, frozen=True, kw_only=True):
-    """A mail as the log has it."""
-
     id: UUID
     kind: MailKind
     role: RecipientRole | None

@@ -174,7 +174,6 @@ def name_message(runtime: Runtime, mail_id: UUID) -> str:
 
 
 async def finish_mail(work: Work, mail_id: UUID) -> None:
-    """Log that a mail was sent."""
     await store.finish_mail(work.db, mail_id, now=work.now)
 
 
@@ -186,7 +185,6 @@ async def fail_mail(work: Work, mail_id: UUID, error: str) -> None:
 async def list_mail(
     work: Work, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int = 0
 ) -> list[KeptMail]:
-    """List mails, newest first."""
     return await store.list_mail(work.db, recipient=recipient, booking_id=booking_id, limit=limit, offset=offset)
 
 
@@ -241,7 +239,6 @@ def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
 
 
 async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:
-    """Return which mails a host gets."""
     return decide_topics(await store.find_choices(work.db, host.id))
 
 

@@ -61,8 +61,6 @@ WIDTH = 72
 
 
 class Rendered(NamedTuple):
-    """A letter as it is read."""
-
     subject: str
     html: str
     text: str
@@ -78,7 +76,6 @@ templates = Environment(
 
 
 def render(letter: Letter, brand: Brand, locale: Locale, *, postal_address: str | None) -> Rendered:
-    """Write a letter for its reader."""
     letter, brand = _show_letter(letter, locale), replace(brand, name=defuse(brand.name))
     html = templates.get_template("letter.html").render(
         letter=letter,

@@ -121,7 +121,6 @@ async def refuse_mail(db: Db, mail: NewMail, error: str, *, now: datetime) -> No
 
 
 async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
-    """Log that a mail was sent."""
     await db.execute(
         "update mail_messages set status = 'sent', sent_at = $2, error = null where id = $1 and status <> 'sent'",
         mail_id,
@@ -145,7 +144,6 @@ async def keep_content(db: Db, mail_id: UUID, sealed: bytes) -> None:
 async def list_mail(
     db: Db, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int
 ) -> list[KeptMail]:
-    """List mails, newest first."""
     return [to_mail(row) for row in await db.fetch(LISTED, recipient, booking_id, limit, offset)]
 
 
@@ -161,7 +159,6 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 
 
 async def delete_old(db: Db, before: datetime, *, limit: int) -> int:
-    """Remove the oldest mails."""
     return count_of(await db.execute(DELETE_OLD, before, limit))
 
 

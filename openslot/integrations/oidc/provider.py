@@ -65,7 +65,6 @@ class ProviderCache:
 
 
 def find_provider(settings: Settings) -> Provider | None:
-    """Return the provider that the settings name."""
     if settings.oidc_issuer is None or settings.oidc_client_id is None or settings.oidc_client_secret is None:
         return None
     return Provider(
@@ -119,7 +118,6 @@ async def read_metadata(outbound: Outbound, provider: Provider) -> ProviderMetad
 
 
 async def read_keys_of(outbound: Outbound, metadata: ProviderMetadata) -> "tuple[Key, ...]":
-    """Read the keys with which the provider signs."""
     # Loaded with the first sign-in: every start of a process would wait for the library.
     from openslot.integrations.oidc.tokens import read_keys  # noqa: PLC0415
 

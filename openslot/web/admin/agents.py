@@ -45,7 +45,6 @@ OVERLAPS = {
 
 
 def agent_key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
-    """Describe a key as a row."""
     is_active = key.is_active(now=now)
     if key.revoked_at is not None:
         state, tone = Text("Deactivated"), ""
@@ -75,8 +74,6 @@ class BudgetBar(Struct, frozen=True, kw_only=True):
 
 
 class AgentRow(Struct, frozen=True, kw_only=True):
-    """One agent in the list."""
-
     slug: str
     name: str
     level: Text
@@ -92,8 +89,6 @@ class LevelForm(Struct, frozen=True, kw_only=True):
 
 
 class ScopesForm(Struct, frozen=True, kw_only=True):
-    """What an agent may do."""
-
     scopes: list[str] = []
 
 
@@ -133,7 +128,6 @@ async def change_level(request: Request, work: Work, user: User, slug: str, form
 
 @post("/admin/agents/{slug}/scopes")
 async def change_scopes(request: Request, work: Work, user: User, slug: str, form: Form[ScopesForm]) -> Response:
-    """Change what an agent may do."""
     agent, scopes = await operations.get_agent(work, slug), sorted(form.get().scopes)
     await operations.set_scopes(work, slug, scopes)
     await log_platform(
@@ -183,7 +177,6 @@ async def agent_page(
 
 
 def describe_budget(spending: Spending) -> BudgetBar:
-    """Write a budget in dollars."""
     return BudgetBar(
         spent=write_usd(spending.spent),
         limit=write_usd(spending.limit),
@@ -216,8 +209,6 @@ def _begin_utc_day(now: datetime) -> datetime:
 
 
 class AgentKeyForm(Struct, frozen=True, kw_only=True):
-    """A key to create."""
-
     name: Annotated[
         KeyName,
         WhenEmpty(Text("Give the key a name, such as the machine that will use it")),
@@ -276,7 +267,6 @@ async def ask_to_deactivate(work: Work, user: User, slug: str, key_id: UUID) -> 
 
 @post("/admin/agents/{slug}/keys/{key_id}/deactivate")
 async def deactivate_agent_key(request: Request, work: Work, user: User, slug: str, key_id: UUID) -> Response:
-    """Deactivate a key."""
     key = await _get_active_key(work, slug, key_id)
     await access.revoke_credential(work, CredentialKind.AGENT_KEY, slug, key_id)
     await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_DEACTIVATED, slug, key)

@@ -40,8 +40,6 @@ class Bar(Struct, frozen=True, kw_only=True):
 
 
 class ChartRow(Struct, frozen=True, kw_only=True):
-    """One day in the table."""
-
     on: date
     values: tuple[str, ...]
 

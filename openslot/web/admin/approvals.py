@@ -52,8 +52,6 @@ NOTICES = {
 
 
 class OutcomePreview(Struct, frozen=True, kw_only=True):
-    """What a call would do."""
-
     sentences: tuple[Text, ...] = ()
     days: list[DayOfRows] = []
     """The bookings that would be cancelled."""
@@ -143,8 +141,6 @@ DESCRIBED: dict[str, Callable[[Work, User, Arguments], Awaitable[OutcomePreview]
 
 
 class ApprovalRow(Struct, frozen=True, kw_only=True):
-    """One call in the list."""
-
     id: UUID
     tool: str
     requester: str
@@ -158,8 +154,6 @@ class ApprovalRow(Struct, frozen=True, kw_only=True):
 
 
 class RejectForm(Struct, frozen=True, kw_only=True):
-    """Why a call is rejected."""
-
     reason: ReasonText = ""
 
 
@@ -195,7 +189,6 @@ async def approve_call(request: Request, work: Work, user: User, approval_id: UU
 
 @post("/admin/approvals/{approval_id}/reject")
 async def reject_call(request: Request, work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
-    """Reject a call."""
     if form.faults:
         return await _approval_page(work, user, approval_id, form)
     reason = form.get().reason.strip() or None

@@ -48,8 +48,6 @@ LOG_FIELDS = ("q", "action", "from", "to")
 
 
 class ToolCallRow(Struct, frozen=True, kw_only=True):
-    """One call in the list."""
-
     at: object
     agent: str
     tool: str | None

@@ -28,8 +28,6 @@ NOTICES = {
 
 
 class ToggleForm(Struct, frozen=True, kw_only=True):
-    """Whether a feature is on."""
-
     enabled: Annotated[Literal["on", "off"], WhenEmpty(Text("Choose on or off"))]
 
 
@@ -52,14 +50,12 @@ class OverrideRow(Struct, frozen=True, kw_only=True):
 
 @get("/admin/flags")
 async def show_flags(work: Work, user: User) -> Response:
-    """Show all flags."""
     found = await flags.list_flags(work)
     return page("admin/flags.html", user, here="/admin/flags", flags=found)
 
 
 @get("/admin/flags/{key}")
 async def show_flag(request: Request, work: Work, user: User, key: str) -> Response:
-    """Show one flag with its overrides."""
     return await _flag_page(work, user, key, Form(), notice=NOTICES.get(request.query.get("done", "")))
 
 
@@ -79,7 +75,6 @@ async def toggle_flag(request: Request, work: Work, user: User, key: str, form: 
 async def set_flag_override(
     request: Request, work: Work, user: User, key: str, form: Form[FlagForUserForm]
 ) -> Response:
-    """Set a flag for one user."""
     if form.faults:
         return await _flag_page(work, user, key, form, status=400)
     sent = form.get()

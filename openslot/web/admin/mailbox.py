@@ -30,8 +30,6 @@ STORED = Text("Stored, not sent"), ""
 
 
 class MailRow(Struct, frozen=True, kw_only=True):
-    """One mail in the list."""
-
     id: UUID
     at: Text
     to: str
@@ -42,8 +40,6 @@ class MailRow(Struct, frozen=True, kw_only=True):
 
 
 class MailFile(Struct, frozen=True, kw_only=True):
-    """A file that is attached to a mail."""
-
     no: int
     name: str
     media_type: str
@@ -110,7 +106,6 @@ async def save_mail_source(work: Work, user: User, mail_id: UUID) -> Response:
 
 @get("/admin/mailbox/{mail_id}/attachments/{no}")
 async def save_attachment(work: Work, user: User, mail_id: UUID, no: str) -> Response:
-    """Send one attachment as a file."""
     _, content = await mail.get_mail(work, mail_id)
     for attachment, body in _attachments(_read(content)):
         if str(attachment.no) == no:

@@ -27,8 +27,6 @@ LIST_NOTICES = {"deleted": Text("The organization was deleted.")}
 
 
 class OrganizationRow(Struct, frozen=True, kw_only=True):
-    """One organization in the list."""
-
     slug: str
     name: str
     plan: Text
@@ -37,8 +35,6 @@ class OrganizationRow(Struct, frozen=True, kw_only=True):
 
 
 class PlatformMemberRow(Struct, frozen=True, kw_only=True):
-    """One member of an organization."""
-
     user_id: UUID
     name: str
     email: str
@@ -47,8 +43,6 @@ class PlatformMemberRow(Struct, frozen=True, kw_only=True):
 
 
 class OrganizationPlanForm(Struct, frozen=True, kw_only=True):
-    """The plan that all members share."""
-
     plan: Annotated[Plan, WhenEmpty(Text("Choose a plan"))]
 
 
@@ -85,7 +79,6 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
 
 @get("/admin/organizations/{slug}")
 async def show_one_organization(request: Request, work: Work, user: User, slug: str) -> Response:
-    """Show one organization with its members."""
     return await _organization_page(work, user, slug, Form(), notice=NOTICES.get(request.query.get("done", "")))
 
 

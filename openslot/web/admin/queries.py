@@ -46,7 +46,6 @@ class AdminQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def pager(self) -> Pager:
-        """The pages beside this one."""
         return Pager(
             page=self.page,
             earlier=self.link(page=self.page - 1) if self.page > 1 else None,
@@ -55,7 +54,6 @@ class AdminQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether something is chosen."""
         return any(self.form.values.values())
 
 

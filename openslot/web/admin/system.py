@@ -48,8 +48,6 @@ NOTICES = {"backup": Text("The backup was created.")}
 
 
 class SettingRow(Struct, frozen=True, kw_only=True):
-    """A setting as it is in force."""
-
     name: str
     value: str | None
     """None: it is not set."""
@@ -59,8 +57,6 @@ class SettingRow(Struct, frozen=True, kw_only=True):
 
 
 class BackupRow(Struct, frozen=True, kw_only=True):
-    """One backup."""
-
     name: str
     made: object
     megabytes: str
@@ -71,7 +67,6 @@ class BackupRow(Struct, frozen=True, kw_only=True):
 
 @get("/admin/system")
 async def show_system(request: Request, work: Work, user: User) -> Response:
-    """Show the state of the installation."""
     return await _system_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
 
 

@@ -39,8 +39,6 @@ NOTICES = {
 
 
 class PlatformUserRow(Struct, frozen=True, kw_only=True):
-    """One user in the list."""
-
     id: UUID
     name: str
     email: str
@@ -52,16 +50,12 @@ class PlatformUserRow(Struct, frozen=True, kw_only=True):
 
 
 class ActivityRow(Struct, frozen=True, kw_only=True):
-    """One thing that happened."""
-
     at: object
     type: str
     by: str
 
 
 class PlanForm(Struct, frozen=True, kw_only=True):
-    """The user's own plan."""
-
     plan: Annotated[Plan, WhenEmpty(Text("Choose a plan"))]
 
 
@@ -107,7 +101,6 @@ async def show_users(request: Request, work: Work, user: User) -> Response:
 
 @get("/admin/users/{user_id}")
 async def show_user_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
-    """Show one user."""
     return await _user_page(work, user, user_id, notice=NOTICES.get(request.query.get("done", "")))
 
 
@@ -143,7 +136,6 @@ async def change_administrator(
 
 @post("/admin/users/{user_id}/sign-out")
 async def sign_user_out(request: Request, work: Work, user: User, user_id: UUID) -> Response:
-    """Sign a user out on all devices."""
     owner = await accounts.get_user(work, user_id)
     await access.end_sessions(work, owner)
     await log_user(work, author_of(request, user), ChangeAction.USER_SIGNED_OUT, owner)

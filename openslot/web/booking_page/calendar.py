@@ -95,7 +95,6 @@ class Run(Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def write_weekdays(formats: str) -> Markup:
-    """Write the head of the grid."""
     cell = Markup('<th scope="col" abbr="{}">{}</th>')
     return Markup().join(cell.format(full, short) for _, short, full in list_weekdays(formats))
 

@@ -167,7 +167,6 @@ def _show(
 @limit_views
 @follow_former
 async def show_host(work: Work, request: Request, username: str) -> Response:
-    """Show a host's public event types."""
     if (wanted := choose_format(request)) is not Format.HTML:
         return await write_host(work, username, wanted)
     options = read_options(request)

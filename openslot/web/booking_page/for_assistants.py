@@ -78,7 +78,6 @@ _templates.filters |= {"plain": plain, "quote": quote}
 
 
 def write_markdown(template: str, **values: object) -> str:
-    """Render a template for assistants."""
     return _templates.get_template(template).render(**values)
 
 
@@ -138,8 +137,6 @@ def _read_accept(header: str) -> dict[str, float]:
 
 
 class ShownFact(Struct, frozen=True):
-    """One line with its icon."""
-
     icon: str
     text: str
 
@@ -196,7 +193,6 @@ class OfferForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def write_host(work: Work, username: str, wanted: Format) -> Response:
-    """Write a host's page for an assistant."""
     try:
         page = await get_host_page(work, username.removesuffix(wanted.suffix))
     except NotFound as refusal:

@@ -52,15 +52,11 @@ class BookingForm(Struct, frozen=True, kw_only=True):
 
 
 class RescheduleForm(Struct, frozen=True, kw_only=True):
-    """The new time of a booking."""
-
     start: Start
     reason: ReasonText | None = None
 
 
 class CancelForm(Struct, frozen=True, kw_only=True):
-    """Why a booking is cancelled."""
-
     reason: ReasonText | None = None
 
 

@@ -95,8 +95,6 @@ def _is_true(done: str, status: Status) -> bool:
 
 
 class Managed(Struct, frozen=True, kw_only=True):
-    """One request for a booking's page."""
-
     work: Work
     path: str
     address: str
@@ -106,7 +104,6 @@ class Managed(Struct, frozen=True, kw_only=True):
 
     @property
     def booking(self) -> Booking:
-        """The booking that the link names."""
         return self.details.booking
 
 
@@ -151,14 +148,12 @@ async def reschedule(work: Work, request: Request, token: str, form: Form[Resche
 @get("/manage/{token}/cancel")
 @limit_views
 async def ask_to_cancel(work: Work, request: Request, token: str) -> Response:
-    """Ask whether to cancel a booking, and why."""
     return await _show_cancel(await _open(work, request, token), Form())
 
 
 @post("/manage/{token}/cancel", transaction="none")
 @limit_views
 async def cancel(work: Work, request: Request, token: str, form: Form[CancelForm]) -> Response:
-    """Cancel a booking."""
     managed = await _open(work, request, token)
     if form.faults:
         return await _show_cancel(managed, form, Invalid())

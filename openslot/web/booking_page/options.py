@@ -66,7 +66,6 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def read_options(request: Request) -> Options:
-    """Read the options of a page from its address."""
     given = {name: value for name, value in request.query.items() if _is_sound(name, value)}
     asked = given.get("accent", "").lower().removeprefix("#")
     hours = given.get("h")

@@ -37,7 +37,6 @@ class SharePreview(Struct, frozen=True, kw_only=True):
 
 
 def preview_host(work: Work, name: str, username: str) -> SharePreview:
-    """Describe a host's page."""
     return _preview(work, f"/{username}", title=name, description=_invite(name))
 
 

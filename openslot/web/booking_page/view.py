@@ -27,7 +27,6 @@ FRAMED = FRAMED_POLICY.decode()
 
 @cache
 def icon(name: str) -> Markup:
-    """Draw an icon."""
     return Markup(get_template("booking/icons.html", ENGLISH).render(name=name))  # noqa: S704 - a template escapes
 
 
@@ -68,8 +67,6 @@ def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
 
 
 class HostLook(Struct, frozen=True, kw_only=True):
-    """How a host's pages look."""
-
     colour: str
     photo: str | None
     """The path of the host's photo."""

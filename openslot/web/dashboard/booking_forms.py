@@ -44,8 +44,6 @@ class SlotChoice(Struct, frozen=True, kw_only=True):
 
 
 class DayOfSlots(Struct, frozen=True, kw_only=True):
-    """The starts of one day."""
-
     heading: Text | Weekday
     slots: tuple[SlotChoice, ...]
 
@@ -116,7 +114,6 @@ async def show_new_booking(request: Request, work: Work, user: User) -> Response
 
 @post("/bookings")
 async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -> Response:
-    """Make a booking for someone."""
     if form.faults:
         return await _show(work, user, form, first=read_day(form["day"]))
     sent = form.get()
@@ -186,8 +183,6 @@ def _write_curl(work: Work, user: User, chosen: EventType | None, slots: SlotPag
 
 
 class HostCancelForm(Struct, frozen=True, kw_only=True):
-    """Why a booking is cancelled."""
-
     reason: ReasonText = ""
 
 
@@ -211,7 +206,6 @@ async def show_cancel(work: Work, user: User, booking_id: UUID) -> Response:
 
 @post("/bookings/{booking_id}/cancel")
 async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
-    """Cancel a booking."""
     ref = BookingRef(booking_id, user.id)
     if form.faults:
         return _cancel_page(work, user, await bookings.get_booking(work, ref), form)

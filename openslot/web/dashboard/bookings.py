@@ -218,7 +218,6 @@ def _is_own(actor: Actor, user: User) -> bool:
 
 @get("/bookings/{booking_id}")
 async def show_booking(request: Request, work: Work, user: User, booking_id: UUID) -> Response:
-    """Show a booking and its timeline."""
     details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
     changes = await agenda.list_changes(work, user, booking_id)
     effects = await timeline.list_timeline(work, user, booking_id)

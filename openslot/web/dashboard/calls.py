@@ -29,8 +29,6 @@ ROWS = 25
 
 
 class CallRow(Struct, frozen=True, kw_only=True):
-    """One call in a list."""
-
     id: UUID
     name: str
     direction: Text
@@ -96,7 +94,6 @@ async def show_calls(request: Request, work: Work, user: User) -> Response:
 
 @get("/calls/{call_id}")
 async def show_call_page(work: Work, user: User, call_id: UUID) -> Response:
-    """Show one call."""
     known = await history.get_call(work, user, call_id)
     return page(
         "dashboard/calls/call.html",

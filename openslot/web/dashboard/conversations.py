@@ -42,8 +42,6 @@ STATUSES = {
 
 
 class ThreadRow(Struct, frozen=True, kw_only=True):
-    """One thread in a list."""
-
     id: UUID
     name: str
     channel: str
@@ -53,7 +51,6 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
 
 
 def thread_row(thread: Conversation, user: User, *, now: datetime) -> ThreadRow:
-    """Describe a thread as a row."""
     newest: Message | None = thread.messages[-1] if thread.messages else None
     return ThreadRow(
         id=thread.id,
@@ -88,14 +85,10 @@ async def show_conversations(request: Request, work: Work, user: User) -> Respon
 
 
 class ReplyForm(Struct, frozen=True, kw_only=True):
-    """What is answered."""
-
     content: Prose = ""
 
 
 class MessageRow(Struct, frozen=True, kw_only=True):
-    """One message of a thread."""
-
     content: str
     at: Text
     is_own: bool
@@ -105,7 +98,6 @@ class MessageRow(Struct, frozen=True, kw_only=True):
 
 @get("/conversations/{conversation_id}")
 async def show_conversation(request: Request, work: Work, user: User, conversation_id: UUID) -> Response:
-    """Show the messages of a thread."""
     number = read_page(request)
     thread = await inbox.get_thread(work, user, conversation_id, page=number)
     return await _show(work, user, thread, Form(), number, notice=NOTICES.get(request.query.get("done", "")))

@@ -13,8 +13,6 @@ from openslot.web.api_docs.shapes import KEY
 
 
 class Curl(Struct, frozen=True, kw_only=True):
-    """One command."""
-
     id: str
     command: str
 

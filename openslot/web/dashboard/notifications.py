@@ -44,8 +44,6 @@ WRONG = Text("must be one of these times")
 
 
 class TopicsForm(Struct, frozen=True, kw_only=True):
-    """The mails that are wanted."""
-
     topics: list[str] = []
 
 
@@ -57,7 +55,6 @@ class RemindersForm(Struct, frozen=True, kw_only=True):
 
 @get(HERE)
 async def show_notifications(request: Request, work: Work, user: User) -> Response:
-    """Show which mails are chosen."""
     return await _show(work, user, notice=NOTICES.get(request.query.get("done", "")))
 
 

@@ -36,8 +36,6 @@ ShortLine = Annotated[str, Meta(pattern=LINE, max_length=500)]
 
 
 class WelcomeStep(Struct, frozen=True, kw_only=True):
-    """One of the first steps."""
-
     number: int
     path: str
     name: Text
@@ -67,8 +65,6 @@ def step_page(user: User, number: int, *, form: Form[Any] | None = None, status:
 
 
 class WelcomeZoneForm(Struct, frozen=True, kw_only=True):
-    """The time zone."""
-
     timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
 
 
@@ -122,7 +118,6 @@ async def show_welcome_hours(work: Work, user: User) -> Response:
 
 @post("/welcome/hours")
 async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> Response:
-    """Keep the hours."""
     if form["act"] != "keep":
         typed = [read_typed(form.values, f"d{day}")[:1] if f"works.{day}" in form.values else [] for day in DAYS]
         week = fill_week(typed, may_be_empty=False)
@@ -170,8 +165,6 @@ def _is_simple(schedule: Schedule) -> bool:
 
 
 class WelcomeCalendarForm(Struct, frozen=True, kw_only=True):
-    """How a calendar is reached."""
-
     address: Annotated[ShortLine, WhenEmpty(Text("Enter the server address"))]
     username: Annotated[ShortLine, WhenEmpty(Text("Enter your user name"))]
     password: Annotated[ShortLine, WhenEmpty(Text("Enter your password"))]
@@ -201,7 +194,6 @@ async def connect_calendar(work: Work, user: User, form: Form[WelcomeCalendarFor
 
 @post("/welcome/calendar/skip")
 async def skip_calendar(work: Work, user: User) -> Response:
-    """Go on without a calendar."""
     await accounts.set_welcome_step(work, user, 4)
     return redirect("/welcome/link")
 

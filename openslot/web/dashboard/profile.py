@@ -71,8 +71,6 @@ class LookForm(Struct, frozen=True, kw_only=True, rename={"brand_name": "brand-n
 
 
 class PhotoForm(Struct, frozen=True, kw_only=True):
-    """A picture to upload."""
-
     photo: File | None = None
 
 
@@ -82,12 +80,10 @@ def begin_about(user: User, welcome: str | None) -> Form[AboutForm]:
 
 
 def begin_link(user: User) -> Form[LinkForm]:
-    """Fill the form with the username."""
     return Form(values={"username": user.username})
 
 
 def begin_look(brand: ChosenBrand) -> Form[LookForm]:
-    """Fill the form with the brand."""
     return Form(
         values={
             "which": "own" if brand.colour else "event_types",
@@ -131,7 +127,6 @@ class FormerLink(NamedTuple):
 
 @get(HERE)
 async def show_profile(request: Request, work: Work, user: User) -> Response:
-    """Show the profile."""
     return await profile_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
 
 
@@ -257,7 +252,6 @@ async def upload_photo(work: Work, user: User, form: Form[PhotoForm]) -> Respons
 
 @get(f"{HERE}/photo/remove")
 async def ask_to_remove_photo(user: User) -> Response:
-    """Ask whether the photo is to be removed."""
     path = profiles.photo_path(user.photo)
     if path is None:
         return redirect(HERE)
@@ -266,6 +260,5 @@ async def ask_to_remove_photo(user: User) -> Response:
 
 @post(f"{HERE}/photo/remove")
 async def remove_photo(work: Work, user: User) -> Response:
-    """Remove the photo."""
     await profiles.remove_photo(work, user)
     return redirect(f"{HERE}?done=removed")

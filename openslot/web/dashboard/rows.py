@@ -55,8 +55,6 @@ PLANNING = {
 
 
 class BookingRow(Struct, frozen=True, kw_only=True):
-    """One booking in a list."""
-
     id: UUID
     hours: Text
     name: str
@@ -66,8 +64,6 @@ class BookingRow(Struct, frozen=True, kw_only=True):
 
 
 class DayOfRows(Struct, frozen=True):
-    """The bookings of one day."""
-
     heading: Text | Weekday
     rows: tuple[BookingRow, ...]
 
@@ -136,8 +132,6 @@ def _format_moved(before: datetime, after: datetime, user: User, *, now: datetim
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One line of a timeline."""
-
     id: UUID
     title: Text
     status: Text
@@ -169,7 +163,6 @@ def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
 
 
 def name_step(effect: TimelineEffect) -> Text:
-    """Say what an effect does."""
     if effect.plans_others:
         return PLANNING[effect.kind]
     return _NAMES[effect.kind](effect)

@@ -49,8 +49,6 @@ class ConnectProviderForm(Struct, frozen=True, kw_only=True):
 
 
 class FirstCodeForm(Struct, frozen=True, kw_only=True):
-    """The first code of the app."""
-
     code: TypedCode
 
 
@@ -197,7 +195,6 @@ async def ask_to_turn_off(work: Work, user: User) -> Response:
 
 @post("/settings/security/two-factor/off", transaction="none")
 async def turn_two_factor_off(work: Work, user: User, form: Form[BothFactorsForm]) -> Response:
-    """Turn two-factor authentication off."""
     if form.faults:
         return _ask_to_turn_off(user, form)
     sent = form.get()
@@ -242,7 +239,6 @@ async def ask_to_disconnect(work: Work, user: User) -> Response:
 
 @post("/settings/security/provider/disconnect")
 async def disconnect_provider(work: Work, user: User) -> Response:
-    """End the connection."""
     try:
         await oidc.disconnect(work, user)
     except Conflict as refusal:

@@ -54,8 +54,6 @@ async def confirm_owner(work: Work, user: User, state: TwoFactorState, *, passwo
 
 
 class ExportRow(Struct, frozen=True, kw_only=True):
-    """An export in words."""
-
     id: UUID
     state: Text
     tone: str

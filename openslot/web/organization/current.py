@@ -124,7 +124,6 @@ async def log(
     before: Fields = NOTHING,
     after: Fields = NOTHING,
 ) -> None:
-    """Write a change of an organization to its log."""
     change = NewChange(
         action=action,
         author=author,

@@ -31,8 +31,6 @@ NOTICES = {
 
 
 class DomainForm(Struct, frozen=True, kw_only=True):
-    """A domain to add."""
-
     domain: Annotated[str, Meta(pattern=LINE, max_length=253), WhenEmpty(Text("Enter a domain"))]
 
 
@@ -53,7 +51,6 @@ async def show_domains(request: Exchange, work: Work, user: User) -> Response:
 
 @post("/organization/domains")
 async def add_domain(request: Exchange, work: Work, user: User, form: Form[DomainForm]) -> Response:
-    """Claim a domain."""
     administration = await begin_change(request, work, user)
     organization = administration.organization
     if form.faults:
@@ -90,7 +87,6 @@ async def ask_to_remove_domain(request: Exchange, work: Work, user: User, domain
 
 @post("/organization/domains/{domain}/remove")
 async def remove_domain(request: Exchange, work: Work, user: User, domain: str) -> Response:
-    """Give a domain up."""
     administration = await begin_change(request, work, user)
     organization = administration.organization
     claim = await get_domain(work, organization.id, domain)

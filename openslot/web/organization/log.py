@@ -176,8 +176,6 @@ def read_log_address(request: Request, user: User, path: str, fields: Iterable[s
 
 
 class ChangeRow(Struct, frozen=True, kw_only=True):
-    """One line of the log."""
-
     when: Text
     change: LoggedChange
     action: str

@@ -42,8 +42,6 @@ MAX_SHOWN = 100
 
 
 class RoleForm(Struct, frozen=True, kw_only=True):
-    """The role to give."""
-
     role: Role
 
 
@@ -56,8 +54,6 @@ async def show_member(request: Exchange, work: Work, user: User, member_id: UUID
 
 @post("/organization/members/{member_id}/role")
 async def change_role(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
-    """Give a member another role."""
-
     async def change(administration: Administration, listed: ListedMember) -> str:
         member, role = listed.member, form.get().role
         await deciding.change_role(work, administration, member, role)
@@ -78,8 +74,6 @@ async def change_role(request: Exchange, work: Work, user: User, member_id: UUID
 
 @post("/organization/members/{member_id}/reinstate")
 async def reinstate(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
-    """Reinstate a suspended member."""
-
     async def change(administration: Administration, listed: ListedMember) -> str:
         member = listed.member
         if await departures.reinstate_by_hand(work, administration, member):
@@ -219,8 +213,6 @@ class LeavingForm(Struct, frozen=True, kw_only=True):
 
 
 class LeavingBooking(Struct, frozen=True, kw_only=True):
-    """A booking that would be cancelled."""
-
     when: Text
     invitee: str
     event_type: str

@@ -78,16 +78,12 @@ def _count(request: Request, name: str) -> int:
 
 
 class InviteForm(Struct, frozen=True, kw_only=True):
-    """Someone to invite."""
-
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter an email address"))]
     name: ShortLine = ""
     role: Role = Role.MEMBER
 
 
 class MemberRow(Struct, frozen=True, kw_only=True):
-    """One line of the list."""
-
     id: UUID
     name: str
     email: str
@@ -104,7 +100,6 @@ async def show_members(request: Exchange, work: Work, user: User) -> Response:
 
 @post("/organization/members")
 async def invite(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
-    """Invite someone to join."""
     administration = await begin_change(request, work, user)
     if form.faults:
         return await members_page(request, work, user, form)

@@ -48,8 +48,6 @@ FIELDS = ("method", "status", "path", "user", "token", "from", "to")
 
 
 class TokenForm(Struct, frozen=True, kw_only=True):
-    """A token to create."""
-
     name: Annotated[KeyName, WhenEmpty(Text("Give the token a name, such as that of the provider"))]
     expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]
 
@@ -168,8 +166,6 @@ def _has_scim(organization: Organization, work: Work) -> bool:
 
 
 class RequestRow(Struct, frozen=True, kw_only=True):
-    """One line of the log."""
-
     when: Text
     request: LoggedRequest
     tone: str

@@ -35,15 +35,11 @@ MAX_NAMED = 20
 
 
 class NamesForm(Struct, frozen=True, kw_only=True):
-    """What an organization is called."""
-
     name: Annotated[ShortLine, WhenEmpty(Text("Enter the name of the organization"))]
     slug: Annotated[str, Meta(pattern=LINE, max_length=50), WhenEmpty(Text("Enter a short name"))]
 
 
 class BrandForm(Struct, frozen=True, kw_only=True):
-    """What mail shows."""
-
     brand: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
     colour: Annotated[str, Meta(pattern=LINE, max_length=7)] = ""
     logo: Annotated[str, Meta(pattern=LINE, max_length=2000)] = ""
@@ -58,7 +54,6 @@ class DeparturesForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/settings")
 async def show_settings(request: Exchange, work: Work, user: User) -> Response:
-    """Show the settings."""
     own = get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     return await _show(request, work, user, organization)
@@ -159,8 +154,6 @@ async def _show(
 
 
 class OrganizationForm(Struct, frozen=True, kw_only=True):
-    """An organization to create."""
-
     name: Annotated[ShortLine, WhenEmpty(Text("Enter the name of the organization"))]
     slug: Annotated[str, Meta(pattern=LINE, max_length=50)] = ""
     plan: str = Plan.FREE

@@ -43,8 +43,6 @@ class AwayForm(Struct, frozen=True, kw_only=True):
 
 
 class AbsenceRow(Struct, frozen=True, kw_only=True):
-    """A time away in words."""
-
     id: UUID
     when: Text | Weekday
     reason: str

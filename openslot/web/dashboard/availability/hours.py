@@ -149,7 +149,6 @@ async def show_override(work: Work, user: User, schedule_id: UUID, day: str) -> 
 
 @post("/availability/{schedule_id}/days/{day}")
 async def change_override(work: Work, user: User, schedule_id: UUID, day: str, form: Form[OverrideForm]) -> Response:
-    """Change the hours of one date."""
     schedule = await schedules.get_schedule(work, user, schedule_id)
     override, typed = _get_override(schedule, day), read_typed(form.values, "d")
     fields, faults = _read_hours(form, typed)

@@ -21,8 +21,6 @@ _CLOCK = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))? ?(?:(a|p)\.?m\.?)?")
 
 
 class RangeFields(Struct, frozen=True, kw_only=True):
-    """The two fields of a range."""
-
     name: str
     start: str = ""
     end: str = ""
@@ -32,8 +30,6 @@ class RangeFields(Struct, frozen=True, kw_only=True):
 
 
 class DayFields(Struct, frozen=True, kw_only=True):
-    """The fields of a day."""
-
     prefix: str
     name: WeekdayName | None
     ranges: tuple[RangeFields, ...]
@@ -42,7 +38,6 @@ class DayFields(Struct, frozen=True, kw_only=True):
 
     @property
     def has_faults(self) -> bool:
-        """Whether something has to be corrected."""
         return any(each.start_fault or each.end_fault for each in self.ranges)
 
     @property

@@ -56,16 +56,12 @@ AHEAD = timedelta(days=365)
 
 
 class ScheduleForm(Struct, frozen=True, kw_only=True):
-    """A name and a time zone."""
-
     name: Annotated[Name, WhenEmpty(ENTER_NAME)]
     timezone: Annotated[Zone, WhenEmpty(CHOOSE_ZONE)]
     version: str = ""
 
 
 class DayLine(Struct, frozen=True):
-    """Days that have the same hours."""
-
     first: WeekdayName
     last: WeekdayName
     hours: HoursInWords | None
@@ -73,7 +69,6 @@ class DayLine(Struct, frozen=True):
 
 @get("/availability")
 async def show_schedules(request: Request, work: Work, user: User) -> Response:
-    """Show all schedules."""
     form: Form[ScheduleForm] = Form(values={"timezone": user.zone})
     return await _show_schedules(work, user, form, notice=LIST_NOTICES.get(request.query.get("done", "")))
 
@@ -126,8 +121,6 @@ async def _show_schedules(work: Work, user: User, form: Form[ScheduleForm], *, n
 
 
 class NextHoliday(Struct, frozen=True):
-    """A public holiday that is coming."""
-
     on: date
     day: Weekday
     name: str
@@ -148,7 +141,6 @@ def list_regions(country: str) -> tuple[tuple[str, str], ...]:
 
 
 def next_holidays(schedule: Schedule, *, today: date) -> list[NextHoliday]:
-    """List the next public holidays of a schedule."""
     if schedule.holidays is None:
         return []
     years = (today.year, today.year + 1)
@@ -162,7 +154,6 @@ def next_holidays(schedule: Schedule, *, today: date) -> list[NextHoliday]:
 
 @get("/availability/{schedule_id}")
 async def show_schedule(request: Request, work: Work, user: User, schedule_id: UUID) -> Response:
-    """Show a schedule."""
     notice = NOTICES.get(request.query.get("done", ""))
     warning = await _warn_of_bookings(request, work, user)
     return await schedule_page(work, user, schedule_id, notice=notice, warning=warning)
@@ -340,13 +331,11 @@ async def change_holidays(work: Work, user: User, schedule_id: UUID, form: Form[
 
 @get("/availability/{schedule_id}/delete")
 async def ask_to_delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
-    """Ask whether a schedule shall be deleted."""
     return _ask_to_delete(user, await schedules.get_schedule(work, user, schedule_id))
 
 
 @post("/availability/{schedule_id}/delete")
 async def delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
-    """Delete a schedule that nothing uses."""
     schedule = await schedules.get_schedule(work, user, schedule_id)
     try:
         async with work.attempt():

@@ -94,8 +94,6 @@ PROVIDERS = {
 
 
 class CalendarAccountForm(Struct, frozen=True, kw_only=True):
-    """An account on a CalDAV server."""
-
     server: Annotated[Literal["icloud", "fastmail", "nextcloud", "other"], WhenEmpty(Text("Choose a provider"))]
     address: Annotated[str, Meta(pattern=LINE, max_length=1000)] = ""
     username: Annotated[str, Meta(pattern=LINE, max_length=300), WhenEmpty(Text("Enter your user name"))]
@@ -103,14 +101,11 @@ class CalendarAccountForm(Struct, frozen=True, kw_only=True):
 
 
 class CalendarFeedForm(Struct, frozen=True, kw_only=True):
-    """The address of a feed."""
-
     url: Annotated[str, Meta(pattern=LINE, max_length=2000), WhenEmpty(Text("Enter the calendar URL"))]
 
 
 @get("/settings/calendars/connect")
 async def show_connect(user: User) -> Response:
-    """Show the forms that connect a calendar."""
     return _show_forms(user)
 
 
@@ -190,7 +185,6 @@ class ConnectionCheck(Struct, frozen=True, kw_only=True):
 
 @get("/settings/calendars/{connection_id}")
 async def show_connection(request: Request, work: Work, user: User, connection_id: UUID) -> Response:
-    """Show one connection."""
     return await _show_connection(work, user, connection_id, notice=NOTICES.get(request.query.get("done", "")))
 
 
@@ -269,7 +263,6 @@ async def ask_to_disconnect(work: Work, user: User, connection_id: UUID) -> Resp
 
 @post("/settings/calendars/{connection_id}/disconnect")
 async def disconnect(work: Work, user: User, connection_id: UUID) -> Response:
-    """Delete a connection."""
     await calendars.disconnect(work, ConnectionRef(connection_id, user.id))
     return redirect(f"{HERE}?done=disconnected")
 

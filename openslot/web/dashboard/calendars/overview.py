@@ -99,7 +99,6 @@ class ConnectionRow(Struct, frozen=True, kw_only=True):
 
 
 def connection_row(connection: CalendarConnection, user: User, *, now: datetime) -> ConnectionRow:
-    """Describe a connection."""
     state, tone = _state(connection)
     is_due = connection.next_sync_at <= now
     return ConnectionRow(
@@ -147,7 +146,6 @@ class TargetForm(Struct, frozen=True, kw_only=True):
 
 @get("/settings/calendars")
 async def show_calendars(request: Request, work: Work, user: User) -> Response:
-    """Show the calendar connections."""
     return await _show(work, user, notice=NOTICES.get(request.query.get("done", "")))
 
 

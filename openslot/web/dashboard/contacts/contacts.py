@@ -53,7 +53,6 @@ NOTICES = {"added": Text("The contact was added."), "changed": Text("The contact
 
 
 def read_contacts_query(request: Request, user: User) -> ListQuery:
-    """Read the search and the order."""
     return read_list_query(request, user, "/contacts", choices={"sort": frozenset(ContactSort)})
 
 
@@ -91,8 +90,6 @@ def _cells(contact: Contact, user: User) -> Iterator[str]:
 
 
 class ContactRow(Struct, frozen=True, kw_only=True):
-    """One contact in the list."""
-
     id: UUID
     name: str
     email: str
@@ -206,8 +203,6 @@ def _meeting_row(meeting: Meeting, user: User, *, now: datetime) -> BookingRow:
 
 
 class ContactForm(Struct, frozen=True, kw_only=True):
-    """Who someone is."""
-
     name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter an email address"))]
     phone: PhoneOrNone = PhoneOrNone("")
@@ -218,13 +213,11 @@ class ContactForm(Struct, frozen=True, kw_only=True):
 
 @get("/contacts/new")
 async def show_new_contact(work: Work, user: User) -> Response:
-    """Show the empty form."""
     return _show(work, user, Form(), None)
 
 
 @post("/contacts")
 async def create_contact_by_form(work: Work, user: User, form: Form[ContactForm]) -> Response:
-    """Add a contact."""
     form, tags = _check_tags(form)
     if form.faults:
         return _show(work, user, form, None)
@@ -241,7 +234,6 @@ async def create_contact_by_form(work: Work, user: User, form: Form[ContactForm]
 
 @get("/contacts/{contact_id}/edit")
 async def show_contact_form(work: Work, user: User, contact_id: UUID) -> Response:
-    """Show the form with what is known."""
     contact = await contacts.get_contact(work, user, contact_id)
     values = {
         "name": contact.name,
@@ -256,7 +248,6 @@ async def show_contact_form(work: Work, user: User, contact_id: UUID) -> Respons
 
 @post("/contacts/{contact_id}/edit")
 async def edit_contact(work: Work, user: User, contact_id: UUID, form: Form[ContactForm]) -> Response:
-    """Change a contact."""
     contact = await contacts.get_contact(work, user, contact_id)
     form, tags = _check_tags(form)
     if form.faults:
@@ -288,7 +279,6 @@ async def ask_to_delete_contact(work: Work, user: User, contact_id: UUID) -> Res
 
 @post("/contacts/{contact_id}/delete")
 async def delete_contact_by_form(request: Request, work: Work, user: User, contact_id: UUID) -> Response:
-    """Delete a contact."""
     await contacts.delete_contact(work, user, contact_id)
     return redirect("/contacts?done=deleted")
 

@@ -46,15 +46,12 @@ DELIMITERS = {",": Text("commas"), ";": Text("semicolons"), "\t": Text("tabs")}
 
 
 class BadLineRow(Struct, frozen=True, kw_only=True):
-    """One line that was not imported."""
-
     number: int
     content: str
     problems: tuple[Text, ...]
 
 
 def bad_line_row(line: ImportLine, found: ContactImport) -> BadLineRow:
-    """Describe a line as a row."""
     content = found.delimiter.join(line.cells)
     shown = f"{content[:LONGEST]}…" if len(content) > LONGEST else content
     return BadLineRow(number=line.number, content=shown, problems=find_problems(line, found))
@@ -75,14 +72,10 @@ def find_problems(line: ImportLine, found: ContactImport) -> tuple[Text, ...]:
 
 
 class UploadForm(Struct, frozen=True, kw_only=True):
-    """A file of contacts."""
-
     file: Annotated[File, WhenEmpty(Text("Choose a file"))]
 
 
 class ImportRow(Struct, frozen=True, kw_only=True):
-    """One import in the list."""
-
     id: UUID
     file_name: str
     at: Text | date

@@ -107,7 +107,6 @@ class ChangedField(Struct, frozen=True, kw_only=True):
 
 @get("/event-types/{event_type_id}")
 async def show_event_type_form(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
-    """Show the form of an event type."""
     found = await overview.get_overview(work, user, event_type_id)
     return await edit_page(work, user, found, Form(values=begin_values(found.event_type)), request=request)
 

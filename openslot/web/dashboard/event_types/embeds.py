@@ -71,8 +71,6 @@ class EmbedOptions(Struct, frozen=True, kw_only=True):
 
 
 class Snippet(Struct, frozen=True, kw_only=True):
-    """The code of one mode."""
-
     mode: str
     title: Text
     about: Text
@@ -80,7 +78,6 @@ class Snippet(Struct, frozen=True, kw_only=True):
 
 
 def read_embed(request: Request) -> EmbedOptions:
-    """Read the options from an address."""
     query = request.query
     language = query.get("language", "")
     accent = query.get("accent", "").strip().lower()

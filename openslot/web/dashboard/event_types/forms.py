@@ -112,7 +112,6 @@ class CurrencyName(Localizable, frozen=True):
     code: str
 
     def localize(self, locale: Locale) -> str:
-        """Write the code and the name."""
         return f"{self.code}, {get_currency_name(self.code, locale=locale.formats)}"
 
 
@@ -133,14 +132,11 @@ def read_price(text: str, currency: str) -> Money | None:
 
 
 def write_amount(price: Money) -> str:
-    """Write an amount as it is typed."""
     places = get_currency_precision(price.currency)
     return f"{Decimal(price.amount).scaleb(-places):.{places}f}"
 
 
 class QuestionForm(Struct, frozen=True, kw_only=True):
-    """One question as it was typed."""
-
     label: Annotated[str, Meta(pattern=LINE, max_length=500)] = ""
     kind: QuestionKind = QuestionKind.TEXT
     required: bool = False

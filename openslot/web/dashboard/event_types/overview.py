@@ -57,8 +57,6 @@ def state_of(event_type: EventType) -> tuple[Text, str]:
 
 
 class EventTypeRow(Struct, frozen=True, kw_only=True):
-    """One event type in the list."""
-
     id: UUID
     name: str
     colour: str
@@ -77,8 +75,6 @@ class EventTypeRow(Struct, frozen=True, kw_only=True):
 
 
 class MoveForm(Struct, frozen=True, kw_only=True):
-    """Where an event type is moved to."""
-
     before: Annotated[str, Meta(max_length=100)] = ""
     """Which one comes next; empty is the end."""
     by: Annotated[str, Meta(max_length=10)] = ""

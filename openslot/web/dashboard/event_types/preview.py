@@ -46,7 +46,6 @@ FRAMED_BY_US = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors 
 
 @get("/event-types/{event_type_id}/preview")
 async def show_saved_preview(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
-    """Show an event type as it is saved."""
     return await _show(request, work, user, await event_types.get_event_type(work, user, event_type_id))
 
 
@@ -61,7 +60,6 @@ async def preview_changes(
 
 @get("/event-types/new/preview")
 async def show_new_preview(request: Request, work: Work, user: User) -> Response:
-    """Show what a new event type begins with."""
     begun = await find_beginning(request, work, user)
     return await _show(request, work, user, begun or await _begin_blank(request, work, user))
 

@@ -239,7 +239,6 @@ async def ask_to_delete_endpoint(work: Work, user: User, endpoint_id: UUID) -> R
 
 @post(f"{HERE}/{{endpoint_id}}/delete")
 async def delete_endpoint(work: Work, user: User, endpoint_id: UUID) -> Response:
-    """Delete an endpoint with its log."""
     await webhooks.delete_endpoint(work, EndpointRef(endpoint_id, user.id))
     return redirect(f"{HERE}?done=deleted")
 

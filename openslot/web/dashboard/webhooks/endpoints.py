@@ -50,7 +50,6 @@ class EndpointForm(Struct, frozen=True, kw_only=True):
 
     @property
     def wanted_events(self) -> tuple[str, ...]:
-        """The events to send; none: all."""
         return tuple(self.events) if self.which == "chosen" else ()
 
 
@@ -71,7 +70,6 @@ def name_url_fault(refusal: OutboundRefused) -> dict[str, str]:
 
 
 def begin_form(endpoint: Endpoint) -> Form[EndpointForm]:
-    """Fill the form with an endpoint as it is."""
     return Form(
         values={
             "url": endpoint.url,
@@ -130,7 +128,6 @@ async def add_endpoint(work: Work, user: User, form: Form[EndpointForm]) -> Resp
 
 @get(f"{HERE}/{{endpoint_id}}/edit")
 async def show_endpoint_form(work: Work, user: User, endpoint_id: UUID) -> Response:
-    """Show the form with the endpoint as it is."""
     endpoint = await webhooks.get_endpoint(work, EndpointRef(endpoint_id, user.id))
     return _edit_page(user, endpoint_id, begin_form(endpoint))
 

@@ -41,8 +41,6 @@ RESULTS = {"delivered": True, "failed": False}
 
 
 class EndpointStanding(Struct, frozen=True, kw_only=True):
-    """How an endpoint is doing."""
-
     name: Text
     tone: str
     since: Text | None = None
@@ -52,8 +50,6 @@ class EndpointStanding(Struct, frozen=True, kw_only=True):
 
 
 class EndpointRow(Struct, frozen=True, kw_only=True):
-    """One endpoint of the list."""
-
     id: UUID
     url: str
     description: str | None
@@ -63,8 +59,6 @@ class EndpointRow(Struct, frozen=True, kw_only=True):
 
 
 class DeliveryRow(Struct, frozen=True, kw_only=True):
-    """One line of the log."""
-
     id: UUID
     event_type: str
     result: Text
@@ -94,7 +88,6 @@ def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> Endpo
 
 
 def describe_endpoint(overview: EndpointOverview, user: User, *, now: datetime) -> EndpointRow:
-    """Describe an endpoint as a row."""
     endpoint = overview.endpoint
     return EndpointRow(
         id=endpoint.id,
@@ -107,7 +100,6 @@ def describe_endpoint(overview: EndpointOverview, user: User, *, now: datetime) 
 
 
 def format_events(endpoint: Endpoint) -> str:
-    """Name the events that an endpoint gets."""
     return ", ".join(endpoint.events) if endpoint.events else Text("All events")
 
 
@@ -191,8 +183,6 @@ def _format_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
 
 
 class EventChoice(Struct, frozen=True, kw_only=True):
-    """One event as a check box."""
-
     type: str
     sentence: str
 
@@ -221,7 +211,6 @@ class LogQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether something is chosen."""
         return any(self.form[name] for name in FIELDS)
 
 
