@@ -157,10 +157,7 @@ async def take_try_back(db: Db, *, subject: str, log: str | None) -> None:
 
 async def delete_old_failures(db: Db, *, now: datetime, limit: int) -> int:
     """Remove what does not count any more."""
-    tag = await db.execute(
-        """delete from wrong_passwords where subject = any(array(
-            select subject from wrong_passwords where failed_at < $1 order by failed_at limit $2))""",
-        now - FORGOTTEN_AFTER,
-        limit,
-    )
+    statement = """delete from wrong_passwords where subject = any(array(
+            select subject from wrong_passwords where failed_at < $1 order by failed_at limit $2))"""
+    tag = await db.execute(statement, now - FORGOTTEN_AFTER, limit)
     return count_of(tag)

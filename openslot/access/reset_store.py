@@ -29,17 +29,12 @@ async def count_resets(db: Db, user: User, *, but: UUID, now: datetime) -> Recen
     """Count the links that a recipient was sent lately, for whichever account; locks make the count exact."""
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, user.email)
     await db.execute("select 1 from users where id = $1 for update", user.id)
-    row = await db.fetchrow(
-        """select count(*) filter (where created_at > $3::timestamptz - interval '1 hour') as in_an_hour,
+    statement = """select count(*) filter (where created_at > $3::timestamptz - interval '1 hour') as in_an_hour,
             count(*) as in_a_day
         from password_resets
         where (user_id = $1 or canonical_recipient(email) = canonical_recipient($4)) and id <> $2
-          and created_at > $3::timestamptz - interval '1 day'""",
-        user.id,
-        but,
-        now,
-        user.email,
-    )
+          and created_at > $3::timestamptz - interval '1 day'"""
+    row = await db.fetchrow(statement, user.id, but, now, user.email)
     return RecentResets(**row) if row else RecentResets(in_an_hour=0, in_a_day=0)
 
 
@@ -47,16 +42,10 @@ async def insert_reset(
     db: Db, reset_id: UUID, user: User, *, token_hash: bytes, now: datetime, expires_at: datetime
 ) -> None:
     """Write a link's hash, with the address and the password that it is bound to; a second try finds the first."""
-    await db.execute(
-        f"""insert into password_resets (id, user_id, hash, email, password_digest, created_at, expires_at)
+    statement = f"""insert into password_resets (id, user_id, hash, email, password_digest, created_at, expires_at)
         select $1, u.id, $3, u.email, {DIGEST}, $4, $5 from users u where u.id = $2
-        on conflict (id) do nothing""",
-        reset_id,
-        user.id,
-        token_hash,
-        now,
-        expires_at,
-    )
+        on conflict (id) do nothing"""
+    await db.execute(statement, reset_id, user.id, token_hash, now, expires_at)
 
 
 async def find_reset(db: Db, token_hash: bytes, *, now: datetime) -> User | None:
@@ -81,12 +70,9 @@ async def delete_resets_of(db: Db, user_id: UUID) -> None:
 
 async def delete_old_resets(db: Db, *, before: datetime, limit: int) -> int:
     """Remove links that expired before."""
-    tag = await db.execute(
-        """delete from password_resets where id = any(array(
-            select id from password_resets where expires_at <= $1 order by expires_at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """delete from password_resets where id = any(array(
+            select id from password_resets where expires_at <= $1 order by expires_at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 
@@ -99,13 +85,10 @@ where c.ended_at is null and c.expires_at > $2 and u.disabled_at is null
 async def count_recent(db: Db, user_id: UUID, *, now: datetime) -> tuple[int, int]:
     """Count what a user has asked for within an hour and within a day; the user's row is locked."""
     await db.execute("select id from users where id = $1 for no key update", user_id)
-    row = await db.fetchrow(
-        """select count(*) filter (where created_at > $2::timestamptz - interval '1 hour') as in_an_hour,
+    statement = """select count(*) filter (where created_at > $2::timestamptz - interval '1 hour') as in_an_hour,
             count(*) as in_a_day
-        from address_changes where user_id = $1 and created_at > $2::timestamptz - interval '1 day'""",
-        user_id,
-        now,
-    )
+        from address_changes where user_id = $1 and created_at > $2::timestamptz - interval '1 day'"""
+    row = await db.fetchrow(statement, user_id, now)
     return (row["in_an_hour"], row["in_a_day"]) if row else (0, 0)
 
 
@@ -113,19 +96,12 @@ async def insert_change(
     db: Db, change: AddressChange, user: User, *, token_hash: bytes, password_hash: str, now: datetime
 ) -> bool:
     """Write what a user has asked for; False where the password is no longer the one that was checked."""
-    written = await db.fetchval(
-        f"""insert into address_changes
+    statement = f"""insert into address_changes
             (id, user_id, hash, email, previous_email, password_digest, created_at, expires_at)
         select $1, u.id, $3, $4, u.email, {DIGEST}, $5, $6 from users u
-        where u.id = $2 and u.password_hash = $7 and lower(u.email) = lower($8) returning id""",
-        change.id,
-        user.id,
-        token_hash,
-        change.email,
-        now,
-        change.expires_at,
-        password_hash,
-        user.email,
+        where u.id = $2 and u.password_hash = $7 and lower(u.email) = lower($8) returning id"""
+    written = await db.fetchval(
+        statement, change.id, user.id, token_hash, change.email, now, change.expires_at, password_hash, user.email
     )
     return written is not None
 
@@ -154,12 +130,9 @@ async def end_changes(db: Db, user_id: UUID, *, now: datetime) -> None:
 
 async def delete_old_changes(db: Db, *, before: datetime, limit: int) -> int:
     """Remove those that expired before."""
-    tag = await db.execute(
-        """delete from address_changes where id = any(array(
-            select id from address_changes where expires_at <= $1 order by expires_at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """delete from address_changes where id = any(array(
+            select id from address_changes where expires_at <= $1 order by expires_at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 

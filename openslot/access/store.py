@@ -29,8 +29,7 @@ COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_a
 async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) -> tuple[int, str | None]:
     """Save from so many logs after a name when credentials were last used, to the minute; return the last name."""
     prefix = BUCKETS[kind]
-    row = await db.fetchrow(
-        f"""with looked_at as (
+    statement = f"""with looked_at as (
             select r.bucket, {LAST_STAMP} as used_at from rate_log r
             where r.bucket > greatest($1, $2) and r.bucket < $3 order by r.bucket limit $4
         ), kept as (
@@ -38,7 +37,9 @@ async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) ->
             where k.id = substr(l.bucket, length($1) + 1)::uuid and k.last_used_at is distinct from l.used_at
             returning k.id
         )
-        select count(*) as looked_at, max(bucket) as last, (select count(*) from kept) as kept from looked_at""",
+        select count(*) as looked_at, max(bucket) as last, (select count(*) from kept) as kept from looked_at"""
+    row = await db.fetchrow(
+        statement,
         prefix,
         behind,
         # The first name that sorts after all names with this prefix.
@@ -54,9 +55,10 @@ async def insert_credential(
 ) -> None:
     """Write a new credential's hash and what may be shown of it."""
     table, owner_column = TABLES[kind]
+    statement = f"""insert into {table} (id, {owner_column}, name, hash, last_four, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7)"""
     await db.execute(
-        f"""insert into {table} (id, {owner_column}, name, hash, last_four, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7)""",
+        statement,
         credential.id,
         owner,
         credential.name,
@@ -69,35 +71,25 @@ async def insert_credential(
 
 async def give_default_scopes(db: Db, agent: str, key_id: UUID) -> None:
     """Give a new key the scopes that its agent has now; a change of these waits for it and finds the key."""
-    await db.execute(
-        """with g as (select scopes from agents where slug = $2 for share)
-        update agent_keys k set scopes = g.scopes from g where k.id = $1""",
-        key_id,
-        agent,
-    )
+    statement = """with g as (select scopes from agents where slug = $2 for share)
+        update agent_keys k set scopes = g.scopes from g where k.id = $1"""
+    await db.execute(statement, key_id, agent)
 
 
 async def set_key_scopes(db: Db, agent: str, scopes: list[str], *, now: datetime) -> int:
     """Give every active key of an agent these scopes."""
-    tag = await db.execute(
-        """update agent_keys set scopes = $2
-        where agent = $1 and revoked_at is null and (expires_at is null or expires_at > $3)""",
-        agent,
-        scopes,
-        now,
-    )
+    statement = """update agent_keys set scopes = $2
+        where agent = $1 and revoked_at is null and (expires_at is null or expires_at > $3)"""
+    tag = await db.execute(statement, agent, scopes, now)
     return count_of(tag)
 
 
 async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
     """List an owner's credentials, newest first."""
     table, owner_column = TABLES[kind]
-    rows = await db.fetch(
-        f"""select {COLUMNS} from {table} k left join rate_log r on r.bucket = $2 || k.id
-        where k.{owner_column} = $1 order by k.id desc""",
-        owner,
-        BUCKETS[kind],
-    )
+    statement = f"""select {COLUMNS} from {table} k left join rate_log r on r.bucket = $2 || k.id
+        where k.{owner_column} = $1 order by k.id desc"""
+    rows = await db.fetch(statement, owner, BUCKETS[kind])
     return [Credential(**row) for row in rows]
 
 
@@ -106,13 +98,9 @@ async def revoke_credential(
 ) -> bool:
     """Revoke an owner's credential; False where the owner has none with that id."""
     table, owner_column = TABLES[kind]
-    found = await db.fetchval(
-        f"""update {table} set revoked_at = coalesce(revoked_at, $3)
-        where id = $1 and {owner_column} = $2 returning id""",
-        credential_id,
-        owner,
-        now,
-    )
+    statement = f"""update {table} set revoked_at = coalesce(revoked_at, $3)
+        where id = $1 and {owner_column} = $2 returning id"""
+    found = await db.fetchval(statement, credential_id, owner, now)
     return found is not None
 
 
@@ -121,14 +109,9 @@ async def replace_credential(
 ) -> bool:
     """Let an owner's credential expire at a time, or earlier if it does so anyway; False where it was replaced."""
     table, owner_column = TABLES[kind]
-    replaced = await db.fetchval(
-        f"""update {table} set expires_at = least(expires_at, $3), replaced_by = $4
-        where id = $1 and {owner_column} = $2 and replaced_by is null returning id""",
-        credential_id,
-        owner,
-        at,
-        by,
-    )
+    statement = f"""update {table} set expires_at = least(expires_at, $3), replaced_by = $4
+        where id = $1 and {owner_column} = $2 and replaced_by is null returning id"""
+    replaced = await db.fetchval(statement, credential_id, owner, at, by)
     return replaced is not None
 
 
@@ -151,35 +134,25 @@ async def insert_session(
     The user's row is locked against a change of its password: one that waits for it will find this session and end it,
     and one that came first is seen here.
     """
-    written = await db.fetchval(
-        """insert into sessions (id, user_id, hash, created_at, expires_at, user_agent)
+    statement = """insert into sessions (id, user_id, hash, created_at, expires_at, user_agent)
         select $1, u.id, $3, $4, $5, $6 from (
             select id from users
             where id = $2 and disabled_at is null and ($7::text is null or password_hash = $7)
               and ($8 or not exists (select from authenticators where user_id = $2 and confirmed_at is not null))
             for share) u
-        returning id""",
-        session_id,
-        user_id,
-        token_hash,
-        now,
-        expires_at,
-        user_agent,
-        password_hash,
-        is_verified,
+        returning id"""
+    written = await db.fetchval(
+        statement, session_id, user_id, token_hash, now, expires_at, user_agent, password_hash, is_verified
     )
     return written is not None
 
 
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
     """Look a running session and its user up."""
-    return await db.fetchrow(
-        f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS}
+    statement = f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS}
         from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
-        where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null""",
-        token_hash,
-        now,
-    )
+        where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null"""
+    return await db.fetchrow(statement, token_hash, now)
 
 
 async def delete_session(db: Db, session_id: UUID) -> None:
@@ -194,12 +167,9 @@ async def delete_sessions_of(db: Db, user_id: UUID) -> set[UUID]:
 
 async def delete_expired_sessions(db: Db, *, now: datetime, limit: int) -> int:
     """Remove sessions that nobody can use any more."""
-    tag = await db.execute(
-        """delete from sessions where id = any(array(
-            select id from sessions where expires_at <= $1 order by expires_at limit $2))""",
-        now,
-        limit,
-    )
+    statement = """delete from sessions where id = any(array(
+            select id from sessions where expires_at <= $1 order by expires_at limit $2))"""
+    tag = await db.execute(statement, now, limit)
     return count_of(tag)
 
 
@@ -232,14 +202,9 @@ async def use_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
 
 async def list_sessions(db: Db, user_id: UUID, *, this: UUID | None, now: datetime, limit: int) -> list[Session]:
     """List a user's running sessions: this one, then by their last use, newest first."""
-    rows = await db.fetch(
-        """select id, user_agent, created_at, last_seen_at from sessions where user_id = $1 and expires_at > $2
-        order by id is not distinct from $4 desc, coalesce(last_seen_at, created_at) desc, id desc limit $3""",
-        user_id,
-        now,
-        limit,
-        this,
-    )
+    statement = """select id, user_agent, created_at, last_seen_at from sessions where user_id = $1 and expires_at > $2
+        order by id is not distinct from $4 desc, coalesce(last_seen_at, created_at) desc, id desc limit $3"""
+    rows = await db.fetch(statement, user_id, now, limit, this)
     return [Session(**row) for row in rows]
 
 
@@ -256,10 +221,7 @@ async def delete_other_sessions(db: Db, user_id: UUID, *, kept: UUID) -> int:
 
 async def note_seen(db: Db, session_ids: Sequence[UUID], *, hour: datetime) -> None:
     """Write the hour in which sessions were used; a session that is being ended right now is left out."""
-    await db.execute(
-        """update sessions set last_seen_at = $2 where id = any(array(
+    statement = """update sessions set last_seen_at = $2 where id = any(array(
             select id from sessions where id = any($1) and coalesce(last_seen_at, created_at) < $2
-            order by id for update skip locked))""",
-        session_ids,
-        hour,
-    )
+            order by id for update skip locked))"""
+    await db.execute(statement, session_ids, hour)

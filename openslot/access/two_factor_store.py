@@ -23,12 +23,10 @@ async def is_on(db: Db, user_id: UUID) -> bool:
 
 async def find_state(db: Db, user_id: UUID) -> TwoFactorState:
     """Read what a user's settings show, in one statement."""
-    row = await db.fetchrow(
-        """select u.password_hash is not null as has_password, a.confirmed_at as on_since,
+    statement = """select u.password_hash is not null as has_password, a.confirmed_at as on_since,
             (select count(*) from recovery_codes r where r.user_id = u.id and r.used_at is null) as codes_left
-        from users u left join authenticators a on a.user_id = u.id where u.id = $1""",
-        user_id,
-    )
+        from users u left join authenticators a on a.user_id = u.id where u.id = $1"""
+    row = await db.fetchrow(statement, user_id)
     return TwoFactorState(**row) if row else TwoFactorState(has_password=False, on_since=None, codes_left=0)
 
 
@@ -41,42 +39,28 @@ async def replace_setup(
     db: Db, authenticator_id: UUID, user_id: UUID, *, secret: bytes, begun_in: UUID | None, now: datetime
 ) -> bool:
     """Write a secret that is to be confirmed, in place of an unconfirmed one; False where there is a confirmed one."""
-    written = await db.fetchval(
-        """insert into authenticators as a (id, user_id, secret, begun_in, created_at) values ($1, $2, $3, $4, $5)
+    statement = """
+        insert into authenticators as a (id, user_id, secret, begun_in, created_at) values ($1, $2, $3, $4, $5)
         on conflict (user_id) do update set secret = excluded.secret, begun_in = excluded.begun_in,
             created_at = excluded.created_at, last_step = 0
-        where a.confirmed_at is null returning id""",
-        authenticator_id,
-        user_id,
-        secret,
-        begun_in,
-        now,
-    )
+        where a.confirmed_at is null returning id"""
+    written = await db.fetchval(statement, authenticator_id, user_id, secret, begun_in, now)
     return written is not None
 
 
 async def find_setup(db: Db, user_id: UUID, *, begun_in: UUID | None, since: datetime) -> bytes | None:
     """Read the secret that a session is setting up."""
-    found: bytes | None = await db.fetchval(
-        """select secret from authenticators
-        where user_id = $1 and begun_in = $2 and created_at > $3 and confirmed_at is null""",
-        user_id,
-        begun_in,
-        since,
-    )
+    statement = """select secret from authenticators
+        where user_id = $1 and begun_in = $2 and created_at > $3 and confirmed_at is null"""
+    found: bytes | None = await db.fetchval(statement, user_id, begun_in, since)
     return found
 
 
 async def confirm(db: Db, user_id: UUID, *, secret: bytes, step: int, now: datetime) -> bool:
     """Turn the second factor on; False where the secret is no longer the one whose code was checked."""
-    changed = await db.fetchval(
-        """update authenticators set confirmed_at = $4, last_step = $3, begun_in = null
-        where user_id = $1 and secret = $2 and confirmed_at is null returning id""",
-        user_id,
-        secret,
-        step,
-        now,
-    )
+    statement = """update authenticators set confirmed_at = $4, last_step = $3, begun_in = null
+        where user_id = $1 and secret = $2 and confirmed_at is null returning id"""
+    changed = await db.fetchval(statement, user_id, secret, step, now)
     return changed is not None
 
 
@@ -93,25 +77,18 @@ async def use_step(db: Db, user_id: UUID, step: int) -> bool:
 
     The row's lock decides between two who bring the same code at the same moment.
     """
-    used = await db.fetchval(
-        """update authenticators set last_step = $2
-        where user_id = $1 and last_step < $2 and confirmed_at is not null returning id""",
-        user_id,
-        step,
-    )
+    statement = """update authenticators set last_step = $2
+        where user_id = $1 and last_step < $2 and confirmed_at is not null returning id"""
+    used = await db.fetchval(statement, user_id, step)
     return used is not None
 
 
 async def use_recovery_code(db: Db, user_id: UUID, code_hash: bytes, *, now: datetime) -> bool:
     """Use up a recovery code; False where it is unknown or was used before."""
-    used = await db.fetchval(
-        """update recovery_codes set used_at = $3
+    statement = """update recovery_codes set used_at = $3
         where user_id = $1 and hash = $2 and used_at is null
-          and exists (select from authenticators where user_id = $1 and confirmed_at is not null) returning user_id""",
-        user_id,
-        code_hash,
-        now,
-    )
+          and exists (select from authenticators where user_id = $1 and confirmed_at is not null) returning user_id"""
+    used = await db.fetchval(statement, user_id, code_hash, now)
     return used is not None
 
 
@@ -124,12 +101,8 @@ async def count_recovery_codes(db: Db, user_id: UUID) -> int:
 async def replace_recovery_codes(db: Db, user_id: UUID, hashes: Sequence[bytes], *, now: datetime) -> None:
     """Write new codes in place of all earlier ones."""
     await db.execute("delete from recovery_codes where user_id = $1", user_id)
-    await db.execute(
-        "insert into recovery_codes (user_id, hash, created_at) select $1, unnest($2::bytea[]), $3",
-        user_id,
-        hashes,
-        now,
-    )
+    statement = "insert into recovery_codes (user_id, hash, created_at) select $1, unnest($2::bytea[]), $3"
+    await db.execute(statement, user_id, hashes, now)
 
 
 async def delete_two_factor(db: Db, user_id: UUID) -> bool:
@@ -153,40 +126,27 @@ async def insert_pending(
     expires_at: datetime,
 ) -> bool:
     """Write a sign-in that waits for a code; False where the account is closed or its password is another by now."""
-    written = await db.fetchval(
-        f"""insert into pending_sign_ins (id, user_id, hash, password_mark, created_at, expires_at)
+    statement = f"""insert into pending_sign_ins (id, user_id, hash, password_mark, created_at, expires_at)
         select $1, u.id, $3, {PASSWORD_MARK}, $5, $6
         from users u where u.id = $2 and u.disabled_at is null and u.password_hash is not distinct from $4
-        returning id""",
-        pending_id,
-        user_id,
-        token_hash,
-        password_hash,
-        now,
-        expires_at,
-    )
+        returning id"""
+    written = await db.fetchval(statement, pending_id, user_id, token_hash, password_hash, now, expires_at)
     return written is not None
 
 
 async def find_pending(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
     """Look up a pending sign-in, its user and the password that it was begun with, if all of them still hold."""
-    return await db.fetchrow(
-        f"""select {USER_COLUMNS}, u.password_hash from pending_sign_ins p join users u on u.id = p.user_id
+    statement = f"""select {USER_COLUMNS}, u.password_hash from pending_sign_ins p join users u on u.id = p.user_id
         where p.hash = $1 and p.expires_at > $2 and u.disabled_at is null
-          and {IS_SAME_PASSWORD}""",
-        token_hash,
-        now,
-    )
+          and {IS_SAME_PASSWORD}"""
+    return await db.fetchrow(statement, token_hash, now)
 
 
 async def use_pending(db: Db, token_hash: bytes, *, now: datetime) -> bool:
     """Use up a pending sign-in; False where somebody else has, or where the password is another by now."""
-    used = await db.fetchval(
-        f"""delete from pending_sign_ins p using users u
-        where p.hash = $1 and p.expires_at > $2 and u.id = p.user_id and {IS_SAME_PASSWORD} returning p.id""",
-        token_hash,
-        now,
-    )
+    statement = f"""delete from pending_sign_ins p using users u
+        where p.hash = $1 and p.expires_at > $2 and u.id = p.user_id and {IS_SAME_PASSWORD} returning p.id"""
+    used = await db.fetchval(statement, token_hash, now)
     return used is not None
 
 
@@ -197,10 +157,7 @@ async def delete_pending_of(db: Db, user_id: UUID) -> None:
 
 async def delete_expired_pending(db: Db, *, now: datetime, limit: int) -> int:
     """Remove pending sign-ins that nobody can use any more."""
-    tag = await db.execute(
-        """delete from pending_sign_ins where id = any(array(
-            select id from pending_sign_ins where expires_at <= $1 order by expires_at limit $2))""",
-        now,
-        limit,
-    )
+    statement = """delete from pending_sign_ins where id = any(array(
+            select id from pending_sign_ins where expires_at <= $1 order by expires_at limit $2))"""
+    tag = await db.execute(statement, now, limit)
     return count_of(tag)

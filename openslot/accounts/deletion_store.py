@@ -17,13 +17,10 @@ _actor = msgspec.json.Decoder(Actor)
 
 async def close_for_good(db: Db, user_id: UUID, *, now: datetime) -> bool:
     """Close an account that is to be deleted; False if it is being deleted already, or gone."""
-    closed = await db.fetchval(
-        """update users set deleting_since = $2, disabled_at = coalesce(disabled_at, $2), updated_at = $2,
+    statement = """update users set deleting_since = $2, disabled_at = coalesce(disabled_at, $2), updated_at = $2,
             suspended_by = null, suspended_at = null
-        where id = $1 and deleting_since is null returning id""",
-        user_id,
-        now,
-    )
+        where id = $1 and deleting_since is null returning id"""
+    closed = await db.fetchval(statement, user_id, now)
     return closed is not None
 
 
@@ -34,9 +31,10 @@ async def is_leaving(db: Db, user_id: UUID) -> bool:
 
 async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:
     """Write that an account is to be deleted."""
+    statement = """insert into account_deletions (user_id, state, requested_at, requested_by, message, finish_by)
+        values ($1, $2, $3, $4, $5, $6)"""
     await db.execute(
-        """insert into account_deletions (user_id, state, requested_at, requested_by, message, finish_by)
-        values ($1, $2, $3, $4, $5, $6)""",
+        statement,
         deletion.user_id,
         deletion.state,
         deletion.requested_at,
@@ -56,42 +54,33 @@ async def list_under_way(db: Db, *, limit: int) -> list[AccountDeletion]:
 
 async def lock_deletion(db: Db, user_id: UUID) -> AccountDeletion | None:
     """Read a deletion that is not done and keep others from going on with it; None if another does."""
-    row = await db.fetchrow(
-        f"""select {COLUMNS} from account_deletions d where d.user_id = $1 and d.state <> 'done'
-        for update skip locked""",
-        user_id,
-    )
+    statement = f"""select {COLUMNS} from account_deletions d where d.user_id = $1 and d.state <> 'done'
+        for update skip locked"""
+    row = await db.fetchrow(statement, user_id)
     return to_deletion(row) if row else None
 
 
 async def update_state(db: Db, user_id: UUID, state: DeletionState, *, cancelled: int = 0) -> None:
     """Write how far a deletion is, and how many more bookings were cancelled for it."""
-    await db.execute(
-        "update account_deletions set state = $2, cancelled_bookings = cancelled_bookings + $3 where user_id = $1",
-        user_id,
-        state,
-        cancelled,
+    statement = (
+        "update account_deletions set state = $2, cancelled_bookings = cancelled_bookings + $3 where user_id = $1"
     )
+    await db.execute(statement, user_id, state, cancelled)
 
 
 async def finish_deletion(db: Db, user_id: UUID, *, now: datetime) -> None:
     """Delete the user's row with all that belongs to it, and keep only that it happened."""
     await db.execute("delete from users where id = $1", user_id)
-    await db.execute(
-        """update account_deletions set state = 'done', requested_by = null, message = null, finished_at = $2
-        where user_id = $1""",
-        user_id,
-        now,
-    )
+    statement = """update account_deletions set state = 'done', requested_by = null, message = null, finished_at = $2
+        where user_id = $1"""
+    await db.execute(statement, user_id, now)
 
 
 async def list_memberships(db: Db, user_id: UUID) -> list[tuple[str, Membership]]:
     """List a user's memberships with the names of the organizations."""
-    rows = await db.fetch(
-        """select o.name, m.id, m.organization_id, m.user_id, m.role, m.active, m.created_at, m.updated_at
-        from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id""",
-        user_id,
-    )
+    statement = """select o.name, m.id, m.organization_id, m.user_id, m.role, m.active, m.created_at, m.updated_at
+        from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id"""
+    rows = await db.fetch(statement, user_id)
     found = []
     for row in rows:
         fields = dict(row)

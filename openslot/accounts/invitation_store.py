@@ -27,31 +27,22 @@ async def replace_invitation(
     expires_at: datetime,
 ) -> None:
     """Keep only the newest invitation of a user to an organization."""
-    await db.execute(
-        """insert into invitations (id, organization_id, user_id, hash, created_at, expires_at)
+    statement = """insert into invitations (id, organization_id, user_id, hash, created_at, expires_at)
         values ($1, $2, $3, $4, $5, $6)
         on conflict (organization_id, user_id) do update set id = excluded.id, hash = excluded.hash,
-            created_at = excluded.created_at, expires_at = excluded.expires_at, used_at = null""",
-        invitation_id,
-        organization_id,
-        user_id,
-        token_hash,
-        now,
-        expires_at,
-    )
+            created_at = excluded.created_at, expires_at = excluded.expires_at, used_at = null"""
+    await db.execute(statement, invitation_id, organization_id, user_id, token_hash, now, expires_at)
 
 
 async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invitation | None:
     """Look up an invitation that is neither used nor expired, of a member who may sign in."""
-    row = await db.fetchrow(
-        f"""select {USER_COLUMNS}, i.id as invitation_id, i.organization_id, i.expires_at, o.name as organization_name,
+    statement = f"""
+        select {USER_COLUMNS}, i.id as invitation_id, i.organization_id, i.expires_at, o.name as organization_name,
             u.password_hash is not null as has_password
         from invitations i join users u on u.id = i.user_id join organizations o on o.id = i.organization_id
         join memberships n on n.organization_id = i.organization_id and n.user_id = i.user_id
-        where i.hash = $1 and i.used_at is null and i.expires_at > $2 and u.disabled_at is null""",
-        token_hash,
-        now,
-    )
+        where i.hash = $1 and i.used_at is null and i.expires_at > $2 and u.disabled_at is null"""
+    row = await db.fetchrow(statement, token_hash, now)
     if row is None:
         return None
     return Invitation(
@@ -66,21 +57,15 @@ async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invita
 
 async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
     """Use up an invitation; False if it is invalid."""
-    used = await db.fetchval(
-        "update invitations set used_at = $2 where id = $1 and used_at is null and expires_at > $2 returning id",
-        invitation_id,
-        now,
-    )
+    statement = "update invitations set used_at = $2 where id = $1 and used_at is null and expires_at > $2 returning id"
+    used = await db.fetchval(statement, invitation_id, now)
     return used is not None
 
 
 async def lock_invitation(db: Db, organization_id: UUID, user_id: UUID) -> datetime | None:
     """Keep an invitation from being used until the commit, and return when it was made; None if there is none."""
-    made_at: datetime | None = await db.fetchval(
-        "select created_at from invitations where organization_id = $1 and user_id = $2 for update",
-        organization_id,
-        user_id,
-    )
+    statement = "select created_at from invitations where organization_id = $1 and user_id = $2 for update"
+    made_at: datetime | None = await db.fetchval(statement, organization_id, user_id)
     return made_at
 
 
@@ -100,13 +85,9 @@ async def lock_recipient(db: Db, email: str) -> None:
 
 async def insert_sent(db: Db, organization_id: UUID, email: str, *, now: datetime) -> None:
     """Count an invitation, for as long as it matters, whatever becomes of it."""
-    await db.execute(
-        f"""insert into sent_invitations (organization_id, recipient, own_domain, at)
-        select $1, {RECIPIENT}, {OWN_DOMAIN}, $3""",
-        organization_id,
-        email,
-        now,
-    )
+    statement = f"""insert into sent_invitations (organization_id, recipient, own_domain, at)
+        select $1, {RECIPIENT}, {OWN_DOMAIN}, $3"""
+    await db.execute(statement, organization_id, email, now)
 
 
 async def find_sent(
@@ -118,44 +99,29 @@ async def find_sent(
     strangers can't use up what it may send to its own people.
     """
     counted = COUNTED_BY_ORGANIZATION if by_organization else COUNTED_BY_RECIPIENT
-    sent_at: datetime | None = await db.fetchval(
-        f"select at from sent_invitations where {counted} and at > $4 order by at desc offset $3 limit 1",
-        organization_id,
-        email,
-        place - 1,
-        since,
-    )
+    statement = f"select at from sent_invitations where {counted} and at > $4 order by at desc offset $3 limit 1"
+    sent_at: datetime | None = await db.fetchval(statement, organization_id, email, place - 1, since)
     return sent_at
 
 
 async def set_refused(db: Db, organization_id: UUID, user_id: UUID, limit: InvitationLimit | None) -> None:
     """Write which limit has kept a member's invitation from being sent; None: it was sent."""
-    await db.execute(
-        """update member_profiles p set invitation_refused = $3 from memberships m
+    statement = """update member_profiles p set invitation_refused = $3 from memberships m
         where m.organization_id = $1 and m.user_id = $2 and p.member_id = m.id
-          and p.invitation_refused is distinct from $3""",
-        organization_id,
-        user_id,
-        limit,
-    )
+          and p.invitation_refused is distinct from $3"""
+    await db.execute(statement, organization_id, user_id, limit)
 
 
 async def delete_old_sent(db: Db, *, before: datetime, limit: int) -> int:
     """Remove invitations that no longer count."""
-    tag = await db.execute(
-        """delete from sent_invitations where id = any(array(
-            select id from sent_invitations where at <= $1 order by at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """delete from sent_invitations where id = any(array(
+            select id from sent_invitations where at <= $1 order by at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 
 async def delete_old_invitations(db: Db, *, before: datetime, limit: int) -> int:
-    tag = await db.execute(
-        """delete from invitations where id = any(array(
-            select id from invitations where expires_at <= $1 order by expires_at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """delete from invitations where id = any(array(
+            select id from invitations where expires_at <= $1 order by expires_at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)

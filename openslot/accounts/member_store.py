@@ -95,67 +95,48 @@ def to_own_memberships(row: Row) -> tuple[OwnMembership, ...]:
 
 async def lock_member(db: Db, organization_id: UUID, member_id: UUID) -> bool:
     """Wait for the lock of a membership's host; False if there is no such membership."""
-    row = await db.fetchrow(
-        f"""select {LOCK_HOST} from memberships m join users u on u.id = m.user_id
-        where m.organization_id = $1 and m.id = $2""",
-        organization_id,
-        member_id,
-    )
+    statement = f"""select {LOCK_HOST} from memberships m join users u on u.id = m.user_id
+        where m.organization_id = $1 and m.id = $2"""
+    row = await db.fetchrow(statement, organization_id, member_id)
     return row is not None
 
 
 async def find_member(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> Member | None:
     """Look a member of an organization up."""
-    row = await db.fetchrow(
-        f"""select {MEMBER_COLUMNS} from {SOURCE}
-        where m.organization_id = $1 and m.id = $2""",
-        organization_id,
-        member_id,
-    )
+    statement = f"""select {MEMBER_COLUMNS} from {SOURCE}
+        where m.organization_id = $1 and m.id = $2"""
+    row = await db.fetchrow(statement, organization_id, member_id)
     return to_member(row, now=now) if row else None
 
 
 async def find_member_for_change(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> Member | None:
     """Look a member up and keep the organization from being deleted until the commit."""
-    row = await db.fetchrow(
-        f"""select {MEMBER_COLUMNS} from {SOURCE} join organizations o on o.id = m.organization_id
-        where m.organization_id = $1 and m.id = $2 for key share of o""",
-        organization_id,
-        member_id,
-    )
+    statement = f"""select {MEMBER_COLUMNS} from {SOURCE} join organizations o on o.id = m.organization_id
+        where m.organization_id = $1 and m.id = $2 for key share of o"""
+    row = await db.fetchrow(statement, organization_id, member_id)
     return to_member(row, now=now) if row else None
 
 
 async def find_member_by_user(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> Member | None:
     """Look a user's place in an organization up."""
-    row = await db.fetchrow(
-        f"""select {MEMBER_COLUMNS} from {SOURCE}
-        where m.organization_id = $1 and m.user_id = $2""",
-        organization_id,
-        user_id,
-    )
+    statement = f"""select {MEMBER_COLUMNS} from {SOURCE}
+        where m.organization_id = $1 and m.user_id = $2"""
+    row = await db.fetchrow(statement, organization_id, user_id)
     return to_member(row, now=now) if row else None
 
 
 async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: int, offset: int) -> list[Member]:
     """List an organization's members by when they joined."""
-    rows = await db.fetch(
-        f"""select {MEMBER_COLUMNS} from {SOURCE}
-        where m.organization_id = $1 order by m.id limit $2 offset $3""",
-        organization_id,
-        limit,
-        offset,
-    )
+    statement = f"""select {MEMBER_COLUMNS} from {SOURCE}
+        where m.organization_id = $1 order by m.id limit $2 offset $3"""
+    rows = await db.fetch(statement, organization_id, limit, offset)
     return [to_member(row, now=now) for row in rows]
 
 
 async def find_listed(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> ListedMember | None:
     """Look a member up, with the state of the invitation."""
-    row = await db.fetchrow(
-        f"""select {LISTED_COLUMNS} from {LISTED_SOURCE} where m.organization_id = $1 and m.id = $2""",
-        organization_id,
-        member_id,
-    )
+    statement = f"""select {LISTED_COLUMNS} from {LISTED_SOURCE} where m.organization_id = $1 and m.id = $2"""
+    row = await db.fetchrow(statement, organization_id, member_id)
     return to_listed(row, now=now) if row else None
 
 
@@ -166,89 +147,64 @@ async def search_members(
     """List members that a filter finds, by when they joined, newest first, and how many there are."""
     if wanted == MemberFilter():
         # What the database has counted already is not counted again.
-        rows = await db.fetch(
-            f"""select coalesce((select members from member_counts where organization_id = $1), 0) as total,
+        statement = f"""select coalesce((select members from member_counts where organization_id = $1), 0) as total,
                 {LISTED_COLUMNS}
             from (select id from memberships where organization_id = $1 order by id desc limit $2 offset $3) f
-            {LISTED_JOINS} order by f.id desc""",
-            organization_id,
-            limit,
-            offset,
-        )
+            {LISTED_JOINS} order by f.id desc"""
+        rows = await db.fetch(statement, organization_id, limit, offset)
     else:
-        rows = await db.fetch(
-            f"""with matching as materialized (
+        statement = f"""with matching as materialized (
                 select m.id from {SOURCE}
                 where m.organization_id = $1 and ($2 = '' or m.role = $2) and ($3 = '' or {STATE} = $3)
                   and ($4 = '' or strpos(lower({SHOWN_NAME} || ' ' || u.email), lower($4)) > 0)
             )
             select (select count(*) from matching) as total, {LISTED_COLUMNS}
-            from (select id from matching order by id desc limit $5 offset $6) f {LISTED_JOINS} order by f.id desc""",
-            organization_id,
-            wanted.role,
-            wanted.state,
-            wanted.search,
-            limit,
-            offset,
-        )
+            from (select id from matching order by id desc limit $5 offset $6) f {LISTED_JOINS} order by f.id desc"""
+        rows = await db.fetch(statement, organization_id, wanted.role, wanted.state, wanted.search, limit, offset)
     return [to_listed(row, now=now) for row in rows], rows[0]["total"] if rows else 0
 
 
 async def find_managing_organization(db: Db, user_id: UUID) -> str | None:
     """Name the organization whose identity provider manages an account, if one does."""
-    name: str | None = await db.fetchval(
-        """select o.name from memberships m join member_profiles p on p.member_id = m.id
+    statement = """select o.name from memberships m join member_profiles p on p.member_id = m.id
         join organizations o on o.id = m.organization_id join users u on u.id = m.user_id
         where m.user_id = $1 and p.profile is not null and not p.pending and not exists (
             select from domains d where d.domain = split_part(lower(u.email), '@', 2)
             and d.verified_at is not null and d.organization_id <> m.organization_id)
-        order by m.id limit 1""",
-        user_id,
-    )
+        order by m.id limit 1"""
+    name: str | None = await db.fetchval(statement, user_id)
     return name
 
 
 async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
     """Name the active owners and administrators of an organization."""
-    rows = await db.fetch(
-        """select u.id from memberships m join users u on u.id = m.user_id
+    statement = """select u.id from memberships m join users u on u.id = m.user_id
         where m.organization_id = $1 and m.role in ('owner', 'admin') and m.active and u.disabled_at is null
-        order by u.id""",
-        organization_id,
-    )
+        order by u.id"""
+    rows = await db.fetch(statement, organization_id)
     return [row["id"] for row in rows]
 
 
 async def find_role(db: Db, organization_id: UUID, user_id: UUID) -> Role | None:
     """Read the role of an active member who may sign in."""
-    role = await db.fetchval(
-        """select m.role from memberships m join users u on u.id = m.user_id
-        where m.organization_id = $1 and m.user_id = $2 and m.active and u.disabled_at is null""",
-        organization_id,
-        user_id,
-    )
+    statement = """select m.role from memberships m join users u on u.id = m.user_id
+        where m.organization_id = $1 and m.user_id = $2 and m.active and u.disabled_at is null"""
+    role = await db.fetchval(statement, organization_id, user_id)
     return Role(role) if role else None
 
 
 async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
     """Return whether an organization has an active owner besides a user."""
-    return bool(
-        await db.fetchval(
-            """select exists (select from memberships m join users u on u.id = m.user_id
+    statement = """select exists (select from memberships m join users u on u.id = m.user_id
                 where m.organization_id = $1 and m.role = 'owner' and m.role in ('owner', 'admin')
-                  and m.active and u.disabled_at is null and m.user_id <> $2)""",
-            organization_id,
-            user_id,
-        )
-    )
+                  and m.active and u.disabled_at is null and m.user_id <> $2)"""
+    return bool(await db.fetchval(statement, organization_id, user_id))
 
 
 async def owns_organization(db: Db, user_id: UUID) -> bool:
     """Return whether a user is an owner of any organization."""
-    found = await db.fetchval(
-        "select exists (select from memberships where user_id = $1 and role = 'owner')",
-        user_id,
-    )
+    statement = "select exists (select from memberships where user_id = $1 and role = 'owner')"
+    found = await db.fetchval(statement, user_id)
     return bool(found)
 
 
@@ -258,9 +214,10 @@ async def update_role(db: Db, member_id: UUID, role: Role, *, now: datetime) -> 
 
 async def insert_membership(db: Db, membership: Membership) -> None:
     """Write a user's place in an organization."""
+    statement = """insert into memberships (id, organization_id, user_id, role, active, created_at, updated_at)
+        values ($1, $2, $3, $4, $5, $6, $6)"""
     await db.execute(
-        """insert into memberships (id, organization_id, user_id, role, active, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $6)""",
+        statement,
         membership.id,
         membership.organization_id,
         membership.user_id,
@@ -274,10 +231,11 @@ async def insert_profile(
     db: Db, membership: Membership, *, profile: Profile | None, said_active: bool | None, pending: bool
 ) -> None:
     """Write what a provider says about a new member."""
-    await db.execute(
-        """insert into member_profiles
+    statement = """insert into member_profiles
         (member_id, organization_id, profile, version, active, pending, joined_at, changed_at)
-        values ($1, $2, $3, 1, $4, $5, $6, $6)""",
+        values ($1, $2, $3, 1, $4, $5, $6, $6)"""
+    await db.execute(
+        statement,
         membership.id,
         membership.organization_id,
         _encode(profile),
@@ -291,18 +249,13 @@ async def update_profile(
     db: Db, member: Member, *, profile: Profile | None, said_active: bool | None, now: datetime
 ) -> None:
     """Write what a provider says about a member, as the next version."""
-    await db.execute(
-        """insert into member_profiles as p
+    statement = """insert into member_profiles as p
         (member_id, organization_id, profile, version, active, changed_at, joined_at)
         values ($1, $2, $3, 2, $4, $5, $6)
         on conflict (member_id) do update set profile = excluded.profile, version = p.version + 1,
-            active = excluded.active, changed_at = excluded.changed_at""",
-        member.id,
-        member.organization_id,
-        _encode(profile),
-        said_active,
-        now,
-        member.created_at,
+            active = excluded.active, changed_at = excluded.changed_at"""
+    await db.execute(
+        statement, member.id, member.organization_id, _encode(profile), said_active, now, member.created_at
     )
 
 
@@ -313,39 +266,29 @@ async def update_active(db: Db, member_id: UUID, *, active: bool, now: datetime)
 
 async def update_accepted(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> None:
     """Write that the owner of an account has accepted to join: from now on the membership is what the provider says."""
-    await db.execute(
-        """with accepted as (
+    statement = """with accepted as (
             update member_profiles p set pending = false from memberships m
             where m.organization_id = $1 and m.user_id = $2 and p.member_id = m.id and p.pending
             returning p.member_id, coalesce(p.active, true) as active
         )
-        update memberships m set active = a.active, updated_at = $3 from accepted a where m.id = a.member_id""",
-        organization_id,
-        user_id,
-        now,
-    )
+        update memberships m set active = a.active, updated_at = $3 from accepted a where m.id = a.member_id"""
+    await db.execute(statement, organization_id, user_id, now)
 
 
 async def find_membership(db: Db, organization_id: UUID, user_id: UUID) -> Membership | None:
     """Look a user's place in an organization up."""
-    row = await db.fetchrow(
-        """select id, organization_id, user_id, role, active, created_at, updated_at
-        from memberships where organization_id = $1 and user_id = $2""",
-        organization_id,
-        user_id,
-    )
+    statement = """select id, organization_id, user_id, role, active, created_at, updated_at
+        from memberships where organization_id = $1 and user_id = $2"""
+    row = await db.fetchrow(statement, organization_id, user_id)
     return Membership(**{**row, "role": Role(row["role"])}) if row else None
 
 
 async def find_other_suspender(db: Db, user_id: UUID, organization_id: UUID) -> UUID | None:
     """Name another organization that has also suspended this user."""
-    found: UUID | None = await db.fetchval(
-        """select m.organization_id from memberships m left join member_profiles p on p.member_id = m.id
+    statement = """select m.organization_id from memberships m left join member_profiles p on p.member_id = m.id
         where m.user_id = $1 and m.organization_id <> $2 and not m.active and not coalesce(p.pending, false)
-        order by m.id limit 1""",
-        user_id,
-        organization_id,
-    )
+        order by m.id limit 1"""
+    found: UUID | None = await db.fetchval(statement, user_id, organization_id)
     return found
 
 

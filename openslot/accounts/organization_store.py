@@ -41,9 +41,10 @@ def to_organization(row: Row) -> Organization:
 
 
 async def insert_organization(db: Db, organization: Organization) -> None:
+    statement = """insert into organizations (id, name, slug, plan, plan_until, created_at, updated_at)
+        values ($1, $2, $3, $4, $5, $6, $6)"""
     await db.execute(
-        """insert into organizations (id, name, slug, plan, plan_until, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $6)""",
+        statement,
         organization.id,
         organization.name,
         organization.slug,
@@ -81,35 +82,22 @@ async def list_organizations(db: Db) -> list[CountedOrganization]:
 
 
 async def update_plan(db: Db, organization_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
-    await db.execute(
-        "update organizations set plan = $2, plan_until = $3, updated_at = $4 where id = $1",
-        organization_id,
-        plan,
-        until,
-        now,
-    )
+    statement = "update organizations set plan = $2, plan_until = $3, updated_at = $4 where id = $1"
+    await db.execute(statement, organization_id, plan, until, now)
 
 
 async def update_organization(db: Db, organization: Organization) -> None:
     """Write an organization's name and slug; a unique violation where another one has the slug."""
-    await db.execute(
-        "update organizations set name = $2, slug = $3, updated_at = $4 where id = $1",
-        organization.id,
-        organization.name,
-        organization.slug,
-        organization.updated_at,
-    )
+    statement = "update organizations set name = $2, slug = $3, updated_at = $4 where id = $1"
+    await db.execute(statement, organization.id, organization.name, organization.slug, organization.updated_at)
 
 
 async def update_settings(db: Db, organization: Organization) -> None:
-    await db.execute(
-        """insert into organization_settings (organization_id, keeps_bookings, departure_share) values ($1, $2, $3)
+    statement = """
+        insert into organization_settings (organization_id, keeps_bookings, departure_share) values ($1, $2, $3)
         on conflict (organization_id) do update
-        set keeps_bookings = excluded.keeps_bookings, departure_share = excluded.departure_share""",
-        organization.id,
-        organization.keeps_bookings,
-        organization.departure_share,
-    )
+        set keeps_bookings = excluded.keeps_bookings, departure_share = excluded.departure_share"""
+    await db.execute(statement, organization.id, organization.keeps_bookings, organization.departure_share)
 
 
 async def lock_organization(db: Db, organization_id: UUID) -> None:
@@ -119,17 +107,12 @@ async def lock_organization(db: Db, organization_id: UUID) -> None:
 
 async def upsert_domain(db: Db, domain: Domain) -> Domain:
     """Write an organization's claim to a domain; one that is there keeps its proof, and stays verified."""
-    row = await db.fetchrow(
-        f"""insert into domains as d (id, organization_id, domain, proof, verified_at, created_at)
+    statement = f"""insert into domains as d (id, organization_id, domain, proof, verified_at, created_at)
         values ($1, $2, $3, $4, $5, $6)
         on conflict (organization_id, domain) do update set verified_at = coalesce(d.verified_at, excluded.verified_at)
-        returning {DOMAIN_COLUMNS}""",
-        domain.id,
-        domain.organization_id,
-        domain.domain,
-        domain.proof,
-        domain.verified_at,
-        domain.created_at,
+        returning {DOMAIN_COLUMNS}"""
+    row = await db.fetchrow(
+        statement, domain.id, domain.organization_id, domain.domain, domain.proof, domain.verified_at, domain.created_at
     )
     assert row is not None  # noqa: S101 - an insert that returns
     return Domain(**row)
@@ -165,14 +148,9 @@ async def delete_domain(db: Db, domain_id: UUID) -> None:
 
 async def has_domain_of(db: Db, organization_id: UUID, email: str) -> bool:
     """Return whether an address is in a domain that the organization has verified."""
-    return bool(
-        await db.fetchval(
-            """select exists (select from domains where organization_id = $1 and verified_at is not null
-                and domain = lower($2))""",
-            organization_id,
-            email.rpartition("@")[2],
-        )
-    )
+    statement = """select exists (select from domains where organization_id = $1 and verified_at is not null
+                and domain = lower($2))"""
+    return bool(await db.fetchval(statement, organization_id, email.rpartition("@")[2]))
 
 
 class FormerMember(Struct, frozen=True, kw_only=True):
@@ -226,23 +204,20 @@ async def delete_invitations(db: Db, organization_id: UUID) -> None:
 
 async def delete_memberships(db: Db, organization_id: UUID) -> list[FormerMember]:
     """End all memberships of an organization, and return whose they were."""
-    rows = await db.fetch(
-        """with pending as (
+    statement = """with pending as (
             select member_id from member_profiles where organization_id = $1 and pending
         ), ended as (
             delete from memberships where organization_id = $1 returning id, user_id, created_at
         )
         select e.user_id, u.email, e.id in (select member_id from pending) as pending, e.created_at
-        from ended e join users u on u.id = e.user_id order by e.user_id""",
-        organization_id,
-    )
+        from ended e join users u on u.id = e.user_id order by e.user_id"""
+    rows = await db.fetch(statement, organization_id)
     return [FormerMember(**row) for row in rows]
 
 
 async def hand_over_suspensions(db: Db, organization_id: UUID, user_ids: Sequence[UUID]) -> None:
     """Let another organization that has also suspended an account be the one that may open it again."""
-    await db.execute(
-        """update users u set suspended_by = o.organization_id
+    statement = """update users u set suspended_by = o.organization_id
         from (
             select distinct on (m.user_id) m.user_id, m.organization_id
             from memberships m left join member_profiles p on p.member_id = m.id
@@ -250,10 +225,8 @@ async def hand_over_suspensions(db: Db, organization_id: UUID, user_ids: Sequenc
               and m.user_id = any($2)
             order by m.user_id, m.id
         ) o
-        where o.user_id = u.id and u.suspended_by = $1 and u.disabled_at = u.suspended_at""",
-        organization_id,
-        user_ids,
-    )
+        where o.user_id = u.id and u.suspended_by = $1 and u.disabled_at = u.suspended_at"""
+    await db.execute(statement, organization_id, user_ids)
 
 
 async def delete_organization(db: Db, organization_id: UUID) -> None:

@@ -25,12 +25,8 @@ async def find_welcome(db: Db, user_id: UUID) -> str | None:
 
 async def update_welcome(db: Db, user_id: UUID, text: str | None, *, now: datetime) -> None:
     """Write a welcome text; one that is the same is not written."""
-    await db.execute(
-        "update users set welcome = $2, updated_at = $3 where id = $1 and welcome is distinct from $2",
-        user_id,
-        text,
-        now,
-    )
+    statement = "update users set welcome = $2, updated_at = $3 where id = $1 and welcome is distinct from $2"
+    await db.execute(statement, user_id, text, now)
 
 
 async def save_photo(db: Db, user_id: UUID, photo_hash: str, body: bytes, *, now: datetime) -> None:
@@ -44,11 +40,9 @@ async def delete_photo(db: Db, user_id: UUID, *, now: datetime) -> None:
 
 async def find_photo(db: Db, photo_hash: str) -> bytes | None:
     """Look up a photo of anyone whose account is open."""
-    found: bytes | None = await db.fetchval(
-        """select p.body from photos p join users u on u.id = p.user_id
-        where p.hash = $1 and u.disabled_at is null limit 1""",
-        photo_hash,
-    )
+    statement = """select p.body from photos p join users u on u.id = p.user_id
+        where p.hash = $1 and u.disabled_at is null limit 1"""
+    found: bytes | None = await db.fetchval(statement, photo_hash)
     return found
 
 
@@ -91,34 +85,25 @@ RESERVED = "users_username_reserved"
 
 async def find_current(db: Db, former: str, *, now: datetime) -> str | None:
     """Look up the username of an open account to which links with a former one lead."""
-    found: str | None = await db.fetchval(
-        """select u.username from former_usernames f join users u on u.id = f.user_id
-        where f.name_hash = hash_username($1) and f.leads and f.reserved_until > $2 and u.disabled_at is null""",
-        former,
-        now,
-    )
+    statement = """select u.username from former_usernames f join users u on u.id = f.user_id
+        where f.name_hash = hash_username($1) and f.leads and f.reserved_until > $2 and u.disabled_at is null"""
+    found: str | None = await db.fetchval(statement, former, now)
     return found
 
 
 async def is_reserved(db: Db, name: str, *, now: datetime) -> bool:
     """Return whether a name is reserved for anyone, or was the name of a deleted account."""
-    return bool(
-        await db.fetchval(
-            "select exists (select from former_usernames where name_hash = hash_username($1) and reserved_until > $2)",
-            name,
-            now,
-        )
+    statement = (
+        "select exists (select from former_usernames where name_hash = hash_username($1) and reserved_until > $2)"
     )
+    return bool(await db.fetchval(statement, name, now))
 
 
 async def list_of_user(db: Db, user_id: UUID, *, now: datetime) -> list[FormerUsername]:
     """List what is reserved for a user, the latest first."""
-    rows = await db.fetch(
-        """select name, leads, left_at, reserved_until from former_usernames
-        where user_id = $1 and reserved_until > $2 order by left_at desc, name""",
-        user_id,
-        now,
-    )
+    statement = """select name, leads, left_at, reserved_until from former_usernames
+        where user_id = $1 and reserved_until > $2 order by left_at desc, name"""
+    rows = await db.fetch(statement, user_id, now)
     return [FormerUsername(**row) for row in rows]
 
 
@@ -131,14 +116,9 @@ async def count_of_user(db: Db, user_id: UUID, *, now: datetime) -> int:
 
 async def update_leads(db: Db, user_id: UUID, name: str, *, leads: bool, now: datetime) -> bool:
     """Write whether links lead to the owner's page; False if the name is not reserved for this user."""
-    changed = await db.fetchval(
-        """update former_usernames set leads = $3
-        where name_hash = hash_username($2) and user_id = $1 and reserved_until > $4 returning true""",
-        user_id,
-        name,
-        leads,
-        now,
-    )
+    statement = """update former_usernames set leads = $3
+        where name_hash = hash_username($2) and user_id = $1 and reserved_until > $4 returning true"""
+    changed = await db.fetchval(statement, user_id, name, leads, now)
     return changed is not None
 
 
@@ -148,10 +128,7 @@ async def release(db: Db, name: str) -> None:
 
 
 async def delete_expired(db: Db, *, now: datetime, limit: int) -> int:
-    tag = await db.execute(
-        """delete from former_usernames where name_hash = any(array(
-            select name_hash from former_usernames where reserved_until <= $1 order by reserved_until limit $2))""",
-        now,
-        limit,
-    )
+    statement = """delete from former_usernames where name_hash = any(array(
+            select name_hash from former_usernames where reserved_until <= $1 order by reserved_until limit $2))"""
+    tag = await db.execute(statement, now, limit)
     return count_of(tag)

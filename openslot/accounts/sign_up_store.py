@@ -19,10 +19,11 @@ def to_sign_up(row: Row) -> SignUp:
 
 async def insert_sign_up(db: Db, sign_up: SignUp, *, token_hash: bytes) -> None:
     """Write a sign-up with the hash of its link."""
-    await db.execute(
-        """insert into sign_ups
+    statement = """insert into sign_ups
         (id, hash, browser_hash, email, name, zone, locale, password_hash, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)""",
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"""
+    await db.execute(
+        statement,
         sign_up.id,
         token_hash,
         sign_up.browser_hash,
@@ -63,15 +64,10 @@ async def lock_sign_up(db: Db, token_hash: bytes, *, now: datetime) -> SignUp | 
 
 async def count_earlier(db: Db, sign_up: SignUp, *, since: datetime) -> int:
     """Count the sign-ups of the same recipient that came before this one."""
-    count: int = await db.fetchval(
-        """select count(*) from sign_ups
+    statement = """select count(*) from sign_ups
         where canonical_recipient(email) = canonical_recipient($1) and created_at > $3
-          and (created_at, id) < ($4, $2)""",
-        sign_up.email,
-        sign_up.id,
-        since,
-        sign_up.created_at,
-    )
+          and (created_at, id) < ($4, $2)"""
+    count: int = await db.fetchval(statement, sign_up.email, sign_up.id, since, sign_up.created_at)
     return count
 
 
@@ -82,10 +78,7 @@ async def delete_sign_ups_of(db: Db, email: str) -> None:
 
 async def delete_expired_sign_ups(db: Db, *, now: datetime, limit: int) -> int:
     """Remove what was typed by people who did not use their link in time."""
-    tag = await db.execute(
-        """delete from sign_ups where id = any(array(
-            select id from sign_ups where expires_at <= $1 order by expires_at limit $2))""",
-        now,
-        limit,
-    )
+    statement = """delete from sign_ups where id = any(array(
+            select id from sign_ups where expires_at <= $1 order by expires_at limit $2))"""
+    tag = await db.execute(statement, now, limit)
     return count_of(tag)

@@ -80,15 +80,13 @@ async def find_password_hash(db: Db, user_id: UUID) -> str | None:
 
 async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
     """List every reason why a user has a plan, the user's own first."""
-    rows = await db.fetch(
-        """select 0 as rank, 'own' as origin, plan, plan_until as until, null as organization
+    statement = """select 0 as rank, 'own' as origin, plan, plan_until as until, null as organization
         from users where id = $1
         union all select 1, 'trial', trial_plan, trial_until, null from users where id = $1 and trial_plan is not null
         union all select 2, 'organization', o.plan, o.plan_until, o.name
         from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 and m.active
-        order by rank, organization""",
-        user_id,
-    )
+        order by rank, organization"""
+    rows = await db.fetch(statement, user_id)
     return [
         PlanGrant(
             origin=PlanOrigin(row["origin"]),
@@ -112,19 +110,15 @@ async def list_users(
     offset: int,
 ) -> tuple[list[User], int]:
     """List users by creation, newest first, with how many there are in all."""
-    rows = await db.fetch(
-        f"""with found as not materialized (
+    statement = f"""with found as not materialized (
             select * from users
             where ($1::text is null or strpos(lower(email), lower($1)) > 0 or strpos(lower(name), lower($1)) > 0)
               and ($4::text is null or plan = $4) and ($5::boolean is null or (disabled_at is null) = $5))
         select {USER_COLUMNS}, t.total from (select count(*) as total from found) t
         left join (select * from found order by id desc limit $2 offset $3) u on true
-        order by u.id desc""",
-        search,
-        limit,
-        offset,
-        plan,
-        None if status is None else status is UserStatus.ACTIVE,
+        order by u.id desc"""
+    rows = await db.fetch(
+        statement, search, limit, offset, plan, None if status is None else status is UserStatus.ACTIVE
     )
     return [to_user(row, now=now) for row in rows if row["id"] is not None], rows[0]["total"]
 
@@ -151,11 +145,12 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
 
     It is a unique violation if the username is reserved or the email address is taken.
     """
-    made: UUID | None = await db.fetchval(
-        """insert into users
+    statement = """insert into users
         (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at, welcome_step)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 1)
-        on conflict (lower(username)) do nothing returning id""",
+        on conflict (lower(username)) do nothing returning id"""
+    made: UUID | None = await db.fetchval(
+        statement,
         new_id(),
         wanted.email,
         wanted.name,
@@ -172,11 +167,9 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
 
 async def taken_usernames(db: Db, beginning: str) -> set[str]:
     """Name the usernames that begin like this one, former ones included; those of deleted accounts are not known."""
-    rows = await db.fetch(
-        """select lower(username) as name from users where lower(username) like $1
-        union select name from former_usernames where name like $1""",
-        beginning + "%",
-    )
+    statement = """select lower(username) as name from users where lower(username) like $1
+        union select name from former_usernames where name like $1"""
+    rows = await db.fetch(statement, beginning + "%")
     return {row["name"] for row in rows}
 
 
@@ -192,27 +185,18 @@ async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: dat
 
 async def replace_password(db: Db, user_id: UUID, *, old: str | None, new: str, now: datetime) -> bool:
     """Replace one hash by another; False where the old one is no longer there."""
-    changed = await db.fetchval(
-        """update users set password_hash = $3, updated_at = $4
-        where id = $1 and password_hash is not distinct from $2 returning id""",
-        user_id,
-        old,
-        new,
-        now,
-    )
+    statement = """update users set password_hash = $3, updated_at = $4
+        where id = $1 and password_hash is not distinct from $2 returning id"""
+    changed = await db.fetchval(statement, user_id, old, new, now)
     return changed is not None
 
 
 async def update_disabled(db: Db, user_id: UUID, disabled_at: datetime | None, *, now: datetime) -> bool:
     """Close or open an account; False where it was so already, unless an organization has closed it."""
-    changed = await db.fetchval(
-        """update users set disabled_at = $2, updated_at = $3, suspended_by = null, suspended_at = null
+    statement = """update users set disabled_at = $2, updated_at = $3, suspended_by = null, suspended_at = null
         where id = $1 and ((disabled_at is null) <> ($2::timestamptz is null) or disabled_at = suspended_at)
-        and ($2 is not null or deleting_since is null) returning id""",
-        user_id,
-        disabled_at,
-        now,
-    )
+        and ($2 is not null or deleting_since is null) returning id"""
+    changed = await db.fetchval(statement, user_id, disabled_at, now)
     return changed is not None
 
 
@@ -246,25 +230,20 @@ async def update_settings(db: Db, user_id: UUID, given: Mapping[str, str], *, no
 
     It is a unique violation if the username is taken or reserved.
     """
+    statement = """
+        update users set name = coalesce($2, name), username = coalesce($3, username), zone = coalesce($4, zone),
+            locale = coalesce($5, locale), updated_at = $6 where id = $1 returning is_admin"""
     is_admin = await db.fetchval(
-        """update users set name = coalesce($2, name), username = coalesce($3, username), zone = coalesce($4, zone),
-            locale = coalesce($5, locale), updated_at = $6 where id = $1 returning is_admin""",
-        user_id,
-        *(given.get(name) for name in ("name", "username", "zone", "locale")),
-        now,
+        statement, user_id, *(given.get(name) for name in ("name", "username", "zone", "locale")), now
     )
     return bool(is_admin)
 
 
 async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:
     """Close an account on behalf of an organization; False if it was already closed."""
-    closed = await db.fetchval(
-        """update users set disabled_at = $3, updated_at = $3, suspended_by = $2, suspended_at = $3
-        where id = $1 and disabled_at is null returning id""",
-        user_id,
-        organization_id,
-        now,
-    )
+    statement = """update users set disabled_at = $3, updated_at = $3, suspended_by = $2, suspended_at = $3
+        where id = $1 and disabled_at is null returning id"""
+    closed = await db.fetchval(statement, user_id, organization_id, now)
     return closed is not None
 
 
@@ -272,16 +251,11 @@ async def reopen_account(
     db: Db, user_id: UUID, organization_id: UUID, *, still_closed_by: UUID | None, now: datetime
 ) -> bool:
     """Open an account that this organization has closed, or leave it closed by another; False where neither was."""
-    opened = await db.fetchval(
-        """update users set disabled_at = case when $3::uuid is null then null else disabled_at end,
+    statement = """update users set disabled_at = case when $3::uuid is null then null else disabled_at end,
             suspended_at = case when $3::uuid is null then null else suspended_at end,
             suspended_by = $3, updated_at = $4
-        where id = $1 and suspended_by = $2 and disabled_at = suspended_at returning disabled_at is null""",
-        user_id,
-        organization_id,
-        still_closed_by,
-        now,
-    )
+        where id = $1 and suspended_by = $2 and disabled_at = suspended_at returning disabled_at is null"""
+    opened = await db.fetchval(statement, user_id, organization_id, still_closed_by, now)
     return bool(opened)
 
 
@@ -295,17 +269,14 @@ async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -
 
     Its username is free at once: nobody has ever shared a link with it.
     """
-    username = await db.fetchval(
-        """delete from users u where u.id = $1 and u.created_at = $2 and u.password_hash is null and not u.is_admin
+    statement = """delete from users u where u.id = $1 and u.created_at = $2 and u.password_hash is null and not u.is_admin
             and not exists (select from memberships m where m.user_id = u.id)
             and not exists (select from sessions s where s.user_id = u.id)
             and not exists (select from identities i where i.user_id = u.id)
             and not exists (select from bookings b where b.host_id = u.id)
             and not exists (select from contacts c where c.owner_id = u.id)
-        returning u.username""",
-        user_id,
-        opened_at,
-    )
+        returning u.username"""
+    username = await db.fetchval(statement, user_id, opened_at)
     if username is None:
         return False
     await release(db, username)

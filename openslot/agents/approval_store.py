@@ -26,21 +26,18 @@ async def find_pending(db: Db, asked: AskedCall, *, now: datetime) -> Approval |
     """Find the approval that the same call waits for, under a lock until the commit: only one is ever added."""
     place = f"{asked.agent} {asked.tool} {asked.arguments_hash}"
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", REQUESTS, place)
-    row = await db.fetchrow(
-        f"""select {COLUMNS} from approvals where requester = $1 and tool = $2 and arguments_hash = $3
-        and status = 'pending' and expires_at > $4""",
-        asked.agent,
-        asked.tool,
-        asked.arguments_hash,
-        now,
-    )
+    statement = f"""select {COLUMNS} from approvals where requester = $1 and tool = $2 and arguments_hash = $3
+        and status = 'pending' and expires_at > $4"""
+    row = await db.fetchrow(statement, asked.agent, asked.tool, asked.arguments_hash, now)
     return to_approval(row) if row else None
 
 
 async def insert(db: Db, approval: Approval) -> None:
+    statement = """
+        insert into approvals (id, tool, requester, key_id, arguments_hash, arguments, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)"""
     await db.execute(
-        """insert into approvals (id, tool, requester, key_id, arguments_hash, arguments, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)""",
+        statement,
         approval.id,
         approval.tool,
         approval.requester,
@@ -76,42 +73,27 @@ async def decide(
     is_error: bool | None = None,
 ) -> bool:
     """Write the decision and erase the arguments; return False if it was decided before."""
-    tag = await db.execute(
-        """update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6, reason = $7,
+    statement = """update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6, reason = $7,
             arguments = null
-        where id = $1 and status = 'pending'""",
-        approval_id,
-        status,
-        approver,
-        now,
-        result,
-        is_error,
-        reason,
-    )
+        where id = $1 and status = 'pending'"""
+    tag = await db.execute(statement, approval_id, status, approver, now, result, is_error, reason)
     return count_of(tag) == 1
 
 
 async def lock_expired(db: Db, *, now: datetime, limit: int) -> list[Approval]:
     """List approvals that nobody has decided in time, locked; those that somebody decides right now are left out."""
-    rows = await db.fetch(
-        f"""select {COLUMNS} from approvals where status = 'pending' and expires_at <= $1
-        order by expires_at limit $2 for update skip locked""",
-        now,
-        limit,
-    )
+    statement = f"""select {COLUMNS} from approvals where status = 'pending' and expires_at <= $1
+        order by expires_at limit $2 for update skip locked"""
+    rows = await db.fetch(statement, now, limit)
     return [to_approval(row) for row in rows]
 
 
 @custom_plans
 async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, limit: int) -> list[Approval]:
     """List approvals that wait, or those of them with these ids, oldest first."""
-    rows = await db.fetch(
-        f"""select {COLUMNS} from approvals where status = 'pending' and expires_at > $2
-        and ($1::uuid[] is null or id = any($1)) order by created_at, id limit $3""",
-        ids,
-        now,
-        limit,
-    )
+    statement = f"""select {COLUMNS} from approvals where status = 'pending' and expires_at > $2
+        and ($1::uuid[] is null or id = any($1)) order by created_at, id limit $3"""
+    rows = await db.fetch(statement, ids, now, limit)
     return [to_approval(row) for row in rows]
 
 
@@ -122,10 +104,10 @@ async def find(db: Db, approval_id: UUID) -> Approval | None:
 
 async def list_decided(db: Db, *, limit: int) -> list[Approval]:
     """List approvals that were decided or have expired, the last first."""
-    rows = await db.fetch(
-        f"""select {COLUMNS} from approvals where status <> 'pending' order by created_at desc, id desc limit $1""",
-        limit,
+    statement = (
+        f"""select {COLUMNS} from approvals where status <> 'pending' order by created_at desc, id desc limit $1"""
     )
+    rows = await db.fetch(statement, limit)
     return [to_approval(row) for row in rows]
 
 
@@ -136,23 +118,17 @@ async def find_requester(db: Db, approval: Approval, *, now: datetime) -> Row | 
 
 async def erase_results(db: Db, *, before: datetime, limit: int) -> int:
     """Erase results that are no longer kept."""
-    tag = await db.execute(
-        """update approvals set result = null where id = any(array(
-            select id from approvals where result is not null and decided_at <= $1 order by decided_at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """update approvals set result = null where id = any(array(
+            select id from approvals where result is not null and decided_at <= $1 order by decided_at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
     """Remove approvals that were decided long ago."""
-    tag = await db.execute(
-        """delete from approvals where id = any(array(
-            select id from approvals where created_at <= $1 and status <> 'pending' order by created_at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """delete from approvals where id = any(array(
+            select id from approvals where created_at <= $1 and status <> 'pending' order by created_at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 

@@ -127,12 +127,9 @@ async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) ->
 
 @custom_plans
 async def count_calls(db: Db, *, since: datetime) -> dict[str, CallCounts]:
-    rows = await db.fetch(
-        """select agent, count(*) as every, count(*) filter (where status <> all($2)) as failed
-        from agent_calls where at >= $1 group by agent""",
-        since,
-        GOOD,
-    )
+    statement = """select agent, count(*) as every, count(*) filter (where status <> all($2)) as failed
+        from agent_calls where at >= $1 group by agent"""
+    rows = await db.fetch(statement, since, GOOD)
     return {row["agent"]: CallCounts(all=row["every"], failed=row["failed"]) for row in rows}
 
 

@@ -41,23 +41,15 @@ async def list_sent(db: Db, agent: str, *, since: datetime) -> list[datetime]:
 
 async def is_administrator(db: Db, email: str) -> bool:
     """Return whether an address is that of an administrator of the platform who can sign in."""
-    return bool(
-        await db.fetchval(
-            "select exists (select from users where lower(email) = lower($1) and is_admin and disabled_at is null)",
-            email,
-        )
-    )
+    statement = "select exists (select from users where lower(email) = lower($1) and is_admin and disabled_at is null)"
+    return bool(await db.fetchval(statement, email))
 
 
 async def is_opted_out(db: Db, email: str) -> bool:
     """Return whether an address has unsubscribed."""
-    return bool(
-        await db.fetchval(
-            """select exists (
-                select from marketing_recipients where lower(email) = lower($1) and opted_out_at is not null)""",
-            email,
-        )
-    )
+    statement = """select exists (
+                select from marketing_recipients where lower(email) = lower($1) and opted_out_at is not null)"""
+    return bool(await db.fetchval(statement, email))
 
 
 async def add_marketing_recipient(db: Db, email: str, *, now: datetime) -> tuple[UUID, datetime | None]:
@@ -83,9 +75,10 @@ async def opt_out(db: Db, recipient_id: UUID, *, now: datetime) -> bool:
 
 async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
     """Write an email that is on its way into the log."""
+    statement = """insert into agent_emails (id, at, agent, category, recipient, subject, opt_out_checked, cost_micros,
+            audit_id, marketing_recipient_id, content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
     await db.execute(
-        """insert into agent_emails (id, at, agent, category, recipient, subject, opt_out_checked, cost_micros,
-            audit_id, marketing_recipient_id, content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)""",
+        statement,
         email.id,
         email.at,
         email.agent,
@@ -101,12 +94,9 @@ async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
 
 
 async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
-    effect_id: UUID = await db.fetchval(
-        """select e.id from events v join effects e on e.event_id = v.id
-        where v.subject_id = $1 and e.reaction = $2""",
-        email_id,
-        reaction,
-    )
+    statement = """select e.id from events v join effects e on e.event_id = v.id
+        where v.subject_id = $1 and e.reaction = $2"""
+    effect_id: UUID = await db.fetchval(statement, email_id, reaction)
     return effect_id
 
 
@@ -119,12 +109,10 @@ async def keep_effect(db: Db, email_id: UUID, effect_id: UUID, message_id: str) 
 
 async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, str | None] | None:
     """Look an email up, with its sealed content and the language of its recipient, if that is a user."""
-    row = await db.fetchrow(
-        f"""select {COLUMNS}, content,
+    statement = f"""select {COLUMNS}, content,
             (select locale from users u where lower(u.email) = lower(recipient)) as locale
-        from agent_emails where id = $1""",
-        email_id,
-    )
+        from agent_emails where id = $1"""
+    row = await db.fetchrow(statement, email_id)
     return (to_email(row), row["content"], row["locale"]) if row else None
 
 
@@ -147,23 +135,17 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 
 @custom_plans
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    rows = await db.fetch(
-        f"""select {COLUMNS} from agent_emails where ($1::text is null or agent = $1)
-        order by at desc, id desc limit $2""",
-        agent,
-        limit,
-    )
+    statement = f"""select {COLUMNS} from agent_emails where ($1::text is null or agent = $1)
+        order by at desc, id desc limit $2"""
+    rows = await db.fetch(statement, agent, limit)
     return [to_email(row) for row in rows]
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
     """Remove the oldest emails from the log."""
-    tag = await db.execute(
-        """delete from agent_emails where id = any(array(
-            select id from agent_emails where at < $1 order by at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """delete from agent_emails where id = any(array(
+            select id from agent_emails where at < $1 order by at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 

@@ -22,8 +22,7 @@ async def lock_views(db: Db) -> None:
 async def add_views(db: Db, views: Mapping[PageView, int], *, max_sources: int) -> None:
     """Add counts; a page has a limited number of sources a day, and further ones are counted together."""
     rows = list(views.items())
-    await db.execute(
-        """
+    statement = """
         with seen as (
             select u.id as host_id, v.event_type_id, coalesce(v.event_type_id, u.id) as page_id,
                 v.on_day, v.source, v.views
@@ -43,7 +42,9 @@ async def add_views(db: Db, views: Mapping[PageView, int], *, max_sources: int) 
         select host_id, event_type_id, on_day, case when is_known or place <= $6 then source else $7 end, sum(views)
         from placed group by 1, 2, 3, 4
         on conflict (page_id, on_day, source) do update set views = p.views + excluded.views
-        """,
+        """
+    await db.execute(
+        statement,
         [view.username for view, _ in rows],
         [view.event_type_id for view, _ in rows],
         [view.on for view, _ in rows],
@@ -57,23 +58,16 @@ async def add_views(db: Db, views: Mapping[PageView, int], *, max_sources: int) 
 @custom_plans
 async def list_views(db: Db, host_id: UUID, *, first: date, last: date) -> list[CountedViews]:
     """List a host's counts of some days, newest day first, the largest count of a day first."""
-    rows = await db.fetch(
-        """select event_type_id, on_day as "on", source, views from page_views
-        where host_id = $1 and on_day between $2 and $3 order by on_day desc, views desc, source, event_type_id""",
-        host_id,
-        first,
-        last,
-    )
+    statement = """select event_type_id, on_day as "on", source, views from page_views
+        where host_id = $1 and on_day between $2 and $3 order by on_day desc, views desc, source, event_type_id"""
+    rows = await db.fetch(statement, host_id, first, last)
     return [CountedViews(**row) for row in rows]
 
 
 async def delete_old_views(db: Db, *, before: date, limit: int) -> int:
     """Remove counts of days long past."""
-    tag: str = await db.execute(
-        "delete from page_views where ctid = any(array(select ctid from page_views where on_day < $1 limit $2))",
-        before,
-        limit,
-    )
+    statement = "delete from page_views where ctid = any(array(select ctid from page_views where on_day < $1 limit $2))"
+    tag: str = await db.execute(statement, before, limit)
     return int(tag.rpartition(" ")[2])
 
 
@@ -115,37 +109,28 @@ def write_step(user_id: UUID, step: FunnelStep, *, at: datetime) -> Change:
 
 
 async def add_visits(db: Db, on: date, visits: int) -> None:
-    await db.execute(
-        """insert into funnel_visits as v (on_day, visits) values ($1, $2)
-        on conflict (on_day) do update set visits = v.visits + excluded.visits""",
-        on,
-        visits,
-    )
+    statement = """insert into funnel_visits as v (on_day, visits) values ($1, $2)
+        on conflict (on_day) do update set visits = v.visits + excluded.visits"""
+    await db.execute(statement, on, visits)
 
 
 @custom_plans
 async def list_counts(db: Db, *, first: date, last: date) -> list[FunnelCount]:
     """List how often each step was taken on each of some days, the first day first."""
-    rows = await db.fetch(
-        """select on_day as "on", $3::text as step, visits as count from funnel_visits where on_day between $1 and $2
+    statement = """
+        select on_day as "on", $3::text as step, visits as count from funnel_visits where on_day between $1 and $2
         union all
         select (at at time zone 'UTC')::date, step, count(*) from funnel_steps
         where at >= ($1::date)::timestamp at time zone 'UTC' and at < ($2::date + 1)::timestamp at time zone 'UTC'
-        group by 1, 2 order by 1, 2""",
-        first,
-        last,
-        FunnelStep.VISITED,
-    )
+        group by 1, 2 order by 1, 2"""
+    rows = await db.fetch(statement, first, last, FunnelStep.VISITED)
     return [FunnelCount(on=row["on"], step=FunnelStep(row["step"]), count=row["count"]) for row in rows]
 
 
 async def delete_old_steps(db: Db, *, before: datetime, limit: int) -> int:
     """Remove steps that were taken long ago."""
-    tag = await db.execute(
-        "delete from funnel_steps where ctid = any(array(select ctid from funnel_steps where at < $1 limit $2))",
-        before,
-        limit,
-    )
+    statement = "delete from funnel_steps where ctid = any(array(select ctid from funnel_steps where at < $1 limit $2))"
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 

@@ -156,11 +156,9 @@ class LiveHold(Struct, frozen=True, kw_only=True):
 async def lock_host_of(db: Db, which: EventTypeRef) -> bool:
     """Take the lock of an event type's host; False where there is no such event type."""
     condition, arguments = condition_of(which, first=1)
-    found = await db.fetchrow(
-        f"""select {LOCK_HOST} from event_types e join users u on u.id = e.owner_id
-        where u.disabled_at is null and {condition}""",
-        *arguments,
-    )
+    statement = f"""select {LOCK_HOST} from event_types e join users u on u.id = e.owner_id
+        where u.disabled_at is null and {condition}"""
+    found = await db.fetchrow(statement, *arguments)
     return found is not None
 
 
@@ -250,12 +248,10 @@ def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
 
 async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
     """Return whether a seat is the only one taken in its session."""
-    others = await db.fetchval(
-        """select count(*) from claim_seats mine join claim_seats t on t.claim_id = mine.claim_id and t.id <> mine.id
-        where mine.id = $1 and t.active and (t.expires_at is null or t.expires_at > $2)""",
-        seat_id,
-        now,
-    )
+    statement = """
+        select count(*) from claim_seats mine join claim_seats t on t.claim_id = mine.claim_id and t.id <> mine.id
+        where mine.id = $1 and t.active and (t.expires_at is null or t.expires_at > $2)"""
+    others = await db.fetchval(statement, seat_id, now)
     return bool(others == 0)
 
 

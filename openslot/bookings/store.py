@@ -170,24 +170,17 @@ async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host]
 
 async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
     """List a host's confirmed bookings that are not over."""
-    rows = await db.fetch(
-        """select id from bookings where host_id = $1 and status = 'CONFIRMED' and ends_at > $2 order by id""",
-        host_id,
-        now,
-    )
+    statement = """select id from bookings where host_id = $1 and status = 'CONFIRMED' and ends_at > $2 order by id"""
+    rows = await db.fetch(statement, host_id, now)
     return [row["id"] for row in rows]
 
 
 async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[BookingDetails]:
     """Read a host's confirmed bookings since a given time, latest first."""
-    rows = await db.fetch(
-        f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
+    statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
         where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2
-        order by b.starts_at desc, b.id desc limit $3""",
-        host_id,
-        since,
-        limit,
-    )
+        order by b.starts_at desc, b.id desc limit $3"""
+    rows = await db.fetch(statement, host_id, since, limit)
     return [to_details(row) for row in rows]
 
 
@@ -242,12 +235,11 @@ async def remove_links(db: Db, *, limit: int) -> int:
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
     """List the upcoming confirmed bookings whose time or seat is not claimed for them."""
-    rows = await db.fetch(
-        """select b.id from bookings b join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+    statement = """
+        select b.id from bookings b join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
         where b.status = 'CONFIRMED' and b.ends_at > $1 and not (c.active and coalesce(t.active, true))
-        order by b.id""",
-        now,
-    )
+        order by b.id"""
+    rows = await db.fetch(statement, now)
     return [row["id"] for row in rows]
 
 
@@ -262,10 +254,5 @@ def _values(booking: Booking) -> tuple[object, ...]:
 
 async def delete_some(db: Db, host_id: UUID, limit: int) -> int:
     """Delete some bookings of a host whose account is deleted."""
-    return count_of(
-        await db.execute(
-            "delete from bookings where id = any(array(select id from bookings where host_id = $1 limit $2))",
-            host_id,
-            limit,
-        )
-    )
+    statement = "delete from bookings where id = any(array(select id from bookings where host_id = $1 limit $2))"
+    return count_of(await db.execute(statement, host_id, limit))

@@ -14,31 +14,25 @@ async def list_finished_calls(
     db: Db, owner_id: UUID, *, status: CallStatus | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Call], int]:
     """List an owner's finished calls, newest first, and how many there are in all."""
-    rows = await db.fetch(
-        """with found as not materialized (
+    statement = """with found as not materialized (
             select * from calls where owner_id = $1 and status is not null and ($2::text is null or status = $2)
                 and started_at >= coalesce($3::timestamptz, '-infinity')
                 and started_at < coalesce($4::timestamptz, 'infinity'))
         select t.total, c.* from (select count(*) as total from found) t
         left join (select * from found order by started_at desc, id desc limit $5 offset $6) c on true
-        order by c.started_at desc, c.id desc""",
-        owner_id,
-        status,
-        span.starts_at,
-        span.ends_before,
-        limit,
-        offset,
-    )
+        order by c.started_at desc, c.id desc"""
+    rows = await db.fetch(statement, owner_id, status, span.starts_at, span.ends_before, limit, offset)
     return [to_call(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def insert_call(db: Db, call: Call) -> bool:
     """Write a new call; False if the vendor has reported it before."""
-    made = await db.fetchval(
-        """insert into calls (id, owner_id, direction, caller_phone, agent_name, started_at, ended_at,
+    statement = """insert into calls (id, owner_id, direction, caller_phone, agent_name, started_at, ended_at,
             duration_seconds, status, vendor_id, created_at, updated_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-        on conflict (owner_id, vendor_id) where vendor_id is not null do nothing returning id""",
+        on conflict (owner_id, vendor_id) where vendor_id is not null do nothing returning id"""
+    made = await db.fetchval(
+        statement,
         call.id,
         call.owner_id,
         call.direction,
@@ -64,15 +58,10 @@ async def lock_call_of_vendor(db: Db, owner_id: UUID, vendor_id: str) -> Call | 
 
 
 async def update_ending(db: Db, call: Call) -> None:
+    statement = """update calls set status = $3, ended_at = $4, duration_seconds = $5, updated_at = $6
+        where owner_id = $1 and id = $2"""
     await db.execute(
-        """update calls set status = $3, ended_at = $4, duration_seconds = $5, updated_at = $6
-        where owner_id = $1 and id = $2""",
-        call.owner_id,
-        call.id,
-        call.status,
-        call.ended_at,
-        call.duration_seconds,
-        call.updated_at,
+        statement, call.owner_id, call.id, call.status, call.ended_at, call.duration_seconds, call.updated_at
     )
 
 

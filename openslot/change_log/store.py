@@ -22,10 +22,12 @@ SCOPES = {
 async def insert_change(
     db: Db, change: NewChange, *, actor: Actor, before: Fields, after: Fields, now: datetime
 ) -> None:
-    await db.execute(
-        """insert into change_log (at, scope, organization_id, action, actor_kind, actor_id, actor_name, actor_email,
+    statement = """
+        insert into change_log (at, scope, organization_id, action, actor_kind, actor_id, actor_name, actor_email,
             address, subject, subject_id, before, after)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)""",
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"""
+    await db.execute(
+        statement,
         now,
         ChangeScope.PLATFORM if change.organization_id is None else ChangeScope.ORGANIZATION,
         change.organization_id,
@@ -48,12 +50,13 @@ async def list_changes(
 ) -> list[LoggedChange]:
     """List lines of an organization or of the platform, newest first, from behind a line on."""
     scope = ChangeScope.PLATFORM if organization_id is None else ChangeScope.ORGANIZATION
-    rows = await db.fetch(
-        f"""select {COLUMNS} from change_log
+    statement = f"""select {COLUMNS} from change_log
         where {SCOPES[scope]} and ($2::bigint is null or id < $2) and ($3 = '' or action = $3)
           and ($4 = '' or strpos(lower(concat_ws(' ', actor_name, actor_email, subject)), lower($4)) > 0)
           and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
-        order by id desc limit $7""",
+        order by id desc limit $7"""
+    rows = await db.fetch(
+        statement,
         organization_id,
         before_id,
         wanted.action,
@@ -72,9 +75,8 @@ async def list_changes(
 
 async def delete_old_changes(db: Db, *, before: datetime, limit: int) -> int:
     """Remove lines from before a given time."""
-    tag = await db.execute(
-        "delete from change_log where id = any(array(select id from change_log where at <= $1 order by at limit $2))",
-        before,
-        limit,
+    statement = (
+        "delete from change_log where id = any(array(select id from change_log where at <= $1 order by at limit $2))"
     )
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)

@@ -69,11 +69,9 @@ async def lock_owner(db: Db, owner_id: UUID) -> None:
 
 async def count_unfinished(db: Db, owner_id: UUID) -> tuple[int, int]:
     """Count an owner's imports that are not done, and those of them that run."""
-    row = await db.fetchrow(
-        """select count(*) as unfinished, count(*) filter (where state = 'running') as running
-        from contact_imports where owner_id = $1 and state <> 'done'""",
-        owner_id,
-    )
+    statement = """select count(*) as unfinished, count(*) filter (where state = 'running') as running
+        from contact_imports where owner_id = $1 and state <> 'done'"""
+    row = await db.fetchrow(statement, owner_id)
     return (row["unfinished"], row["running"]) if row else (0, 0)
 
 
@@ -131,39 +129,23 @@ async def lock_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport 
 
 async def start_import(db: Db, started: ContactImport) -> None:
     """Write what the columns hold, and that the import runs."""
-    await db.execute(
-        """update contact_imports set columns = $3, existing = $4, state = 'running', updated_at = $5
-        where owner_id = $1 and id = $2""",
-        started.owner_id,
-        started.id,
-        started.columns,
-        started.existing,
-        started.updated_at,
-    )
+    statement = """update contact_imports set columns = $3, existing = $4, state = 'running', updated_at = $5
+        where owner_id = $1 and id = $2"""
+    await db.execute(statement, started.owner_id, started.id, started.columns, started.existing, started.updated_at)
 
 
 async def list_lines(db: Db, owner_id: UUID, import_id: UUID, *, behind: int, limit: int) -> list[ImportLine]:
-    rows = await db.fetch(
-        """select l.* from contact_import_lines l join contact_imports i on i.id = l.import_id
-        where i.owner_id = $1 and l.import_id = $2 and l.number > $3 order by l.number limit $4""",
-        owner_id,
-        import_id,
-        behind,
-        limit,
-    )
+    statement = """select l.* from contact_import_lines l join contact_imports i on i.id = l.import_id
+        where i.owner_id = $1 and l.import_id = $2 and l.number > $3 order by l.number limit $4"""
+    rows = await db.fetch(statement, owner_id, import_id, behind, limit)
     return [_to_line(row) for row in rows]
 
 
 async def list_bad_lines(db: Db, owner_id: UUID, import_id: UUID, *, limit: int, offset: int) -> list[ImportLine]:
     """List the lines of an import that have a fault."""
-    rows = await db.fetch(
-        """select l.* from contact_import_lines l join contact_imports i on i.id = l.import_id
-        where i.owner_id = $1 and l.import_id = $2 and l.fault is not null order by l.number limit $3 offset $4""",
-        owner_id,
-        import_id,
-        limit,
-        offset,
-    )
+    statement = """select l.* from contact_import_lines l join contact_imports i on i.id = l.import_id
+        where i.owner_id = $1 and l.import_id = $2 and l.fault is not null order by l.number limit $3 offset $4"""
+    rows = await db.fetch(statement, owner_id, import_id, limit, offset)
     return [_to_line(row) for row in rows]
 
 
@@ -175,12 +157,9 @@ async def list_keys(db: Db, import_id: UUID, emails: Sequence[str]) -> list[tupl
 
 async def lock_contacts(db: Db, owner_id: UUID, keys: Iterable[str]) -> dict[str, Contact]:
     """Read an owner's contacts by their addresses, and keep others from changing them until the commit."""
-    rows = await db.fetch(
-        f"""select lower(c.email) as key, {CONTACT_COLUMNS} from contacts c
-        where c.owner_id = $1 and lower(c.email) = any($2::text[]) order by c.id for no key update""",
-        owner_id,
-        list(keys),
-    )
+    statement = f"""select lower(c.email) as key, {CONTACT_COLUMNS} from contacts c
+        where c.owner_id = $1 and lower(c.email) = any($2::text[]) order by c.id for no key update"""
+    rows = await db.fetch(statement, owner_id, list(keys))
     return {row["key"]: to_contact(row) for row in rows}
 
 
@@ -241,25 +220,18 @@ async def delete_import(db: Db, owner_id: UUID, import_id: UUID) -> bool:
 
 async def delete_oldest_done(db: Db, owner_id: UUID, *, kept: int) -> None:
     """Delete an owner's finished imports except the newest."""
-    await db.execute(
-        """delete from contact_imports where id = any(array(
+    statement = """delete from contact_imports where id = any(array(
             select id from contact_imports where owner_id = $1 and state = 'done'
-            order by created_at desc, id desc offset $2))""",
-        owner_id,
-        kept,
-    )
+            order by created_at desc, id desc offset $2))"""
+    await db.execute(statement, owner_id, kept)
 
 
 async def delete_old_imports(db: Db, *, done_before: datetime, idle_before: datetime, limit: int) -> int:
     """Delete imports that were finished long ago, and those that nobody has continued."""
-    gone = await db.execute(
-        """delete from contact_imports where id = any(array(
+    statement = """delete from contact_imports where id = any(array(
             select id from contact_imports
-            where updated_at < $2 and (state <> 'done' or updated_at < $1) order by updated_at limit $3))""",
-        done_before,
-        idle_before,
-        limit,
-    )
+            where updated_at < $2 and (state <> 'done' or updated_at < $1) order by updated_at limit $3))"""
+    gone = await db.execute(statement, done_before, idle_before, limit)
     return count_of(gone)
 
 

@@ -87,32 +87,25 @@ async def find_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | No
 
 async def lock_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
     """Look an owner's contact up and keep others from changing it until the commit."""
-    row = await db.fetchrow(
-        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.id = $2 for no key update",
-        owner_id,
-        contact_id,
-    )
+    statement = f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.id = $2 for no key update"
+    row = await db.fetchrow(statement, owner_id, contact_id)
     return to_contact(row) if row else None
 
 
 async def find_by_email(db: Db, owner_id: UUID, email: str) -> Contact | None:
     """Look up who has an email address, and keep them from being deleted until the commit: a booking may name them."""
-    row = await db.fetchrow(
-        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and lower(c.email) = lower($2) for key share",
-        owner_id,
-        email,
+    statement = (
+        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and lower(c.email) = lower($2) for key share"
     )
+    row = await db.fetchrow(statement, owner_id, email)
     return to_contact(row) if row else None
 
 
 async def find_by_phone(db: Db, owner_id: UUID, phone: str) -> Contact | None:
     """Look up who has a phone number: the first that was added, where several share it."""
-    row = await db.fetchrow(
-        f"""select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.phone = $2
-        order by c.created_at, c.id limit 1""",
-        owner_id,
-        phone,
-    )
+    statement = f"""select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.phone = $2
+        order by c.created_at, c.id limit 1"""
+    row = await db.fetchrow(statement, owner_id, phone)
     return to_contact(row) if row else None
 
 
@@ -149,22 +142,15 @@ async def insert_contact(db: Db, contact: Contact) -> bool:
 
 async def update_contact(db: Db, contact: Contact) -> None:
     """Write what may change of a contact."""
-    await db.execute(
-        """update contacts set name = $3, email = $4, phone = $5, company = $6, notes = $7, tags = $8,
-            search_text = $9, updated_at = $10 where id = $1 and owner_id = $2""",
-        *_columns(contact),
-    )
+    statement = """update contacts set name = $3, email = $4, phone = $5, company = $6, notes = $7, tags = $8,
+            search_text = $9, updated_at = $10 where id = $1 and owner_id = $2"""
+    await db.execute(statement, *_columns(contact))
 
 
 async def fill_phone(db: Db, contact: Contact) -> None:
     """Write the phone number of a contact that has none."""
-    await db.execute(
-        "update contacts set phone = $3, updated_at = $4 where owner_id = $1 and id = $2 and phone is null",
-        contact.owner_id,
-        contact.id,
-        contact.phone,
-        contact.updated_at,
-    )
+    statement = "update contacts set phone = $3, updated_at = $4 where owner_id = $1 and id = $2 and phone is null"
+    await db.execute(statement, contact.owner_id, contact.id, contact.phone, contact.updated_at)
 
 
 async def delete_contact(db: Db, owner_id: UUID, contact_id: UUID) -> bool:
@@ -190,13 +176,8 @@ def _columns(contact: Contact) -> tuple[object, ...]:
 
 async def delete_some(db: Db, owner_id: UUID, limit: int) -> int:
     """Delete some contacts of an owner whose account is deleted."""
-    return count_of(
-        await db.execute(
-            "delete from contacts where id = any(array(select id from contacts where owner_id = $1 limit $2))",
-            owner_id,
-            limit,
-        )
-    )
+    statement = "delete from contacts where id = any(array(select id from contacts where owner_id = $1 limit $2))"
+    return count_of(await db.execute(statement, owner_id, limit))
 
 
 ORDERS = {

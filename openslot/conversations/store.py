@@ -19,8 +19,7 @@ async def list_conversations(
     """List an owner's threads by last message with their newest messages, and how many threads there are in all."""
     # These are two statements, because one plan for both would read every thread to find those of one number.
     of_phone = "$2::text is null" if phone is None else "contact_phone = $2"
-    rows = await db.fetch(
-        f"""with found as not materialized (
+    statement = f"""with found as not materialized (
             select * from conversations where owner_id = $1 and {of_phone}
                 and last_message_at >= coalesce($3::timestamptz, '-infinity')
                 and last_message_at < coalesce($4::timestamptz, 'infinity'))
@@ -33,15 +32,8 @@ async def list_conversations(
         left join lateral (
             select id, name from contacts where owner_id = $1 and phone = c.contact_phone
             order by created_at, id limit 1) known on true
-        order by c.last_message_at desc, c.id desc""",
-        owner_id,
-        phone,
-        span.starts_at,
-        span.ends_before,
-        limit,
-        offset,
-        NEWEST,
-    )
+        order by c.last_message_at desc, c.id desc"""
+    rows = await db.fetch(statement, owner_id, phone, span.starts_at, span.ends_before, limit, offset, NEWEST)
     return [to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
@@ -49,32 +41,27 @@ async def keep_thread(
     db: Db, conversation_id: UUID, *, owner_id: UUID, phone: str, channel: Channel, at: datetime, now: datetime
 ) -> UUID:
     """Find the thread, or begin it with this id, and lock it until the commit."""
-    thread_id: UUID = await db.fetchval(
-        """insert into conversations (id, owner_id, contact_phone, channel, last_message_at, created_at, updated_at)
+    statement = """
+        insert into conversations (id, owner_id, contact_phone, channel, last_message_at, created_at, updated_at)
         values ($1, $2, $3, $4, $5, $6, $6)
         on conflict (owner_id, contact_phone, channel) do update set contact_phone = excluded.contact_phone
-        returning id""",
-        conversation_id,
-        owner_id,
-        phone,
-        channel,
-        at,
-        now,
-    )
+        returning id"""
+    thread_id: UUID = await db.fetchval(statement, conversation_id, owner_id, phone, channel, at, now)
     return thread_id
 
 
 async def insert_message(db: Db, message: Message, *, vendor_id: str | None, now: datetime) -> bool:
     """Write a message and update its thread; False if the vendor has reported it before."""
-    thread_id = await db.fetchval(
-        """with added as (
+    statement = """with added as (
             insert into messages (id, conversation_id, content, direction, status, at, vendor_id, created_at)
             values ($1, $2, $3, $4, $5, $6, $7, $8)
             on conflict (conversation_id, vendor_id) where vendor_id is not null do nothing
             returning conversation_id, at)
         update conversations c set message_count = c.message_count + 1,
             last_message_at = greatest(c.last_message_at, added.at), updated_at = $8
-        from added where c.id = added.conversation_id returning c.id""",
+        from added where c.id = added.conversation_id returning c.id"""
+    thread_id = await db.fetchval(
+        statement,
         message.id,
         message.conversation_id,
         message.content,
@@ -89,12 +76,9 @@ async def insert_message(db: Db, message: Message, *, vendor_id: str | None, now
 
 async def get_message_of_vendor(db: Db, conversation_id: UUID, vendor_id: str) -> Message:
     """Read the message that a vendor knows by this id."""
-    row = await db.fetchrow(
-        """select id, content, direction, status, at from messages
-        where conversation_id = $1 and vendor_id = $2""",
-        conversation_id,
-        vendor_id,
-    )
+    statement = """select id, content, direction, status, at from messages
+        where conversation_id = $1 and vendor_id = $2"""
+    row = await db.fetchrow(statement, conversation_id, vendor_id)
     if row is None:
         raise LookupError(f"no message {vendor_id!r} in {conversation_id}")
     return _to_message(conversation_id, tuple(row.values()))

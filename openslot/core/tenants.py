@@ -13,11 +13,9 @@ SOME_EVENTS = "select id from events where tenant_id = $1 or (subject_kind = 'us
 
 async def count_unfinished(db: Db, tenant_id: UUID) -> int:
     """Count the effects of a tenant's events that are still to be done; planned ones do not count."""
-    found: int = await db.fetchval(
-        """select count(*) from effects e join events v on v.id = e.event_id
-        where v.tenant_id = $1 and e.state in ('waiting', 'queued', 'running')""",
-        tenant_id,
-    )
+    statement = """select count(*) from effects e join events v on v.id = e.event_id
+        where v.tenant_id = $1 and e.state in ('waiting', 'queued', 'running')"""
+    found: int = await db.fetchval(statement, tenant_id)
     return found
 
 

@@ -67,65 +67,54 @@ async def list_event_types(
     db: Db, owner_id: UUID, *, only_active: bool, limit: int, offset: int
 ) -> tuple[list[EventType], int]:
     """List an owner's event types by position, with how many there are in all."""
-    rows = await db.fetch(
-        f"""with found as (select * from event_types where owner_id = $1 and (active or not $2))
+    statement = f"""with found as (select * from event_types where owner_id = $1 and (active or not $2))
         select {EVENT_TYPE_COLUMNS}, t.total
         from (select count(*) as total from found) t
         left join (select * from found order by position, id limit $3 offset $4) e on true
-        order by e.position, e.id""",
-        owner_id,
-        only_active,
-        limit,
-        offset,
-    )
+        order by e.position, e.id"""
+    rows = await db.fetch(statement, owner_id, only_active, limit, offset)
     return [to_event_type(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_host_page(db: Db, username: str) -> list[Row]:
     """Look a host's page up: the host beside every public event type, or one row without any."""
-    return await db.fetch(
-        f"""select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
+    statement = f"""
+        select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
             u.photo, b.colour as brand_colour, {EVENT_TYPE_COLUMNS}
         from users u left join lateral ({BRAND}) b on true
         left join event_types e on e.owner_id = u.id and e.active and e.private_token is null
-        where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200""",
-        username,
-    )
+        where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200"""
+    return await db.fetch(statement, username)
 
 
 async def insert_event_type(db: Db, event_type: EventType) -> None:
     """Write a new event type at the position after the last one."""
-    await db.execute(
-        """insert into event_types (
+    statement = """insert into event_types (
             id, owner_id, schedule_id, name, slug, description, colour, duration_minutes, buffer_before, buffer_after,
             location, min_notice_minutes, booking_window, slot_interval_minutes, limit_per_day, limit_per_week, seats,
             questions, price, active, updated_at, created_at, position)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))""",
-        *_columns(event_type),
-        event_type.created_at,
-    )
+            (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))"""
+    await db.execute(statement, *_columns(event_type), event_type.created_at)
 
 
 async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime) -> bool:
     """Write what may change of an event type; False where it is not the one that was read."""
-    changed = await db.fetchval(
-        """update event_types set schedule_id = $3, name = $4, slug = $5, description = $6, colour = $7,
+    statement = """update event_types set schedule_id = $3, name = $4, slug = $5, description = $6, colour = $7,
             duration_minutes = $8, buffer_before = $9, buffer_after = $10, location = $11, min_notice_minutes = $12,
             booking_window = $13, slot_interval_minutes = $14, limit_per_day = $15, limit_per_week = $16, seats = $17,
             questions = $18, price = $19, active = $20, updated_at = $21
-        where id = $1 and owner_id = $2 and updated_at = $22 returning id""",
-        *_columns(event_type),
-        read_at,
-    )
+        where id = $1 and owner_id = $2 and updated_at = $22 returning id"""
+    changed = await db.fetchval(statement, *_columns(event_type), read_at)
     return changed is not None
 
 
 async def set_private_token(db: Db, event_type: EventType, token: SealedToken | None) -> None:
     """Write the token of an event type that is not listed; None lists it."""
+    statement = """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
+        where id = $1 and owner_id = $2"""
     await db.execute(
-        """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
-        where id = $1 and owner_id = $2""",
+        statement,
         event_type.id,
         event_type.owner_id,
         None if token is None else NOT_IN_CLEAR,
@@ -144,15 +133,9 @@ async def list_tokens_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, str]]:
 
 async def seal_token_in_clear(db: Db, event_type_id: UUID, token: str, sealed: SealedToken) -> None:
     """Replace a token that was stored in the clear by a sealed one, unless it has changed meanwhile."""
-    await db.execute(
-        """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
-        where id = $1 and private_token = $2""",
-        event_type_id,
-        token,
-        NOT_IN_CLEAR,
-        sealed.hash,
-        sealed.sealed,
-    )
+    statement = """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
+        where id = $1 and private_token = $2"""
+    await db.execute(statement, event_type_id, token, NOT_IN_CLEAR, sealed.hash, sealed.sealed)
 
 
 async def list_ids(db: Db, owner_id: UUID) -> list[UUID]:
@@ -171,14 +154,10 @@ async def list_slugs(db: Db, owner_id: UUID, *, beginning: str) -> set[str]:
 
 async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: datetime) -> None:
     """Put an owner's event types into this order; those that keep their place are not written."""
-    await db.execute(
-        """update event_types e set position = o.place, updated_at = $3
+    statement = """update event_types e set position = o.place, updated_at = $3
         from unnest($2::uuid[]) with ordinality o(id, place)
-        where e.id = o.id and e.owner_id = $1 and e.position <> o.place""",
-        owner_id,
-        order,
-        now,
-    )
+        where e.id = o.id and e.owner_id = $1 and e.position <> o.place"""
+    await db.execute(statement, owner_id, order, now)
 
 
 async def delete_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> bool:

@@ -15,27 +15,18 @@ async def insert_export(
     db: Db, export_id: UUID, user_id: UUID, *, files: int, now: datetime, expires_at: datetime
 ) -> bool:
     """Write a new export; False if the user's last one is not finished."""
-    written = await db.execute(
-        """insert into data_exports (id, user_id, state, files, requested_at, expires_at)
+    statement = """insert into data_exports (id, user_id, state, files, requested_at, expires_at)
         values ($1, $2, 'queued', $3, $4, $5)
-        on conflict (user_id) where state in ('queued', 'running') do nothing""",
-        export_id,
-        user_id,
-        files,
-        now,
-        expires_at,
-    )
+        on conflict (user_id) where state in ('queued', 'running') do nothing"""
+    written = await db.execute(statement, export_id, user_id, files, now, expires_at)
     return count_of(written) == 1
 
 
 async def list_exports(db: Db, user_id: UUID, *, now: datetime) -> list[DataExport]:
     """List a user's exports that have not expired, newest first."""
-    rows = await db.fetch(
-        f"""select {COLUMNS} from data_exports where user_id = $1 and expires_at > $2
-        order by requested_at desc, id desc""",
-        user_id,
-        now,
-    )
+    statement = f"""select {COLUMNS} from data_exports where user_id = $1 and expires_at > $2
+        order by requested_at desc, id desc"""
+    rows = await db.fetch(statement, user_id, now)
     return [to_export(row) for row in rows]
 
 
@@ -46,12 +37,9 @@ async def find_export(db: Db, export_id: UUID) -> DataExport | None:
 
 async def begin_attempt(db: Db, export_id: UUID, attempt: UUID) -> bool:
     """Begin to write an export from the start; False if it is finished or gone."""
-    started = await db.fetchval(
-        """update data_exports set state = 'running', attempt = $2, files_done = 0, size = 0
-        where id = $1 and state in ('queued', 'running') returning id""",
-        export_id,
-        attempt,
-    )
+    statement = """update data_exports set state = 'running', attempt = $2, files_done = 0, size = 0
+        where id = $1 and state in ('queued', 'running') returning id"""
+    started = await db.fetchval(statement, export_id, attempt)
     if started is None:
         return False
     await db.execute("delete from data_export_pieces where export_id = $1", export_id)
@@ -60,13 +48,10 @@ async def begin_attempt(db: Db, export_id: UUID, attempt: UUID) -> bool:
 
 async def insert_piece(db: Db, export_id: UUID, attempt: UUID, no: int, sealed: bytes) -> bool:
     """Write a piece of the file; False if another attempt has taken over."""
-    written = await db.execute(
-        f"""insert into data_export_pieces (export_id, no, sealed) select $1, $3, $4 where exists ({OWN_ATTEMPT})""",
-        export_id,
-        attempt,
-        no,
-        sealed,
+    statement = (
+        f"""insert into data_export_pieces (export_id, no, sealed) select $1, $3, $4 where exists ({OWN_ATTEMPT})"""
     )
+    written = await db.execute(statement, export_id, attempt, no, sealed)
     return count_of(written) == 1
 
 
@@ -81,101 +66,65 @@ async def finish_export(
     db: Db, export_id: UUID, attempt: UUID, *, size: int, now: datetime, expires_at: datetime
 ) -> bool:
     """Make an export ready and delete the user's older ones; False if another attempt has taken over."""
-    user_id = await db.fetchval(
-        """update data_exports set state = 'ready', size = $3, files_done = files, finished_at = $4, expires_at = $5
-        where id = $1 and attempt = $2 and state = 'running' returning user_id""",
-        export_id,
-        attempt,
-        size,
-        now,
-        expires_at,
-    )
+    statement = """
+        update data_exports set state = 'ready', size = $3, files_done = files, finished_at = $4, expires_at = $5
+        where id = $1 and attempt = $2 and state = 'running' returning user_id"""
+    user_id = await db.fetchval(statement, export_id, attempt, size, now, expires_at)
     if user_id is None:
         return False
     # The rows of older exports stay, because they count for the limit; their files go.
-    await db.execute(
-        """delete from data_export_pieces p using data_exports x
-        where x.id = p.export_id and x.user_id = $1 and x.id <> $2""",
-        user_id,
-        export_id,
-    )
-    await db.execute(
-        "update data_exports set expires_at = $3 where user_id = $1 and id <> $2 and state = 'ready'",
-        user_id,
-        export_id,
-        now,
-    )
+    statement = """delete from data_export_pieces p using data_exports x
+        where x.id = p.export_id and x.user_id = $1 and x.id <> $2"""
+    await db.execute(statement, user_id, export_id)
+    statement = "update data_exports set expires_at = $3 where user_id = $1 and id <> $2 and state = 'ready'"
+    await db.execute(statement, user_id, export_id, now)
     return True
 
 
 async def fail_export(db: Db, export_id: UUID, *, now: datetime) -> None:
     """Write that an export could not be made."""
-    await db.execute(
-        """update data_exports set state = 'failed', attempt = null, finished_at = $2
-        where id = $1 and state in ('queued', 'running')""",
-        export_id,
-        now,
-    )
+    statement = """update data_exports set state = 'failed', attempt = null, finished_at = $2
+        where id = $1 and state in ('queued', 'running')"""
+    await db.execute(statement, export_id, now)
     await db.execute("delete from data_export_pieces where export_id = $1", export_id)
 
 
 async def count_since(db: Db, user_id: UUID, *, since: datetime) -> tuple[int, datetime | None]:
     """Count the exports that a user has asked for and that did not fail, and return when the first of them was."""
-    row = await db.fetchrow(
-        """select count(*) as exports, min(requested_at) as first from data_exports
-        where user_id = $1 and requested_at > $2 and state <> 'failed'""",
-        user_id,
-        since,
-    )
+    statement = """select count(*) as exports, min(requested_at) as first from data_exports
+        where user_id = $1 and requested_at > $2 and state <> 'failed'"""
+    row = await db.fetchrow(statement, user_id, since)
     return (row["exports"], row["first"]) if row else (0, None)
 
 
 async def find_piece(db: Db, export_id: UUID, no: int) -> bytes | None:
     """Read a piece of a file that is ready."""
-    found: bytes | None = await db.fetchval(
-        """select p.sealed from data_export_pieces p join data_exports x on x.id = p.export_id
-        where p.export_id = $1 and p.no = $2 and x.state = 'ready'""",
-        export_id,
-        no,
-    )
+    statement = """select p.sealed from data_export_pieces p join data_exports x on x.id = p.export_id
+        where p.export_id = $1 and p.no = $2 and x.state = 'ready'"""
+    found: bytes | None = await db.fetchval(statement, export_id, no)
     return found
 
 
 async def delete_pieces(db: Db, *, now: datetime, limit: int) -> int:
     """Delete some pieces of files that have expired."""
-    return count_of(
-        await db.execute(
-            """delete from data_export_pieces where (export_id, no) in (
+    statement = """delete from data_export_pieces where (export_id, no) in (
                 select p.export_id, p.no from data_exports x join data_export_pieces p on p.export_id = x.id
-                where x.expires_at <= $1 limit $2)""",
-            now,
-            limit,
-        )
-    )
+                where x.expires_at <= $1 limit $2)"""
+    return count_of(await db.execute(statement, now, limit))
 
 
 async def delete_exports(db: Db, *, before: datetime, limit: int) -> int:
     """Delete what is left of exports that have expired long ago."""
-    return count_of(
-        await db.execute(
-            """delete from data_exports where id = any(array(
-                select id from data_exports where expires_at < $1 order by expires_at limit $2))""",
-            before,
-            limit,
-        )
-    )
+    statement = """delete from data_exports where id = any(array(
+                select id from data_exports where expires_at < $1 order by expires_at limit $2))"""
+    return count_of(await db.execute(statement, before, limit))
 
 
 async def fail_abandoned(db: Db, *, before: datetime, now: datetime) -> int:
     """Give up exports that were asked for long ago and that nothing works on any more."""
-    return count_of(
-        await db.execute(
-            """update data_exports set state = 'failed', attempt = null, finished_at = $2
-            where state in ('queued', 'running') and requested_at < $1""",
-            before,
-            now,
-        )
-    )
+    statement = """update data_exports set state = 'failed', attempt = null, finished_at = $2
+            where state in ('queued', 'running') and requested_at < $1"""
+    return count_of(await db.execute(statement, before, now))
 
 
 def to_export(row: Row) -> DataExport:

@@ -51,34 +51,24 @@ async def find_flag(db: Db, key: str) -> Flag | None:
 
 async def find_for_user(db: Db, key: str, user_id: UUID) -> FlagForUser | None:
     """Look up what a flag is for one user."""
-    row = await db.fetchrow(
-        """select coalesce(o.enabled, f.enabled) as enabled, o.enabled is not null as is_override
-        from flags f left join flag_overrides o on o.flag_key = f.key and o.user_id = $2 where f.key = $1""",
-        key,
-        user_id,
-    )
+    statement = """select coalesce(o.enabled, f.enabled) as enabled, o.enabled is not null as is_override
+        from flags f left join flag_overrides o on o.flag_key = f.key and o.user_id = $2 where f.key = $1"""
+    row = await db.fetchrow(statement, key, user_id)
     return FlagForUser(key=key, user_id=user_id, **row) if row else None
 
 
 async def list_overrides(db: Db, key: str, *, limit: int) -> list[FlagOverride]:
     """List the users for whom a flag is set separately, the latest first."""
-    rows = await db.fetch(
-        """select user_id, enabled, updated_at from flag_overrides where flag_key = $1
-        order by updated_at desc, user_id desc limit $2""",
-        key,
-        limit,
-    )
+    statement = """select user_id, enabled, updated_at from flag_overrides where flag_key = $1
+        order by updated_at desc, user_id desc limit $2"""
+    rows = await db.fetch(statement, key, limit)
     return [FlagOverride(**row) for row in rows]
 
 
 async def update_flag(db: Db, key: str, *, enabled: bool, now: datetime) -> bool:
     """Switch a flag; False if it was so already."""
-    changed = await db.fetchval(
-        "update flags set enabled = $2, updated_at = $3 where key = $1 and enabled <> $2 returning key",
-        key,
-        enabled,
-        now,
-    )
+    statement = "update flags set enabled = $2, updated_at = $3 where key = $1 and enabled <> $2 returning key"
+    changed = await db.fetchval(statement, key, enabled, now)
     return changed is not None
 
 

@@ -30,14 +30,10 @@ class UpcomingMeeting(Struct, frozen=True, kw_only=True):
 
 async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> list[UpcomingMeeting]:
     """List a host's confirmed bookings that are not over, soonest first."""
-    rows = await db.fetch(
-        """select b.invitee_name, e.name as event_type_name, b.starts_at, b.ends_at
+    statement = """select b.invitee_name, e.name as event_type_name, b.starts_at, b.ends_at
         from bookings b join event_types e on e.id = b.event_type_id
-        where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 order by b.starts_at, b.id limit $3""",
-        user_id,
-        now,
-        limit,
-    )
+        where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 order by b.starts_at, b.id limit $3"""
+    rows = await db.fetch(statement, user_id, now, limit)
     return [UpcomingMeeting(**row) for row in rows]
 
 

@@ -71,9 +71,7 @@ async def list_shown(
 
 async def has_user_name(db: Db, organization_id: UUID, user_name: str, *, besides: UUID | None) -> bool:
     """Return whether another member of the organization is shown with this userName."""
-    return bool(
-        await db.fetchval(
-            """select exists (
+    statement = """select exists (
                 select from member_profiles p
                 where p.organization_id = $1 and lower(p.profile ->> 'userName') = lower($2)
                   and p.member_id is distinct from $3
@@ -81,59 +79,47 @@ async def has_user_name(db: Db, organization_id: UUID, user_name: str, *, beside
                 select from users u join memberships m on m.user_id = u.id
                 left join member_profiles p on p.member_id = m.id
                 where lower(u.email) = lower($2) and m.organization_id = $1 and p.profile is null
-                  and m.id is distinct from $3)""",
-            organization_id,
-            user_name,
-            besides,
-        )
-    )
+                  and m.id is distinct from $3)"""
+    return bool(await db.fetchval(statement, organization_id, user_name, besides))
 
 
 async def insert_requests(db: Db, requests: Sequence[NewRequest]) -> None:
     """Write the log of requests; those of a token that is gone have no log."""
-    await db.execute(
-        """insert into scim_requests (token_id, at, method, path, status, member_id, user_name, detail)
+    statement = """insert into scim_requests (token_id, at, method, path, status, member_id, user_name, detail)
         select r.* from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::smallint[], $6::uuid[],
             $7::text[], $8::text[]) as r (token_id, at, method, path, status, member_id, user_name, detail)
-        join scim_tokens t on t.id = r.token_id""",
-        *(list(column) for column in zip(*(msgspec.structs.astuple(each) for each in requests), strict=True)),
+        join scim_tokens t on t.id = r.token_id"""
+    await db.execute(
+        statement, *(list(column) for column in zip(*(msgspec.structs.astuple(each) for each in requests), strict=True))
     )
 
 
 async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset: int) -> list[LoggedRequest]:
     """List requests made with tokens, newest first; a user who is gone is shown with the last known name."""
-    rows = await db.fetch(
-        """select r.id, r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail,
+    statement = """select r.id, r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail,
             coalesce(r.user_name, (
             select e.user_name from scim_requests e
             where e.member_id = r.member_id and e.user_name is not null order by e.id desc limit 1)) as user_name
         from scim_requests r join scim_tokens t on t.id = r.token_id
-        where r.token_id = any($1) order by r.id desc limit $2 offset $3""",
-        token_ids,
-        limit,
-        offset,
-    )
+        where r.token_id = any($1) order by r.id desc limit $2 offset $3"""
+    rows = await db.fetch(statement, token_ids, limit, offset)
     return [LoggedRequest(**row) for row in rows]
 
 
 async def delete_old_requests(db: Db, *, before: datetime, limit: int) -> int:
     """Remove requests from before a given time."""
-    tag = await db.execute(
-        """delete from scim_requests where id = any(array(
-            select id from scim_requests where at <= $1 order by at limit $2))""",
-        before,
-        limit,
-    )
+    statement = """delete from scim_requests where id = any(array(
+            select id from scim_requests where at <= $1 order by at limit $2))"""
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 
 async def delete_old_departures(db: Db, *, before: datetime, limit: int) -> int:
     """Remove departures that no longer count."""
-    tag = await db.execute(
-        "delete from departures where id = any(array(select id from departures where at <= $1 order by at limit $2))",
-        before,
-        limit,
+    statement = (
+        "delete from departures where id = any(array(select id from departures where at <= $1 order by at limit $2))"
     )
+    tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 
@@ -144,35 +130,30 @@ async def insert_departure(db: Db, organization_id: UUID, *, now: datetime) -> N
 
 async def count_departures(db: Db, organization_id: UUID, *, since: datetime) -> tuple[int, int]:
     """Count the departures since a given time, and the active members before them."""
-    row = await db.fetchrow(
-        """select (select count(*) from departures where organization_id = $1 and at > $2) as departed,
-                  (select count(*) from memberships where organization_id = $1 and active) as active""",
-        organization_id,
-        since,
-    )
+    statement = """select (select count(*) from departures where organization_id = $1 and at > $2) as departed,
+                  (select count(*) from memberships where organization_id = $1 and active) as active"""
+    row = await db.fetchrow(statement, organization_id, since)
     assert row is not None  # noqa: S101 - a select of aggregates
     return row["departed"], row["active"] + row["departed"]
 
 
 async def lock_held_hosts(db: Db, organization_id: UUID, *, user_id: UUID | None = None) -> set[UUID]:
     """Wait for the locks of the hosts whose departures wait, always in the same order, and name them."""
-    rows = await db.fetch(
-        f"""select u.id, {LOCK_HOST} from (
+    statement = f"""select u.id, {LOCK_HOST} from (
             select u.id, u.no from held_departures h join users u on u.id = h.user_id
             where h.organization_id = $1 and ($2::uuid is null or h.user_id = $2)
             order by u.no offset 0
-        ) u""",
-        organization_id,
-        user_id,
-    )
+        ) u"""
+    rows = await db.fetch(statement, organization_id, user_id)
     return {row["id"] for row in rows}
 
 
 async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:
     """Write that a departure waits for a decision, and the member's state before it."""
+    statement = """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role, profile)
+        values ($1, $2, $3, $4, $5, $6, $7)"""
     await db.execute(
-        """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role, profile)
-        values ($1, $2, $3, $4, $5, $6, $7)""",
+        statement,
         member.organization_id,
         member.user.id,
         now,
@@ -185,22 +166,15 @@ async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -
 
 async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
     """Write whether the member of a departure that waits is removed by now; False where it does not wait."""
-    held = await db.fetchval(
-        "update held_departures set removed = $3 where organization_id = $1 and user_id = $2 returning user_id",
-        member.organization_id,
-        member.user.id,
-        removed,
-    )
+    statement = "update held_departures set removed = $3 where organization_id = $1 and user_id = $2 returning user_id"
+    held = await db.fetchval(statement, member.organization_id, member.user.id, removed)
     return held is not None
 
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
     """List the departures that wait, oldest first."""
-    rows = await db.fetch(
-        f"{HELD} where h.organization_id = $1 order by h.held_at, h.user_id",
-        organization_id,
-        now,
-    )
+    statement = f"{HELD} where h.organization_id = $1 order by h.held_at, h.user_id"
+    rows = await db.fetch(statement, organization_id, now)
     return [_to_held(row) for row in rows]
 
 
@@ -212,22 +186,16 @@ async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: dateti
 
 async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
     """End a departure's waiting; False where it did not wait."""
-    gone = await db.fetchval(
-        "delete from held_departures where organization_id = $1 and user_id = $2 returning user_id",
-        organization_id,
-        user_id,
-    )
+    statement = "delete from held_departures where organization_id = $1 and user_id = $2 returning user_id"
+    gone = await db.fetchval(statement, organization_id, user_id)
     return gone is not None
 
 
 async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
     """Count the upcoming bookings of each of several hosts."""
-    rows = await db.fetch(
-        """select host_id, count(*) as upcoming from bookings
-        where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id""",
-        user_ids,
-        now,
-    )
+    statement = """select host_id, count(*) as upcoming from bookings
+        where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id"""
+    rows = await db.fetch(statement, user_ids, now)
     return {row["host_id"]: row["upcoming"] for row in rows}
 
 

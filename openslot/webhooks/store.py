@@ -172,19 +172,18 @@ async def lock_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
 @custom_plans
 async def list_endpoints(db: Db, owner_id: UUID | None) -> list[Endpoint]:
     """List an owner's endpoints, or everyone's for the operator, oldest first."""
-    rows = await db.fetch(
-        f"""select {COLUMNS} from webhook_endpoints e where $1::uuid is null or e.owner_id = $1
-        order by e.created_at, e.id""",
-        owner_id,
-    )
+    statement = f"""select {COLUMNS} from webhook_endpoints e where $1::uuid is null or e.owner_id = $1
+        order by e.created_at, e.id"""
+    rows = await db.fetch(statement, owner_id)
     return [to_endpoint(row) for row in rows]
 
 
 async def update_endpoint(db: Db, endpoint: Endpoint) -> None:
     """Write what may change of an endpoint, its secrets aside."""
+    statement = """update webhook_endpoints set url = $3, description = $4, events = $5, state = $6, state_reason = $7,
+            state_since = $8, failing_since = $9, updated_at = $10 where id = $1 and owner_id = $2"""
     await db.execute(
-        """update webhook_endpoints set url = $3, description = $4, events = $5, state = $6, state_reason = $7,
-            state_since = $8, failing_since = $9, updated_at = $10 where id = $1 and owner_id = $2""",
+        statement,
         endpoint.id,
         endpoint.owner_id,
         endpoint.url,
@@ -200,15 +199,10 @@ async def update_endpoint(db: Db, endpoint: Endpoint) -> None:
 
 async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
     """Write a new secret and keep the previous one until the endpoint's `previous_until`."""
-    await db.execute(
-        """update webhook_endpoints set previous_secret = secret, secret = $3, previous_until = $4, updated_at = $5
-        where id = $1 and owner_id = $2""",
-        endpoint.id,
-        endpoint.owner_id,
-        sealed,
-        endpoint.previous_until,
-        endpoint.updated_at,
-    )
+    statement = """
+        update webhook_endpoints set previous_secret = secret, secret = $3, previous_until = $4, updated_at = $5
+        where id = $1 and owner_id = $2"""
+    await db.execute(statement, endpoint.id, endpoint.owner_id, sealed, endpoint.previous_until, endpoint.updated_at)
 
 
 async def delete_endpoint(db: Db, ref: EndpointRef) -> bool:
@@ -280,11 +274,9 @@ async def insert_attempt(db: Db, attempt: Attempt) -> None:
 
 async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
     """List answers that an earlier release has stored in the clear, with the ids of their tries."""
-    rows = await db.fetch(
-        """select id, answer from webhook_deliveries where substring(answer from 1 for 7) <> 'sealed:'
-        order by id limit $1""",
-        limit,
-    )
+    statement = """select id, answer from webhook_deliveries where substring(answer from 1 for 7) <> 'sealed:'
+        order by id limit $1"""
+    rows = await db.fetch(statement, limit)
     return [(row["id"], row["answer"]) for row in rows]
 
 
@@ -316,12 +308,9 @@ async def list_attempts(
 
 async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tuple[Endpoint, PastEvent] | None:
     """Look up where a try went to and what it was about."""
-    row = await db.fetchrow(
-        """select d.endpoint_id, d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
-        where d.id = $1 and ($2::uuid is null or e.owner_id = $2)""",
-        attempt_id,
-        owner_id,
-    )
+    statement = """select d.endpoint_id, d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+        where d.id = $1 and ($2::uuid is null or e.owner_id = $2)"""
+    row = await db.fetchrow(statement, attempt_id, owner_id)
     if row is None:
         return None
     endpoint = await find_endpoint(db, EndpointRef(row["endpoint_id"], owner_id))

@@ -139,24 +139,17 @@ async def delete_all_objects(db: Db, calendar_id: UUID) -> None:
 
 async def count_objects(db: Db, calendar_id: UUID) -> tuple[int, int]:
     """Count the events of a calendar, and those of them that could not be understood."""
-    row = await db.fetchrow(
-        """select count(*) as all_events, count(*) filter (where is_unread) as unread
-        from calendar_objects where calendar_id = $1""",
-        calendar_id,
-    )
+    statement = """select count(*) as all_events, count(*) filter (where is_unread) as unread
+        from calendar_objects where calendar_id = $1"""
+    row = await db.fetchrow(statement, calendar_id)
     return (row["all_events"], row["unread"]) if row else (0, 0)
 
 
 async def keep_read(db: Db, calendar_id: UUID, *, state: str, unread: int, expanded_at: datetime | None) -> None:
     """Write how far a calendar was read."""
-    await db.execute(
-        """update calendars set state = $2, unread_events = $3, expanded_at = coalesce($4, expanded_at)
-        where id = $1""",
-        calendar_id,
-        state,
-        unread,
-        expanded_at,
-    )
+    statement = """update calendars set state = $2, unread_events = $3, expanded_at = coalesce($4, expanded_at)
+        where id = $1"""
+    await db.execute(statement, calendar_id, state, unread, expanded_at)
 
 
 async def find_own(db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Collection[UUID]) -> dict[UUID, OwnTime]:
@@ -213,13 +206,8 @@ async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
 
 async def replace_etag(db: Db, written: WrittenEvent, *, before: str, after: str) -> None:
     """Record the ETag of an event that was changed, unless it has another one meanwhile."""
-    await db.execute(
-        "update calendar_events set etag = $4 where booking_id = $1 and calendar_id = $2 and etag = $3",
-        written.booking_id,
-        written.calendar_id,
-        before,
-        after,
-    )
+    statement = "update calendar_events set etag = $4 where booking_id = $1 and calendar_id = $2 and etag = $3"
+    await db.execute(statement, written.booking_id, written.calendar_id, before, after)
 
 
 async def take_linked(db: Db, *, now: datetime, limit: int) -> list[tuple[str, UUID]]:
@@ -230,21 +218,15 @@ async def take_linked(db: Db, *, now: datetime, limit: int) -> list[tuple[str, U
 
 async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> list[WrittenEvent]:
     """Read the bookings that were written to some places of a calendar."""
-    rows = await db.fetch(
-        f"select {WRITTEN} from calendar_events w where w.calendar_id = $1 and w.href = any($2::text[])",
-        calendar_id,
-        list(hrefs),
-    )
+    statement = f"select {WRITTEN} from calendar_events w where w.calendar_id = $1 and w.href = any($2::text[])"
+    rows = await db.fetch(statement, calendar_id, list(hrefs))
     return [WrittenEvent(**row) for row in rows]
 
 
 async def lock_written(db: Db, booking_id: UUID, calendar_id: UUID) -> WrittenEvent | None:
     """Look up how a booking was written into a calendar, and lock it until the commit."""
-    row = await db.fetchrow(
-        f"select {WRITTEN} from calendar_events w where w.booking_id = $1 and w.calendar_id = $2 for update",
-        booking_id,
-        calendar_id,
-    )
+    statement = f"select {WRITTEN} from calendar_events w where w.booking_id = $1 and w.calendar_id = $2 for update"
+    row = await db.fetchrow(statement, booking_id, calendar_id)
     return WrittenEvent(**row) if row else None
 
 
@@ -252,51 +234,35 @@ async def update_written(
     db: Db, booking_id: UUID, calendar_id: UUID, *, etag: str, refused_start: datetime | None
 ) -> None:
     """Write the ETag that a booking's event has now, and a start of it that was refused."""
-    await db.execute(
-        """update calendar_events set etag = $3, refused_start = $4, missing_since = null
-        where booking_id = $1 and calendar_id = $2""",
-        booking_id,
-        calendar_id,
-        etag,
-        refused_start,
-    )
+    statement = """update calendar_events set etag = $3, refused_start = $4, missing_since = null
+        where booking_id = $1 and calendar_id = $2"""
+    await db.execute(statement, booking_id, calendar_id, etag, refused_start)
 
 
 async def adopt_written(db: Db, booking_id: UUID, calendar_id: UUID, uid: str) -> bool:
     """Follow a booking's event to another calendar of its owner that it was moved to; False where there is none."""
-    moved = await db.execute(
-        """update calendar_events w set calendar_id = o.calendar_id, href = o.href, etag = o.etag
+    statement = """update calendar_events w set calendar_id = o.calendar_id, href = o.href, etag = o.etag
         from (select o.calendar_id, o.href, o.etag from calendar_objects o join calendars k on k.id = o.calendar_id
               where o.uid = $3 and o.calendar_id <> $2
                 and k.owner_id = (select owner_id from calendars where id = $2) limit 1) o
-        where w.booking_id = $1 and w.calendar_id = $2""",
-        booking_id,
-        calendar_id,
-        uid,
-    )
+        where w.booking_id = $1 and w.calendar_id = $2"""
+    moved = await db.execute(statement, booking_id, calendar_id, uid)
     return count_of(moved) == 1
 
 
 async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID], *, now: datetime) -> None:
     """Record that some bookings' events have disappeared."""
-    await db.execute(
-        """update calendar_events set missing_since = $3 where calendar_id = $1 and booking_id = any($2::uuid[])
-        and missing_since is null""",
-        calendar_id,
-        list(booking_ids),
-        now,
-    )
+    statement = """update calendar_events set missing_since = $3 where calendar_id = $1 and booking_id = any($2::uuid[])
+        and missing_since is null"""
+    await db.execute(statement, calendar_id, list(booking_ids), now)
 
 
 async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UUID]) -> list[tuple[UUID, UUID, UUID]]:
     """Name booking, calendar and connection of each event that has disappeared."""
-    rows = await db.fetch(
-        """select w.booking_id, w.calendar_id, k.connection_id
+    statement = """select w.booking_id, w.calendar_id, k.connection_id
         from calendar_events w join calendars k on k.id = w.calendar_id
-        where k.owner_id = $1 and w.booking_id = any($2::uuid[]) and w.missing_since is not null""",
-        owner_id,
-        list(booking_ids),
-    )
+        where k.owner_id = $1 and w.booking_id = any($2::uuid[]) and w.missing_since is not null"""
+    rows = await db.fetch(statement, owner_id, list(booking_ids))
     return [(row["booking_id"], row["calendar_id"], row["connection_id"]) for row in rows]
 
 

@@ -77,11 +77,9 @@ async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnec
 
 @custom_plans
 async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
-    return await db.fetch(
-        f"""select {COLUMNS} from calendar_connections c where $1::uuid is null or c.owner_id = $1
-        order by c.created_at, c.id""",
-        owner_id,
-    )
+    statement = f"""select {COLUMNS} from calendar_connections c where $1::uuid is null or c.owner_id = $1
+        order by c.created_at, c.id"""
+    return await db.fetch(statement, owner_id)
 
 
 async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection | None:
@@ -121,12 +119,9 @@ async def update_trust(db: Db, connection_id: UUID, trust_hours: int | None) -> 
 
 async def update_busy(db: Db, connection_id: UUID, busy: Sequence[UUID]) -> None:
     """Write which calendars of a connection count as busy; one that begins to is read from the start."""
-    await db.execute(
-        """update calendars set is_busy = (id = any($2::uuid[])), state = null, expanded_at = null
-        where connection_id = $1 and is_busy <> (id = any($2::uuid[]))""",
-        connection_id,
-        busy,
-    )
+    statement = """update calendars set is_busy = (id = any($2::uuid[])), state = null, expanded_at = null
+        where connection_id = $1 and is_busy <> (id = any($2::uuid[]))"""
+    await db.execute(statement, connection_id, busy)
 
 
 async def update_receiving(db: Db, owner_id: UUID, calendar_id: UUID | None) -> None:
@@ -142,12 +137,10 @@ async def has_receiving(db: Db, owner_id: UUID) -> bool:
 
 async def make_due(db: Db, connection_id: UUID, *, now: datetime) -> None:
     """Make a connection due now; a reading that is under way can no longer write its results."""
-    await db.execute(
-        """update calendar_connections set next_sync_at = $2, lease = null, leased_until = null, listed_at = null
-        where id = $1""",
-        connection_id,
-        now,
-    )
+    statement = """
+        update calendar_connections set next_sync_at = $2, lease = null, leased_until = null, listed_at = null
+        where id = $1"""
+    await db.execute(statement, connection_id, now)
 
 
 async def was_read(db: Db, connection_id: UUID, *, since: datetime) -> bool:
@@ -223,13 +216,9 @@ async def delete_calendars(db: Db, calendar_ids: Sequence[UUID]) -> None:
 
 async def upsert_feed(db: Db, user_id: UUID, token_hash: bytes, *, now: datetime) -> None:
     """Write a user's secret link, replacing the previous one."""
-    await db.execute(
-        """insert into calendar_feeds (user_id, token_hash, created_at) values ($1, $2, $3)
-        on conflict (user_id) do update set token_hash = excluded.token_hash, created_at = excluded.created_at""",
-        user_id,
-        token_hash,
-        now,
-    )
+    statement = """insert into calendar_feeds (user_id, token_hash, created_at) values ($1, $2, $3)
+        on conflict (user_id) do update set token_hash = excluded.token_hash, created_at = excluded.created_at"""
+    await db.execute(statement, user_id, token_hash, now)
 
 
 async def delete_feed(db: Db, user_id: UUID) -> bool:
@@ -239,20 +228,16 @@ async def delete_feed(db: Db, user_id: UUID) -> bool:
 
 async def find_feed_owner(db: Db, token_hash: bytes) -> UUID | None:
     """Return whose secret link it is, unless the account is closed."""
-    found: UUID | None = await db.fetchval(
-        """select f.user_id from calendar_feeds f join users u on u.id = f.user_id
-        where f.token_hash = $1 and u.disabled_at is null""",
-        token_hash,
-    )
+    statement = """select f.user_id from calendar_feeds f join users u on u.id = f.user_id
+        where f.token_hash = $1 and u.disabled_at is null"""
+    found: UUID | None = await db.fetchval(statement, token_hash)
     return found
 
 
 async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[CalendarConnection]:
-    found = await db.fetch(
-        f"""select {CALENDAR_COLUMNS} from calendars k where k.connection_id = any($1::uuid[])
-        order by k.name, k.id""",
-        [row["id"] for row in rows],
-    )
+    statement = f"""select {CALENDAR_COLUMNS} from calendars k where k.connection_id = any($1::uuid[])
+        order by k.name, k.id"""
+    found = await db.fetch(statement, [row["id"] for row in rows])
     calendars = [Calendar(**row) for row in found]
     return [
         CalendarConnection(

@@ -121,11 +121,10 @@ async def refuse_mail(db: Db, mail: NewMail, error: str, *, now: datetime) -> No
 
 
 async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
-    await db.execute(
-        "update mail_messages set status = 'sent', sent_at = $2, error = null where id = $1 and status <> 'sent'",
-        mail_id,
-        now,
+    statement = (
+        "update mail_messages set status = 'sent', sent_at = $2, error = null where id = $1 and status <> 'sent'"
     )
+    await db.execute(statement, mail_id, now)
 
 
 async def fail_mail(db: Db, mail_id: UUID, error: str) -> None:
@@ -172,26 +171,17 @@ async def set_reminders(
     db: Db, host_id: UUID, event_type_id: UUID | None, minutes: Sequence[int], *, now: datetime
 ) -> None:
     """Choose when people are reminded of a host's meetings, or of one event type's."""
-    await db.execute(
-        """insert into reminder_settings (id, host_id, event_type_id, minutes_before, updated_at)
+    statement = """insert into reminder_settings (id, host_id, event_type_id, minutes_before, updated_at)
         values ($1, $2, $3, $4, $5)
         on conflict (host_id, event_type_id) do update
-        set minutes_before = excluded.minutes_before, updated_at = excluded.updated_at""",
-        new_id(),
-        host_id,
-        event_type_id,
-        list(minutes),
-        now,
-    )
+        set minutes_before = excluded.minutes_before, updated_at = excluded.updated_at"""
+    await db.execute(statement, new_id(), host_id, event_type_id, list(minutes), now)
 
 
 async def forget_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> None:
     """Return to the next broader setting."""
-    await db.execute(
-        "delete from reminder_settings where host_id = $1 and event_type_id is not distinct from $2",
-        host_id,
-        event_type_id,
-    )
+    statement = "delete from reminder_settings where host_id = $1 and event_type_id is not distinct from $2"
+    await db.execute(statement, host_id, event_type_id)
 
 
 def to_mail(row: Row) -> KeptMail:

@@ -15,25 +15,17 @@ async def lock_identity(db: Db, issuer: str, subject: str) -> None:
 
 async def find_user_by_identity(db: Db, issuer: str, subject: str, *, now: datetime) -> User | None:
     """Look up the user who is known by this subject."""
-    row = await db.fetchrow(
-        f"""select {USER_COLUMNS} from identities i join users u on u.id = i.user_id
-        where i.issuer = $1 and i.subject = $2""",
-        issuer,
-        subject,
-    )
+    statement = f"""select {USER_COLUMNS} from identities i join users u on u.id = i.user_id
+        where i.issuer = $1 and i.subject = $2"""
+    row = await db.fetchrow(statement, issuer, subject)
     return to_user(row, now=now) if row else None
 
 
 async def insert_identity(db: Db, issuer: str, subject: str, user_id: UUID, *, now: datetime) -> bool:
     """Connect a user to a subject; False where either is connected already."""
-    written = await db.fetchval(
-        """insert into identities (issuer, subject, user_id, created_at) values ($1, $2, $3, $4)
-        on conflict do nothing returning user_id""",
-        issuer,
-        subject,
-        user_id,
-        now,
-    )
+    statement = """insert into identities (issuer, subject, user_id, created_at) values ($1, $2, $3, $4)
+        on conflict do nothing returning user_id"""
+    written = await db.fetchval(statement, issuer, subject, user_id, now)
     return written is not None
 
 
@@ -55,21 +47,15 @@ async def delete_identity(db: Db, issuer: str, user_id: UUID) -> bool:
 
 async def insert_finished(db: Db, state_hash: bytes, *, expires_at: datetime) -> bool:
     """Remember that a sign-in is finished; False where it was finished before."""
-    written = await db.fetchval(
-        """insert into finished_oidc_sign_ins (hash, expires_at) values ($1, $2)
-        on conflict do nothing returning expires_at""",
-        state_hash,
-        expires_at,
-    )
+    statement = """insert into finished_oidc_sign_ins (hash, expires_at) values ($1, $2)
+        on conflict do nothing returning expires_at"""
+    written = await db.fetchval(statement, state_hash, expires_at)
     return written is not None
 
 
 async def delete_expired_finished(db: Db, *, now: datetime, limit: int) -> int:
     """Forget finished sign-ins that have expired."""
-    tag = await db.execute(
-        """delete from finished_oidc_sign_ins where hash = any(array(
-            select hash from finished_oidc_sign_ins where expires_at <= $1 order by expires_at limit $2))""",
-        now,
-        limit,
-    )
+    statement = """delete from finished_oidc_sign_ins where hash = any(array(
+            select hash from finished_oidc_sign_ins where expires_at <= $1 order by expires_at limit $2))"""
+    tag = await db.execute(statement, now, limit)
     return count_of(tag)
