@@ -269,7 +269,8 @@ async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -
 
     Its username is free at once: nobody has ever shared a link with it.
     """
-    statement = """delete from users u where u.id = $1 and u.created_at = $2 and u.password_hash is null and not u.is_admin
+    statement = """
+        delete from users u where u.id = $1 and u.created_at = $2 and u.password_hash is null and not u.is_admin
             and not exists (select from memberships m where m.user_id = u.id)
             and not exists (select from sessions s where s.user_id = u.id)
             and not exists (select from identities i where i.user_id = u.id)

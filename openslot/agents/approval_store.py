@@ -73,7 +73,8 @@ async def decide(
     is_error: bool | None = None,
 ) -> bool:
     """Write the decision and erase the arguments; return False if it was decided before."""
-    statement = """update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6, reason = $7,
+    statement = """
+        update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6, reason = $7,
             arguments = null
         where id = $1 and status = 'pending'"""
     tag = await db.execute(statement, approval_id, status, approver, now, result, is_error, reason)

@@ -101,7 +101,8 @@ async def insert_schedule(db: Db, schedule: Schedule, *, max_: int, now: datetim
 
 async def update_schedule(db: Db, schedule: Schedule, *, now: datetime) -> None:
     """Write what may change of a schedule."""
-    statement = """update schedules set name = $3, zone = $4, weekly_hours = $5, overrides = $6, holidays = $7, updated_at = $8
+    statement = """
+        update schedules set name = $3, zone = $4, weekly_hours = $5, overrides = $6, holidays = $7, updated_at = $8
         where id = $1 and owner_id = $2"""
     await db.execute(statement, schedule.id, schedule.owner_id, *_columns(schedule), now)
 

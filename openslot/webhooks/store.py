@@ -308,7 +308,8 @@ async def list_attempts(
 
 async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tuple[Endpoint, PastEvent] | None:
     """Look up where a try went to and what it was about."""
-    statement = """select d.endpoint_id, d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+    statement = """
+        select d.endpoint_id, d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
         where d.id = $1 and ($2::uuid is null or e.owner_id = $2)"""
     row = await db.fetchrow(statement, attempt_id, owner_id)
     if row is None:

@@ -17,7 +17,7 @@ from tests.live import connect, serving
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "most"),
+    ("method", "path", "max_"),
     [
         ("GET", "/api/public/nobody", 120),
         ("GET", "/api/public/nobody/nothing/slots", 120),

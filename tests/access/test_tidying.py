@@ -18,7 +18,7 @@ BATCH = 3
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a handful be many."""
     monkeypatch.setattr(jobs, "BATCH", BATCH)
-    monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": BATCH, "most": 100})
+    monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": BATCH, "max_": 100})
 
 
 async def count(runtime: Runtime, table: str) -> int:

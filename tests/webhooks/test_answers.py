@@ -42,7 +42,7 @@ LONG = bool(os.environ.get("OPENSLOT_LONG"))
 
 
 @pytest.mark.parametrize(
-    ("header", "least", "most"),
+    ("header", "least", "max_"),
     [
         ("3600", timedelta(hours=1), timedelta(hours=1)),
         ("999999999", timedelta(hours=24), timedelta(hours=24)),

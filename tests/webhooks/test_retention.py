@@ -368,7 +368,7 @@ async def test_one_tenants_old_events_cut_no_other_feed(
 async def test_old_tries_and_bodies_are_removed_in_batches(
     runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": 2, "most": 100})
+    monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": 2, "max_": 100})
     await add(receiver.url)
     for _ in range(5):
         await happen()
