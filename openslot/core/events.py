@@ -165,7 +165,8 @@ HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
 class Reaction(Struct, frozen=True, kw_only=True):
     """What is done, later and by the worker, because an event happened.
 
-    A lane holds the effects of one subject at one target. With a `destination` it begins only when the worker has a
+    `lane` begins the name of its lanes, one for each subject: a lane holds the effects of one subject at one target.
+    With a `destination` it begins only when the worker has a
     place for it: whatever calls somebody else declares one. `wanted_if` is a condition in SQL about the event `v`: if
     it does not hold when the event is stored, nobody needs the effect and none is inserted.
     """
@@ -174,7 +175,7 @@ class Reaction(Struct, frozen=True, kw_only=True):
     run: Callable[["Work", Effect], Awaitable[Outcome]]
     on: tuple[type[Event], ...] = ()
     wanted_if: str | None = None
-    lane: Callable[[Event], str] | None = None
+    lane: str | None = None
     delays: tuple[timedelta, ...] = HASTY
     holds_back: timedelta | None = None
     collapses: bool = False

@@ -165,8 +165,9 @@ class Work:
         changes, staged = self._take_staged()
         happened = {new_id(): event for event in (*staged, *events)}
         wanted = [
-            NewEffect(event_id, reaction, lane=reaction.lane(event) if reaction.lane else None)
+            NewEffect(event_id, reaction, lane=reaction.lane and f"{reaction.lane}:{kind}:{subject_id}")
             for event_id, event in happened.items()
+            for kind, subject_id in (event.subject,)
             for reaction in wiring.reactions
             if type(event) in reaction.on
         ]

@@ -9,7 +9,6 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import (
     Done,
     Effect,
-    Event,
     Expanded,
     GiveUp,
     Outcome,
@@ -42,12 +41,6 @@ from openslot.webhooks.rules import (
     signed_headers,
 )
 from openslot.webhooks.schemas import PUBLISHED, write_test_event
-
-
-def subject_lane(event: Event) -> str:
-    """Keep what happens to one thing in order."""
-    kind, subject_id = event.subject
-    return f"webhooks:{kind}:{subject_id}"
 
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
@@ -135,14 +128,14 @@ WEBHOOK_REACTIONS = (
         name="webhooks.dispatch",
         on=tuple(one.event for one in PUBLISHED),
         run=fan_out,
-        lane=subject_lane,
+        lane="webhooks",
         wanted_if=store.HAS_LISTENERS,
     ),
     Reaction(name="webhooks.send_test", on=(WebhookTested,), run=send_test),
     Reaction(name=DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
     # Reactions that 0.1.0 has planned. Its workers would send stored bodies as they are, so they must not know today's
     # names.
-    Reaction(name="webhooks.fan_out", run=fan_out, lane=subject_lane),
+    Reaction(name="webhooks.fan_out", run=fan_out, lane="webhooks"),
     Reaction(name=OLD_DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
 )
 

@@ -50,11 +50,6 @@ class Notebook:
         return Done(vendor_id=f"note {note}")
 
 
-def thing_lane(event: Event) -> str:
-    """One lane a thing."""
-    return f"thing:{event.subject[1]}"
-
-
 def wired(
     run: Callable[[Work, Effect], Awaitable[Outcome]],
     *,
@@ -69,7 +64,7 @@ def wired(
         name="probe.write",
         on=(Poked,),
         run=run,
-        lane=thing_lane if in_lanes else None,
+        lane="probe" if in_lanes else None,
         delays=delays,
         holds_back=holds_back,
         collapses=collapses,

@@ -15,7 +15,7 @@ from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Runtime, Work
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
-from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, thing_lane, wired
+from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 
 WITHIN = 60.0
 
@@ -306,7 +306,8 @@ async def test_a_stopping_worker_finishes_what_it_has_begun(settings: Settings) 
         assert await runtime.pool.fetchval("select count(*) from worker_beats") == 0
 
 
-async def test_the_lane_is_made_of_what_it_happened_to() -> None:
+async def test_the_lane_is_made_of_what_it_happened_to(settings: Settings) -> None:
     thing = new_id()
-
-    assert thing_lane(Poked(thing=thing)) == f"thing:{thing}"
+    async with a_runtime(settings, wired(Notebook().write, in_lanes=True)) as runtime:
+        await poke(runtime, "first", thing=thing)
+        assert await runtime.pool.fetchval("select lane from effects") == f"probe:thing:{thing}"

@@ -20,7 +20,7 @@ from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, Rev
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
-from tests.jobs.probes import Poked, thing_lane, wired
+from tests.jobs.probes import Poked, wired
 from tests.jobs.reviving import Receiver, effects, error_of, has_job_now, is_counted_right, job_of, retry, run, run_all
 from tests.jobs.test_effects import poke, settled, working
 
@@ -253,7 +253,7 @@ async def repeat_in_replay_lane(runtime: Runtime, note: str) -> None:
     reaction = runtime.wiring.reaction("probe.write")
     assert event is not None
     assert reaction is not None
-    lane = replay_lane(f"thing:{event['subject_id']}")
+    lane = replay_lane(f"probe:thing:{event['subject_id']}")
     async with runtime.transaction(OPERATOR) as work:
         await insert_effects(work.db, [NewEffect(event["id"], reaction, lane=lane)], now=work.now)
 
@@ -391,9 +391,3 @@ async def keep_retrying(runtime: Runtime, chance: random.Random) -> None:
     while True:
         await revive_effects(runtime.work(OPERATOR), None)
         await asyncio.sleep(chance.random() * 0.01)
-
-
-async def test_the_lane_of_a_thing_is_what_these_tests_think_it_is() -> None:
-    thing = new_id()
-
-    assert thing_lane(Poked(thing=thing)) == f"thing:{thing}"

@@ -8,7 +8,7 @@ from openslot.core.events import Reaction, Wiring
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.jobs.probes import Notebook, Poked, thing_lane, wired
+from tests.jobs.probes import Notebook, Poked, wired
 from tests.jobs.test_effects import settled, working
 
 WANTED = "v.fact ->> 'note' like 'wanted%'"
@@ -38,7 +38,7 @@ async def test_an_event_that_nobody_needs_to_hear_of_leaves_no_effect_no_lane_an
 
 
 async def test_a_reaction_without_a_condition_is_not_asked_for_that_of_another(settings: Settings) -> None:
-    other = Reaction(name="probe.other", on=(Poked,), run=Notebook().write, lane=thing_lane)
+    other = Reaction(name="probe.other", on=(Poked,), run=Notebook().write, lane="probe")
     async with open_runtime(settings, wiring=wired_if(Notebook(), WANTED, more=(other,))) as runtime:
         await record(runtime, Poked(thing=new_id(), note="ignored"))
         await record(runtime, Poked(thing=new_id(), note="wanted"))

@@ -7,7 +7,7 @@ from openslot.cli import run
 from openslot.cli.environment import settings
 from openslot.cli.web import serve_web
 from openslot.cli.work import work as serve_worker
-from openslot.core.events import Done, Effect, Event, GiveUp, Outcome, Reaction, Wiring
+from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Wiring
 from openslot.core.migrate import NO_TRANSACTION
 from openslot.core.work import Work
 from openslot.wiring import WIRING
@@ -39,11 +39,6 @@ async def give_up(_: Work, effect: Effect) -> Outcome:
     raise GiveUp(f"nobody knows {effect.reaction}")
 
 
-def booking_lane(event: Event) -> str:
-    """Keep the notes of one booking in order."""
-    return f"rollout:{event.subject[1]}"
-
-
 class BuryingWiring(Wiring, frozen=True, kw_only=True):
     """A mutant: what it does not know is dead at the first try."""
 
@@ -52,7 +47,7 @@ class BuryingWiring(Wiring, frozen=True, kw_only=True):
         return super().reaction(name) or Reaction(name=name, run=give_up)
 
 
-TAKE_NOTE = Reaction(name="rollout.take_note", on=BOOKING_EVENTS, run=take_note, lane=booking_lane)
+TAKE_NOTE = Reaction(name="rollout.take_note", on=BOOKING_EVENTS, run=take_note, lane="rollout")
 RELEASES = {
     "old": WIRING,
     "burying": BuryingWiring(**structs.asdict(WIRING)),

@@ -32,7 +32,7 @@ from openslot.integrations.calendars.models import (
 from openslot.integrations.calendars.operations import get_connection
 from openslot.integrations.calendars.ports import RemoteObject
 
-PLAN_LANE, WRITE_LANE = "calendars:booking", "calendars:write"
+LANE, WRITE_LANE = "calendars", "calendars:write"
 
 log = structlog.get_logger()
 
@@ -49,7 +49,7 @@ class RemoteChanges(Struct, frozen=True, kw_only=True):
 
 def lanes_of(booking_id: UUID, calendar_id: UUID) -> list[str]:
     """Name the lanes in which our own writes of a booking wait."""
-    return [f"{PLAN_LANE}:{booking_id}", f"{WRITE_LANE}:{booking_id}@{calendar_id}"]
+    return [f"{LANE}:booking:{booking_id}", f"{WRITE_LANE}:{booking_id}@{calendar_id}"]
 
 
 def calendar_actor(connection: CalendarConnection) -> Actor:

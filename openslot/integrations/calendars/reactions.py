@@ -15,7 +15,6 @@ from openslot.core.destinations import Destination
 from openslot.core.events import (
     Done,
     Effect,
-    Event,
     Expanded,
     GiveUp,
     Outcome,
@@ -33,7 +32,7 @@ from openslot.integrations.calendars.booking_events import change_lines, write_e
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
 from openslot.integrations.calendars.event_store import UNLINK, WRITE, WriteTarget
 from openslot.integrations.calendars.events import CalendarRestoreWanted
-from openslot.integrations.calendars.host_changes import PLAN_LANE, WRITE_LANE
+from openslot.integrations.calendars.host_changes import LANE, WRITE_LANE
 from openslot.integrations.calendars.models import WrittenEvent
 from openslot.integrations.calendars.operations import READ, open_server
 from openslot.integrations.calendars.ports import CalendarServer
@@ -44,11 +43,6 @@ DISCONNECTED = "the calendar is disconnected"
 DELAYS = tuple(
     timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 )
-
-
-def booking_lane(event: Event) -> str:
-    """Keep what happens to one booking in order."""
-    return f"{PLAN_LANE}:{event.subject[1]}"
 
 
 async def plan(work: Work, effect: Effect) -> Outcome:
@@ -212,7 +206,7 @@ CALENDAR_REACTIONS = (
         name="calendars.plan",
         on=(BookingCreated, BookingRescheduled, BookingCancelled),
         run=plan,
-        lane=booking_lane,
+        lane=LANE,
         wanted_if=event_store.HAS_CALENDARS,
     ),
     Reaction(name="calendars.plan_restoring", on=(CalendarRestoreWanted,), run=plan_restoring),

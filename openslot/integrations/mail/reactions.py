@@ -16,7 +16,7 @@ from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRe
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over
 from openslot.core.actor import Actor
-from openslot.core.events import Effect, Event, Expanded, Outcome, Periodic, Reaction, Skipped, Target
+from openslot.core.events import Effect, Expanded, Outcome, Periodic, Reaction, Skipped, Target
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
@@ -140,11 +140,6 @@ SEND, NOTIFY = "mail.send", "mail.notify"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
 
 
-def booking_lane(event: Event) -> str:
-    """Keep the mail about one booking in order."""
-    return f"mail:booking:{event.subject[1]}"
-
-
 async def fan_out(work: Work, effect: Effect) -> Outcome:
     """Make one mail for each participant of a meeting, and plan its reminders again."""
     booking = read_event(effect).booking
@@ -194,9 +189,7 @@ def _target(booking: Booking, recipient: Recipient) -> Target:
 
 
 MAIL_REACTIONS = (
-    Reaction(
-        name="mail.fan_out", on=(BookingCreated, BookingRescheduled, BookingCancelled), run=fan_out, lane=booking_lane
-    ),
+    Reaction(name="mail.fan_out", on=(BookingCreated, BookingRescheduled, BookingCancelled), run=fan_out, lane="mail"),
     Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
     Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
     Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
