@@ -32,6 +32,7 @@ from openslot.integrations.calendars.reactions import CALENDAR_JOBS, CALENDAR_RE
 from openslot.integrations.chat import Chat, open_chat
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.events import MAIL_EVENTS
+from openslot.integrations.mail.organization_mails import ORGANIZATION_REACTIONS
 from openslot.integrations.mail.ports import Mailer
 from openslot.integrations.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
 from openslot.integrations.mail.smtp import open_mailer
@@ -39,9 +40,8 @@ from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.operations import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.people.deletions import PEOPLE_JOBS
-from openslot.scim.events import SCIM_EVENTS
+from openslot.people.events import PEOPLE_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
-from openslot.scim.reactions import DELETION_REACTIONS, SCIM_REACTIONS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.reactions import WEBHOOK_JOBS, WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
@@ -57,7 +57,7 @@ EVENTS = (
     *CALENDAR_EVENTS,
     *MAIL_EVENTS,
     *OIDC_EVENTS,
-    *SCIM_EVENTS,
+    *PEOPLE_EVENTS,
     *AGENT_EVENTS,
 )
 CONSEQUENCES = (
@@ -71,8 +71,7 @@ REACTIONS = (
     *WEBHOOK_REACTIONS,
     *MAIL_REACTIONS,
     *CALENDAR_REACTIONS,
-    *SCIM_REACTIONS,
-    *DELETION_REACTIONS,
+    *ORGANIZATION_REACTIONS,
     *AGENT_REACTIONS,
     *EXPORT_REACTIONS,
 )

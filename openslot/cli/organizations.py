@@ -17,7 +17,7 @@ from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
-from openslot.scim import deletions, departures
+from openslot.people import departures, organization_deletions
 
 app = typer.Typer(help="Organizations, their members and domains.", no_args_is_help=True, add_completion=False)
 member_app = typer.Typer(help="Members of an organization.", no_args_is_help=True, add_completion=False)
@@ -108,8 +108,8 @@ def delete_organization(
 
     async def do(work: Work) -> OrganizationDeleted:
         found = await organizations.get_organization(work, slug)
-        deleted = await deletions.delete_as_operator(work, found)
-        await deletions.log_deletion(work, ChangeAuthor(name="operator"), deleted, plan=found.plan)
+        deleted = await organization_deletions.delete_as_operator(work, found)
+        await organization_deletions.log_deletion(work, ChangeAuthor(name="operator"), deleted, plan=found.plan)
         return deleted
 
     deleted = with_work(do)

@@ -14,9 +14,10 @@ from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
-from openslot.scim import departures
-from openslot.scim.errors import HeldDepartureNotFound
-from openslot.scim.models import HeldDeparture, LoggedRequest, Preview
+from openslot.people import departures
+from openslot.people.errors import HeldDepartureNotFound
+from openslot.people.models import HeldDeparture, Preview
+from openslot.scim.models import LoggedRequest
 from openslot.scim.operations import list_requests
 
 app = typer.Typer(help="Provisioning by identity providers.", no_args_is_help=True, add_completion=False)

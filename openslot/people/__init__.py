@@ -1,1 +1,1 @@
-"""Joiners and leavers: verbs that use the layers below, without tables of their own."""
+"""Joiners and leavers: verbs that use the layers below, and departures that wait for a decision."""

@@ -28,8 +28,8 @@ from openslot.core.errors import Refusal
 from openslot.core.events import Periodic
 from openslot.core.tenants import count_unfinished, delete_rest, delete_some_events
 from openslot.core.work import Runtime, Work
-from openslot.people import preview_store
-from openslot.people.preview_store import UpcomingMeeting
+from openslot.people import store as people_store
+from openslot.people.store import UpcomingMeeting
 
 # The retries of a calendar server that is down take four days.
 LOCK_RETRIES = timedelta(days=7)
@@ -99,8 +99,8 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
 
 async def preview_deletion(work: Work, user: User) -> DeletionPreview:
     """Return what the deletion of an account would cancel and delete."""
-    upcoming = await preview_store.list_upcoming(work.db, user.id, now=work.now, limit=MAX_SHOWN)
-    counts = await preview_store.count_belongings(work.db, user.id, now=work.now)
+    upcoming = await people_store.list_upcoming(work.db, user.id, now=work.now, limit=MAX_SHOWN)
+    counts = await people_store.count_belongings(work.db, user.id, now=work.now)
     return DeletionPreview(upcoming=upcoming, counts=counts)
 
 

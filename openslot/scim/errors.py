@@ -2,8 +2,7 @@
 
 from typing import ClassVar
 
-from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKind
-from openslot.i18n import Text
+from openslot.core.errors import Conflict, Invalid, Refusal, RefusalKind
 
 
 class ScimType:
@@ -74,17 +73,3 @@ class NotSupported(Refusal):
 
     code = "scim_not_supported"
     kind = RefusalKind.UNSUPPORTED
-
-
-class HeldDepartureNotFound(NotFound):
-    """No departure of a member with this email address waits for a decision."""
-
-    code = "held_departure_not_found"
-    message = "No departure of this user waits for a decision"
-
-
-class DepartureWaits(Conflict):
-    """The departure of this user waits for a decision."""
-
-    code = "departure_waits"
-    message = Text("This user's departure waits for a decision. Approve it, or reject it to bring the member back")

@@ -16,8 +16,10 @@ from openslot.core.db import Row
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work
 from openslot.core.zones import find_zone
+from openslot.people import departures
 from openslot.people import operations as people
-from openslot.scim import departures, store
+from openslot.people.store import delete_held
+from openslot.scim import store
 from openslot.scim.attributes import MAX_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
 from openslot.scim.filter_store import to_sql
@@ -145,7 +147,7 @@ async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_
         is_leaving = not is_new and member.user.disabled_at is None
         await departures.suspend(work, organization, member, is_leaving=is_leaving)
         return
-    await store.delete_held(work.db, organization.id, member.user.id)
+    await delete_held(work.db, organization.id, member.user.id)
     if member.is_managed:
         await people.reinstate_member(work, organization, member)
     await _invite(work, organization, member)

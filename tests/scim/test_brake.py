@@ -11,11 +11,11 @@ from openslot.accounts import organizations
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.people import departures
 from openslot.people import operations as people
-from openslot.scim import departures
+from openslot.people.errors import DepartureWaits, HeldDepartureNotFound
+from openslot.people.models import HeldDeparture
 from openslot.scim.attributes import CORE
-from openslot.scim.errors import DepartureWaits, HeldDepartureNotFound
-from openslot.scim.models import HeldDeparture
 from tests.people.test_leavers import book_one, statuses
 from tests.scim.conftest import DOMAIN, Provider
 from tests.scim.test_leavers import SUSPEND, crowd, is_open, join, mara

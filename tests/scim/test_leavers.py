@@ -11,9 +11,9 @@ from openslot.accounts import organizations
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.people import departures
 from openslot.people import operations as people
-from openslot.scim import departures
-from openslot.scim.errors import HeldDepartureNotFound
+from openslot.people.errors import HeldDepartureNotFound
 from tests.people.test_leavers import book_one, statuses
 from tests.scim.conftest import DOMAIN, Provider
 

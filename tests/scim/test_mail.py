@@ -10,7 +10,7 @@ from openslot.core.clock import system_clock
 from openslot.core.queue import Job
 from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
-from openslot.scim.departures import approve, list_held
+from openslot.people.departures import approve, list_held
 from tests.integrations.mail.conftest import mails, messages, part
 from tests.scim.conftest import DOMAIN, Provider
 

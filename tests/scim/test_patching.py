@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal
 from openslot.scim.attributes import ENTERPRISE
-from openslot.scim.errors import (
-    InvalidFilter,
-    InvalidPath,
-    InvalidSyntax,
-    InvalidValue,
-    NoTarget,
-    NotMutable,
-)
+from openslot.scim.errors import InvalidFilter, InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
 from openslot.scim.patches import patch
 from openslot.scim.resources import Resource, check_user, read_user
 from tests.scim.strategies import USERS

@@ -12,8 +12,8 @@ from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
+from openslot.people import organization_deletions
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.scim import deletions
 from openslot.web import words
 from openslot.web.admin.queries import log_platform, read_admin_query
 from openslot.web.organization.current import author_of
@@ -153,8 +153,8 @@ async def delete_any_organization(
     except Invalid as refusal:
         return await _show(work, user, slug, form.with_faults(refusal.faults))
     async with work.transaction():
-        deleted = await deletions.delete_as_operator(work, organization)
-        await deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
+        deleted = await organization_deletions.delete_as_operator(work, organization)
+        await organization_deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
     return redirect("/admin/organizations?done=deleted")
 
 
@@ -167,6 +167,6 @@ async def _show(work: Work, user: User, slug: str, form: Form[DeleteOrganization
         status=400 if form.faults else 200,
         form=form,
         organization=organization,
-        preview=await deletions.preview_deletion(work, organization),
+        preview=await organization_deletions.preview_deletion(work, organization),
         needs=await find_needs(work, user),
     )

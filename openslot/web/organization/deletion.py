@@ -13,8 +13,8 @@ from openslot.core.text import LINE, defuse
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
+from openslot.people import organization_deletions
 from openslot.routing import Form, Response, get, post
-from openslot.scim import deletions
 from openslot.web.dashboard.your_data import confirm_owner, needs_link
 from openslot.web.organization.current import author_of, get_administered, organization_page
 from openslot.web.pages import redirect
@@ -57,8 +57,8 @@ async def delete_own_organization(
     except Invalid as refusal:
         return await _show(request, work, user, form.with_faults(refusal.faults))
     async with work.transaction():
-        deleted = await deletions.delete_as_owner(work, organization, user)
-        await deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
+        deleted = await organization_deletions.delete_as_owner(work, organization, user)
+        await organization_deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
     return redirect("/?done=organization-deleted")
 
 
@@ -105,6 +105,6 @@ async def _show(request: Exchange, work: Work, user: User, form: Form[DeleteOrga
         status=400 if form.faults else 200,
         form=form,
         organization=organization,
-        preview=await deletions.preview_deletion(work, organization),
+        preview=await organization_deletions.preview_deletion(work, organization),
         needs=await find_needs(work, user),
     )

@@ -18,8 +18,8 @@ from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.http.errors import status_of
 from openslot.i18n import Text
+from openslot.people import departures
 from openslot.routing import Form, Response, get, post
-from openslot.scim import departures
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.organization.current import (

@@ -15,10 +15,10 @@ from openslot.core.text import EmailAddress, ShortLine, is_line
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import PluralText, Text
+from openslot.people import departures
 from openslot.people import operations as people
+from openslot.people.errors import DepartureWaits
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.scim import departures
-from openslot.scim.errors import DepartureWaits
 from openslot.web.list_addresses import link, make_pager, read_page, read_typed
 from openslot.web.organization.current import (
     ROLES,

@@ -19,10 +19,11 @@ from openslot.core.ids import SHAPE, parse_id
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
+from openslot.people import departures
+from openslot.people.models import HeldDeparture
 from openslot.routing import Form, Response, WhenEmpty, get, post
-from openslot.scim import departures
 from openslot.scim.door import PREFIX
-from openslot.scim.models import HeldDeparture, LoggedRequest, RequestFilter
+from openslot.scim.models import LoggedRequest, RequestFilter
 from openslot.scim.operations import KEPT, search_requests
 from openslot.web.account import EXPIRIES, KeyRow, expiry_of, key_row
 from openslot.web.dashboard import phrases

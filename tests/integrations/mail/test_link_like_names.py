@@ -21,8 +21,8 @@ from openslot.integrations.mail.letters import write_calendar_file
 from openslot.integrations.mail.models import Brand, Fact, Letter, Link
 from openslot.integrations.mail.rendering import render
 from openslot.people import operations as people
-from openslot.scim import deletions
-from openslot.scim.departures import on_behalf
+from openslot.people import organization_deletions
+from openslot.people.departures import on_behalf
 from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import Book, cancel, messages, move, work_off
 
@@ -93,7 +93,7 @@ async def test_mails_about_an_organization_show_its_name_without_links(
     await runtime.pool.execute("update users set disabled_at = null")
     await work_off(runtime, clock)
     async with runtime.transaction(OPERATOR) as work:
-        await deletions.delete_as_operator(work, organization)
+        await organization_deletions.delete_as_operator(work, organization)
     await work_off(runtime, clock)
     sent = [each for address in (JONAS, MARA) for each in await messages(runtime, address)]
 

@@ -12,9 +12,8 @@ from openslot.accounts.models import Role
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.people import departures, store
 from openslot.people import operations as people
-from openslot.scim import departures
-from openslot.scim import store as scim_store
 from tests.conftest import PASSWORD
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book
@@ -93,7 +92,7 @@ async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, bo
             member = await members.get_member(work, organization.id, made[name].member.id)
             await departures.suspend_by_hand(work, administration, member)
             if name == "held":
-                await scim_store.insert_held(work.db, member, removed=False, now=work.now)
+                await store.insert_held(work.db, member, removed=False, now=work.now)
         _, token = await access.create_scim_token(work, organization, name="Okta at Harbor")
         claim = await organizations.add_domain(work, organization, domain, verified=False)
     resolver.records[f"_openslot.{domain}"] = [claim.proof]

@@ -9,8 +9,8 @@ from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.scim import store as scim_store
-from openslot.scim.departures import suspend
+from openslot.people import store
+from openslot.people.departures import suspend
 from tests.access.two_factor_users import turn_on
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
@@ -152,7 +152,7 @@ async def test_departures_that_wait_are_approved(
     async with runtime.transaction(OPERATOR) as work:
         member = await get_member(work, harbor.organization.id, harbor.id_of(harbor.member))
         await suspend(work, msgspec.structs.replace(harbor.organization, keeps_bookings=True), member, is_leaving=True)
-        await scim_store.insert_held(work.db, member, removed=False, now=work.now)
+        await store.insert_held(work.db, member, removed=False, now=work.now)
     shown = (await owner.get(PAGE)).text
     await owner.post(PAGE, data=SURE)
     (line,) = await runtime.pool.fetch("select after from change_log")

@@ -13,8 +13,7 @@ from openslot.accounts.members import add_member, get_member
 from openslot.accounts.models import Role
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.scim import deletions
-from openslot.scim import store as scim_store
+from openslot.people import organization_deletions, store
 from tests.live import connect
 from tests.scim.conftest import Provider
 from tests.scim.test_mail import SUSPEND
@@ -160,7 +159,7 @@ async def test_a_member_who_is_renamed_meanwhile_keeps_the_name(runtime: Runtime
         await runtime.pool.execute("update users set name = 'Mara Berg' where id = $1", harbor.member.id)
 
     async with runtime.transaction(OPERATOR) as work:
-        await deletions.delete_as_operator(work, harbor.organization)
+        await organization_deletions.delete_as_operator(work, harbor.organization)
         renaming = asyncio.create_task(rename())
         await until_waiting(runtime, 1)
     await renaming
@@ -174,7 +173,7 @@ async def test_an_operator_adds_nobody_to_what_is_deleted(runtime: Runtime, harb
             await add_member(other, harbor.organization, harbor.free)
 
     async with runtime.transaction(OPERATOR) as work:
-        await deletions.delete_as_operator(work, harbor.organization)
+        await organization_deletions.delete_as_operator(work, harbor.organization)
         adding = asyncio.create_task(add())
         await until_waiting(runtime, 1)
 
@@ -190,7 +189,7 @@ async def test_a_provider_who_changes_a_member_whose_departure_waits_is_not_in_t
     provider = await provide(client, runtime, harbor)
     async with runtime.transaction(OPERATOR) as work:
         member = await get_member(work, harbor.organization.id, harbor.id_of(harbor.member))
-        await scim_store.insert_held(work.db, member, removed=False, now=work.now)
+        await store.insert_held(work.db, member, removed=False, now=work.now)
     rename = {"op": "replace", "path": "displayName", "value": "Mara Berg"}
     lock = f"select pg_advisory_xact_lock(1, {harbor.member.no})"
     async with signed_in(client, await open_session(runtime, harbor.owner)) as olga:

@@ -14,7 +14,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from openslot.scim import deletions
+from openslot.people import organization_deletions
 from openslot.scim.jobs import tidy_scim
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
@@ -228,7 +228,7 @@ async def test_another_organization_makes_no_room_for_more_mail_but_the_own_doma
             user = await people.welcome(work, UserWanted(email=email, name="New"))
             for _ in range(5):
                 await invitations.invite_within_limits(work, other, user)
-        await deletions.delete_as_operator(work, other)
+        await organization_deletions.delete_as_operator(work, other)
 
     assert (await invite(owner, "stranger@x.example")).status_code == 400
     assert (await invite(owner, "new@harbor.example")).status_code == 303

@@ -1,10 +1,10 @@
-"""Departures sent by a provider, with a brake: if many members leave at once, what can't be undone waits."""
+"""Departures from an organization, with a brake: if a provider sends many at once, what can't be undone waits."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import structlog
-from msgspec import structs
+from msgspec import Struct, structs
 
 from openslot.access import operations as access
 from openslot.accounts import members
@@ -17,16 +17,25 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import LEFT
 from openslot.core.work import Work
 from openslot.people import operations as people
-from openslot.scim import store
-from openslot.scim.errors import DepartureWaits, HeldDepartureNotFound
-from openslot.scim.events import DepartureDecided, DepartureHeld
-from openslot.scim.models import HeldDeparture, Preview
-from openslot.scim.reactions import plan_report
+from openslot.people import store
+from openslot.people.errors import DepartureWaits, HeldDepartureNotFound
+from openslot.people.events import DepartureDecided, DepartureHeld
+from openslot.people.models import HeldDeparture, Preview
 
 WITHIN = timedelta(hours=1)
 ALWAYS_PASS = 5
+REPORT_HELD = "scim.report_held"
+GATHERED_FOR = timedelta(minutes=5)
 
 log = structlog.get_logger()
+
+
+class HeldReport(Struct, frozen=True, kw_only=True):
+    """Which administrator is told about which organization."""
+
+    organization_id: UUID
+    organization_name: str
+    administrator_id: UUID
 
 
 def is_too_many(departed: int, members_before: int, *, share: int) -> bool:
@@ -138,8 +147,24 @@ async def _is_held(work: Work, organization: Organization, member: Member, *, re
         members=before,
     )
     await work.record(held)
-    await plan_report(work, organization)
+    await _plan_report(work, organization)
     return True
+
+
+async def _plan_report(work: Work, organization: Organization) -> None:
+    """Plan a mail to every administrator within five minutes; departures held until then are in the same mail."""
+    for administrator_id in await members.list_administrators(work, organization):
+        report = HeldReport(
+            organization_id=organization.id, organization_name=organization.name, administrator_id=administrator_id
+        )
+        key = f"{organization.id}:{administrator_id}"
+        await work.plan(REPORT_HELD, key, due_at=_next_report(work.now), payload=report, tenant_id=administrator_id)
+
+
+def _next_report(now: datetime) -> datetime:
+    """Round up to the next five minutes, so that a long series of departures can't delay the mail."""
+    step = GATHERED_FOR.total_seconds()
+    return datetime.fromtimestamp((now.timestamp() // step + 1) * step, UTC)
 
 
 async def _has_upcoming(work: Work, member: Member) -> bool:

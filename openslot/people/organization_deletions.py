@@ -1,5 +1,8 @@
 """The one place where an organization is deleted: departures are settled, memberships end, and all it had is gone."""
 
+from collections.abc import Sequence
+from uuid import UUID
+
 from msgspec import Struct
 
 from openslot.accounts import members, organizations
@@ -13,8 +16,18 @@ from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
-from openslot.scim import departures, store
-from openslot.scim.reactions import plan_deletion_mails
+from openslot.people import departures, store
+
+TELL_DELETED = "organization.tell_deleted"
+
+
+class DeletionNotice(Struct, frozen=True, kw_only=True):
+    """Who is told which organization was deleted, and by whom."""
+
+    organization_name: str
+    by: str | None
+    """None: someone who runs the platform."""
+    administrator_id: UUID
 
 
 class OrganizationDeletionPreview(Struct, frozen=True, kw_only=True):
@@ -97,5 +110,15 @@ async def _delete(work: Work, organization: Organization, *, by: str | None) -> 
         cancelled_bookings=cancelled,
     )
     await work.record(deleted)
-    await plan_deletion_mails(work, organization, administrators, by=by)
+    await _plan_deletion_mails(work, organization, administrators, by=by)
     return deleted
+
+
+async def _plan_deletion_mails(
+    work: Work, organization: Organization, administrators: Sequence[UUID], *, by: str | None
+) -> None:
+    """Plan a mail to each owner and administrator of an organization that is being deleted."""
+    for each in administrators:
+        notice = DeletionNotice(organization_name=organization.name, by=by, administrator_id=each)
+        key = f"{organization.id}:{each}"
+        await work.plan(TELL_DELETED, key, due_at=work.now, payload=notice, tenant_id=each)

@@ -1,4 +1,4 @@
-"""What happened on behalf of a provider."""
+"""What happened to leavers."""
 
 from typing import ClassVar
 from uuid import UUID
@@ -39,4 +39,4 @@ class DepartureDecided(Event, frozen=True, kw_only=True):
         return "user", self.user_id
 
 
-SCIM_EVENTS: tuple[type[Event], ...] = (DepartureHeld, DepartureDecided)
+PEOPLE_EVENTS: tuple[type[Event], ...] = (DepartureHeld, DepartureDecided)

@@ -1,13 +1,5 @@
 """Mails to people about departures that wait, one for many of them, and about an organization that was deleted."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from uuid import UUID
-
-from msgspec import Struct
-
-from openslot.accounts import members
-from openslot.accounts.models import Organization
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Outcome, Reaction, Skipped
 from openslot.core.work import Work
@@ -18,30 +10,12 @@ from openslot.integrations.mail.models import Fact, Letter
 from openslot.integrations.mail.notices import write_notice
 from openslot.integrations.mail.operations import deliver, mail_server
 from openslot.integrations.mail.rules import DELAYS
-from openslot.scim import store
-from openslot.scim.models import HeldDeparture
+from openslot.people import store
+from openslot.people.departures import REPORT_HELD, HeldReport
+from openslot.people.models import HeldDeparture
+from openslot.people.organization_deletions import TELL_DELETED, DeletionNotice
 
-REPORT_HELD = "scim.report_held"
-GATHERED_FOR = timedelta(minutes=5)
 MAX_NAMED = 10
-
-
-class HeldReport(Struct, frozen=True, kw_only=True):
-    """Which administrator is told about which organization."""
-
-    organization_id: UUID
-    organization_name: str
-    administrator_id: UUID
-
-
-async def plan_report(work: Work, organization: Organization) -> None:
-    """Plan a mail to every administrator within five minutes; departures held until then are in the same mail."""
-    for administrator_id in await members.list_administrators(work, organization):
-        report = HeldReport(
-            organization_id=organization.id, organization_name=organization.name, administrator_id=administrator_id
-        )
-        key = f"{organization.id}:{administrator_id}"
-        await work.plan(REPORT_HELD, key, due_at=_next_report(work.now), payload=report, tenant_id=administrator_id)
 
 
 async def report_held(work: Work, effect: Effect) -> Outcome:
@@ -53,12 +27,6 @@ async def report_held(work: Work, effect: Effect) -> Outcome:
         return Skipped("no departure waits, or the administrator is gone")
     letter = _write_letter(one_line(report.organization_name), held)
     return await deliver(work, effect, write_notice(effect, letter, administrator, report.administrator_id), SYSTEM)
-
-
-def _next_report(now: datetime) -> datetime:
-    """Round up to the next five minutes, so that a long series of departures can't delay the mail."""
-    step = GATHERED_FOR.total_seconds()
-    return datetime.fromtimestamp((now.timestamp() // step + 1) * step, UTC)
 
 
 def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
@@ -83,31 +51,6 @@ def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
             ),
         ),
     )
-
-
-SCIM_REACTIONS = (Reaction(name=REPORT_HELD, run=report_held, delays=DELAYS, destination=mail_server),)
-
-
-TELL_DELETED = "organization.tell_deleted"
-
-
-class DeletionNotice(Struct, frozen=True, kw_only=True):
-    """Who is told which organization was deleted, and by whom."""
-
-    organization_name: str
-    by: str | None
-    """None: someone who runs the platform."""
-    administrator_id: UUID
-
-
-async def plan_deletion_mails(
-    work: Work, organization: Organization, administrators: Sequence[UUID], *, by: str | None
-) -> None:
-    """Plan a mail to each owner and administrator of an organization that is being deleted."""
-    for each in administrators:
-        notice = DeletionNotice(organization_name=organization.name, by=by, administrator_id=each)
-        key = f"{organization.id}:{each}"
-        await work.plan(TELL_DELETED, key, due_at=work.now, payload=notice, tenant_id=each)
 
 
 async def tell_deleted(work: Work, effect: Effect) -> Outcome:
@@ -142,4 +85,7 @@ def _write_deletion_letter(notice: DeletionNotice) -> Letter:
     )
 
 
-DELETION_REACTIONS = (Reaction(name=TELL_DELETED, run=tell_deleted, delays=DELAYS, destination=mail_server),)
+ORGANIZATION_REACTIONS = (
+    Reaction(name=REPORT_HELD, run=report_held, delays=DELAYS, destination=mail_server),
+    Reaction(name=TELL_DELETED, run=tell_deleted, delays=DELAYS, destination=mail_server),
+)

@@ -1,0 +1,147 @@
+"""All SQL of leavers: departures that are counted or wait, and what a deletion would do."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from openslot.accounts.host_lock_store import LOCK_HOST
+from openslot.accounts.models import Member
+from openslot.core.db import Db, Row, count_of
+from openslot.people.models import HeldDeparture
+
+# Of each kind, what a host would miss.
+COUNTS = """
+select (select count(*) from bookings where host_id = $1 and status = 'CONFIRMED' and ends_at > $2) as upcoming,
+       (select coalesce(sum(bookings), 0) from booking_counts where host_id = $1)::bigint as bookings,
+       (select count(*) from event_types where owner_id = $1) as event_types,
+       (select count(*) from contacts where owner_id = $1) as contacts,
+       (select count(*) from conversations where owner_id = $1) as conversations,
+       (select count(*) from api_keys where user_id = $1 and revoked_at is null) as keys,
+       (select count(*) from webhook_endpoints where owner_id = $1) as webhooks,
+       (select count(*) from calendar_connections where owner_id = $1) as calendars"""
+
+
+class UpcomingMeeting(Struct, frozen=True, kw_only=True):
+    """A booking that would be cancelled."""
+
+    invitee_name: str
+    event_type_name: str
+    starts_at: datetime
+    ends_at: datetime
+
+
+async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> list[UpcomingMeeting]:
+    """List a host's confirmed bookings that are not over, soonest first."""
+    statement = """select b.invitee_name, e.name as event_type_name, b.starts_at, b.ends_at
+        from bookings b join event_types e on e.id = b.event_type_id
+        where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 order by b.starts_at, b.id limit $3"""
+    rows = await db.fetch(statement, user_id, now, limit)
+    return [UpcomingMeeting(**row) for row in rows]
+
+
+async def count_belongings(db: Db, user_id: UUID, *, now: datetime) -> dict[str, int]:
+    row = await db.fetchrow(COUNTS, user_id, now)
+    return dict(row) if row else {}
+
+
+HELD = """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
+    (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
+     and b.ends_at > $2) as upcoming
+from held_departures h join users u on u.id = h.user_id"""
+
+
+async def delete_old_departures(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove departures that no longer count."""
+    statement = (
+        "delete from departures where id = any(array(select id from departures where at <= $1 order by at limit $2))"
+    )
+    tag = await db.execute(statement, before, limit)
+    return count_of(tag)
+
+
+async def insert_departure(db: Db, organization_id: UUID, *, now: datetime) -> None:
+    """Write that a member departs."""
+    await db.execute("insert into departures (organization_id, at) values ($1, $2)", organization_id, now)
+
+
+async def count_departures(db: Db, organization_id: UUID, *, since: datetime) -> tuple[int, int]:
+    """Count the departures since a given time, and the active members before them."""
+    statement = """select (select count(*) from departures where organization_id = $1 and at > $2) as departed,
+                  (select count(*) from memberships where organization_id = $1 and active) as active"""
+    row = await db.fetchrow(statement, organization_id, since)
+    assert row is not None  # noqa: S101 - a select of aggregates
+    return row["departed"], row["active"] + row["departed"]
+
+
+async def lock_held_hosts(db: Db, organization_id: UUID, *, user_id: UUID | None = None) -> set[UUID]:
+    """Wait for the locks of the hosts whose departures wait, always in the same order, and name them."""
+    statement = f"""select u.id, {LOCK_HOST} from (
+            select u.id, u.no from held_departures h join users u on u.id = h.user_id
+            where h.organization_id = $1 and ($2::uuid is null or h.user_id = $2)
+            order by u.no offset 0
+        ) u"""
+    rows = await db.fetch(statement, organization_id, user_id)
+    return {row["id"] for row in rows}
+
+
+async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:
+    """Write that a departure waits for a decision, and the member's state before it."""
+    statement = """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role, profile)
+        values ($1, $2, $3, $4, $5, $6, $7)"""
+    await db.execute(
+        statement,
+        member.organization_id,
+        member.user.id,
+        now,
+        removed,
+        member.id,
+        member.role,
+        None if member.profile is None else msgspec.json.encode(member.profile).decode(),
+    )
+
+
+async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
+    """Write whether the member of a departure that waits is removed by now; False where it does not wait."""
+    statement = "update held_departures set removed = $3 where organization_id = $1 and user_id = $2 returning user_id"
+    held = await db.fetchval(statement, member.organization_id, member.user.id, removed)
+    return held is not None
+
+
+async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
+    """List the departures that wait, oldest first."""
+    statement = f"{HELD} where h.organization_id = $1 order by h.held_at, h.user_id"
+    rows = await db.fetch(statement, organization_id, now)
+    return [_to_held(row) for row in rows]
+
+
+async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> HeldDeparture | None:
+    """Look up one departure that waits."""
+    row = await db.fetchrow(f"{HELD} where h.organization_id = $1 and h.user_id = $3", organization_id, now, user_id)
+    return _to_held(row) if row else None
+
+
+async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
+    """End a departure's waiting; False where it did not wait."""
+    statement = "delete from held_departures where organization_id = $1 and user_id = $2 returning user_id"
+    gone = await db.fetchval(statement, organization_id, user_id)
+    return gone is not None
+
+
+async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
+    """Count the upcoming bookings of each of several hosts."""
+    statement = """select host_id, count(*) as upcoming from bookings
+        where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id"""
+    rows = await db.fetch(statement, user_ids, now)
+    return {row["host_id"]: row["upcoming"] for row in rows}
+
+
+def _to_held(row: Row) -> HeldDeparture:
+    return HeldDeparture(**{**row, "profile": _decode(row["profile"])})
+
+
+def _decode(profile: str | None) -> dict[str, Any] | None:
+    return None if profile is None else msgspec.json.decode(profile)
