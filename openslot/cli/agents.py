@@ -12,10 +12,10 @@ from openslot.agents.models import AgentEmail, AgentSetup, Level
 from openslot.agents.roster import ROSTER
 from openslot.agents.rules import PERSON, Approval
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
+from openslot.processes.runtimes import with_work
 
 approval_app = typer.Typer(help="Agents' calls that wait for an approval.", no_args_is_help=True, add_completion=False)
 

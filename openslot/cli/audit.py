@@ -8,9 +8,9 @@ from rich.progress import Progress
 from openslot.agents.audit import Verified, list_calls, verify
 from openslot.agents.models import AuditFilter, CallRecord
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_runtime, with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work
+from openslot.processes.runtimes import with_runtime, with_work
 
 app = typer.Typer(help="The audit trail of the agents.", no_args_is_help=True, add_completion=False)
 

@@ -9,9 +9,8 @@ import typer
 from openslot.backups.archive import read_backup
 from openslot.backups.create import create_backup, describe_backup, find_backups
 from openslot.backups.restore import check_known, restore_backup
-from openslot.cli.database import database
-from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.processes.environment import database, settings
 
 app = typer.Typer(help="Backups.", no_args_is_help=True, add_completion=False)
 

@@ -9,9 +9,9 @@ from openslot.accounts import operations as accounts
 from openslot.accounts import profiles
 from openslot.accounts.models import ChosenBrand, Organization, User
 from openslot.cli.output import AsJson, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
+from openslot.processes.runtimes import with_work
 
 app = typer.Typer(help="The name, colour and logo on emails.", no_args_is_help=True, add_completion=False)
 

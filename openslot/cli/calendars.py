@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from openslot.accounts import operations as accounts
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_runtime, with_work
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
@@ -31,6 +30,7 @@ from openslot.integrations.calendars.models import (
 )
 from openslot.integrations.calendars.rules import LEASE
 from openslot.integrations.calendars.sync import sync_and_wait
+from openslot.processes.runtimes import with_runtime, with_work
 
 AT_ONCE = 10
 # A reading ends, or its lease does.

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from openslot.cli.environment import choose
+from openslot.processes.environment import choose
 
 # A module of single commands, or a module that is a command group.
 COMMANDS = {

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json
+from openslot.processes.environment import settings
 
 if TYPE_CHECKING:
     from openslot.core.work import Runtime
@@ -20,10 +20,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def migrate(as_json: AsJson = False) -> None:
     """Apply the migrations that are missing."""
-    from openslot.cli.database import database
     from openslot.core.direct import direct_url
     from openslot.core.log import set_up_logging
     from openslot.core.migrate import bring_up_to_date
+    from openslot.processes.environment import database
 
     chosen = settings()
     set_up_logging(chosen)
@@ -41,10 +41,10 @@ def seed(
     as_json: AsJson = False,
 ) -> None:
     """Create demo data: the same people every time, new keys, nothing deleted."""
-    from openslot.cli.banner import sign_in_lines
-    from openslot.cli.running import with_runtime, with_work
     from openslot.core.migrate import fill_empty
     from openslot.demo.seed import seed as make
+    from openslot.processes.first_start import sign_in_lines
+    from openslot.processes.runtimes import with_runtime, with_work
 
     seeded = with_work(make, prepare=fill_empty)
     if large:

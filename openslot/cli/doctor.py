@@ -31,8 +31,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 def examine() -> list[Finding]:
     """Check settings, machine and database, in this order; each needs the one before."""
-    from openslot.cli.environment import settings
     from openslot.doctor.machine import find_unknown_variables, look_at_machine
+    from openslot.processes.environment import settings
 
     findings = [find_unknown_variables()]
     try:
@@ -45,9 +45,9 @@ def examine() -> list[Finding]:
 
 def _look_inside(chosen: Settings) -> list[Finding]:
     """Check the database; an embedded one that is not running is started and stopped again."""
-    from openslot.cli.database import database
     from openslot.core.embedded import find_server, has_cluster, has_owner
     from openslot.doctor.database import look_at_database
+    from openslot.processes.environment import database
     from openslot.wiring import WIRING
 
     is_embedded = chosen.database_url is None

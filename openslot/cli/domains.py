@@ -7,10 +7,10 @@ import typer
 from openslot.accounts import organizations
 from openslot.accounts.models import Domain
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_runtime, with_work
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime, Work
 from openslot.integrations.dns import DnsResolver
+from openslot.processes.runtimes import with_runtime, with_work
 
 app = typer.Typer(help="Domains whose accounts an organization manages.", no_args_is_help=True, add_completion=False)
 

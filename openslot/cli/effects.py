@@ -10,13 +10,13 @@ import typer
 from msgspec import Struct, convert
 
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_runtime, with_work
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
 from openslot.core.work import Runtime, Work
 from openslot.jobs.health import UnfinishedState, list_unfinished
+from openslot.processes.runtimes import with_runtime, with_work
 
 app = typer.Typer(help="Effects that are not finished.", no_args_is_help=True, add_completion=False)
 

@@ -10,10 +10,10 @@ from openslot.accounts.operations import get_user_by_email
 from openslot.availability import operations
 from openslot.availability.models import BySlug, DayExplained, Reason, StartExplained
 from openslot.cli.output import AsJson, console, print_json
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
+from openslot.processes.runtimes import with_work
 
 app = typer.Typer(add_completion=False)
 

@@ -6,10 +6,10 @@ import typer
 
 from openslot.accounts import operations as accounts
 from openslot.cli.output import AsJson, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import Flag, FlagForUser
+from openslot.processes.runtimes import with_work
 
 app = typer.Typer(help="Features that can be switched off.", no_args_is_help=True, add_completion=False)
 

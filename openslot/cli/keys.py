@@ -11,10 +11,10 @@ from openslot.access.keys import CredentialKind
 from openslot.access.models import Credential
 from openslot.accounts import operations as accounts
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
+from openslot.processes.runtimes import with_work
 
 app = typer.Typer(help="API keys, SCIM tokens and agent keys.", no_args_is_help=True, add_completion=False)
 

@@ -13,7 +13,6 @@ from msgspec import Struct, structs
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
@@ -22,6 +21,7 @@ from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail
+from openslot.processes.runtimes import with_work
 
 app = typer.Typer(help="Emails that were sent, and the embedded mailbox.", no_args_is_help=True, add_completion=False)
 

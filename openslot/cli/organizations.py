@@ -14,10 +14,10 @@ from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
 from openslot.cli.domains import app as domains
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.people import departures, organization_deletions
+from openslot.processes.runtimes import with_work
 
 app = typer.Typer(help="Organizations, their members and domains.", no_args_is_help=True, add_completion=False)
 member_app = typer.Typer(help="Members of an organization.", no_args_is_help=True, add_completion=False)

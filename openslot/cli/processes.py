@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from openslot.cli.environment import choose, settings
+from openslot.processes.environment import choose, settings
 
 app = typer.Typer(add_completion=False)
 
@@ -22,7 +22,7 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Create demo data in an empty database")] = False,
 ) -> None:
     """Run everything: the web server, a worker and, unless DATABASE_URL is set, the database."""
-    from openslot.cli.supervisor import serve as supervise
+    from openslot.processes.supervisor import serve as supervise
 
     choose(host=host, port=port)
     sys.exit(supervise(settings(), web_processes=workers, demo=demo))
@@ -33,10 +33,10 @@ def web(host: HostOption = None, port: Port = None, workers: Workers = 1) -> Non
     """Run only web processes."""
     choose(host=host, port=port)
     if workers > 1:
-        from openslot.cli.supervisor import serve_web_processes
+        from openslot.processes.supervisor import serve_web_processes
 
         sys.exit(serve_web_processes(settings(), workers))
-    from openslot.cli.web import serve_web
+    from openslot.processes.web import serve_web
 
     serve_web(settings())
 
@@ -44,6 +44,6 @@ def web(host: HostOption = None, port: Port = None, workers: Workers = 1) -> Non
 @app.command()
 def worker() -> None:
     """Run only a worker. You can run several, on any machine."""
-    from openslot.cli.work import work
+    from openslot.processes.worker import work
 
     work()

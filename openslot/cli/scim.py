@@ -10,13 +10,13 @@ from openslot.access.keys import CredentialKind
 from openslot.accounts import organizations
 from openslot.accounts.models import Organization
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
 from openslot.people import departures
 from openslot.people.errors import HeldDepartureNotFound
 from openslot.people.models import HeldDeparture, Preview
+from openslot.processes.runtimes import with_work
 from openslot.scim.models import LoggedRequest
 from openslot.scim.operations import list_requests
 

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.work import Runtime
+from openslot.processes.environment import settings
 
 app = typer.Typer(help="The key that encrypts stored secrets.", no_args_is_help=True, add_completion=False)
 
@@ -76,10 +76,10 @@ def reset(
             "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
             "have to be rotated. To do it: openslot secret reset --yes"
         )
-    from openslot.cli.database import database
-    from openslot.cli.running import check_secrets
     from openslot.core.direct import direct_url
     from openslot.core.migrate import check_migrated
+    from openslot.processes.environment import database
+    from openslot.processes.runtimes import check_secrets
 
     with database(settings()) as ready:
         check_secrets(ready)
@@ -100,9 +100,9 @@ def _reseal_and_remove(chosen: Settings) -> Retired:
 
 
 def _reseal(chosen: Settings) -> Retired:
-    from openslot.cli.running import with_runtime
     from openslot.core.progress import progress
     from openslot.core.sealing import count_sealed, reseal_all
+    from openslot.processes.runtimes import with_runtime
     from openslot.wiring import SEALED
 
     async def reseal(runtime: Runtime) -> Retired:

@@ -16,11 +16,11 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import DeletionState, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.secrets import new_token
 from openslot.core.work import Work
 from openslot.people import deletions
 from openslot.people import operations as people
+from openslot.processes.runtimes import with_work
 
 app = typer.Typer(help="Accounts.", no_args_is_help=True, add_completion=False)
 

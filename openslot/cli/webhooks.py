@@ -9,11 +9,11 @@ from msgspec import UNSET, Struct
 
 from openslot.accounts import operations as accounts
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.moments import read_span
 from openslot.core.work import Work
+from openslot.processes.runtimes import with_work
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedAttempt, State
 

@@ -12,11 +12,11 @@ from typing import Any
 import psutil
 import pytest
 
-from openslot.cli.forking import FORK
-from openslot.cli.signals import leave_on_signals
-from openslot.cli.supervisor import Supervisor
 from openslot.core.config import load_settings
 from openslot.core.embedded import has_owner
+from openslot.processes.exits import leave_on_signals
+from openslot.processes.forks import FORK
+from openslot.processes.supervisor import Supervisor
 from tests.cli.installation import Command, Installation, ended
 from tests.forked import Forked
 

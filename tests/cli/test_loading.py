@@ -5,9 +5,9 @@ import sys
 
 LOAD = """
 import sys, threading, psutil
-import openslot.cli.web
+import openslot.processes.web
 print(sorted({"PIL", "authlib", "holidays", "joserfc", "pgqueuer", "phonenumbers", "segno"} & sys.modules.keys()))
-import openslot.cli.work
+import openslot.processes.worker
 print(sorted({"PIL", "authlib", "holidays", "joserfc", "phonenumbers", "segno"} & sys.modules.keys()))
 print(threading.active_count(), psutil.Process().num_threads(), psutil.Process().net_connections("all"))
 """

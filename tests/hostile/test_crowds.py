@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from openslot.cli.descriptors import ENOUGH, raise_descriptor_limit
+from openslot.processes.web import ENOUGH, raise_descriptor_limit
 from tests.hostile.server import CONNECTIONS, PROXY, Server
 from tests.hostile.wire import HEAD, POST
 

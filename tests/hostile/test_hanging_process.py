@@ -14,11 +14,11 @@ import psutil
 import pytest
 import structlog
 
-from openslot.cli import heartbeat
-from openslot.cli.children import LOOK_EVERY, Child
-from openslot.cli.heartbeat import beating
 from openslot.core.config import Settings
 from openslot.core.log import set_up_logging
+from openslot.processes import inheritance
+from openslot.processes.children import LOOK_EVERY, Child
+from openslot.processes.inheritance import beating
 from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.cli.installation import Command, Installation, ended
 from tests.cli.test_forking import wait_until
@@ -97,8 +97,8 @@ def test_a_start_that_takes_long_is_not_a_hang(tmp_path: Path) -> None:
 async def test_a_blocked_event_loop_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    monkeypatch.setenv(heartbeat.VARIABLE, str(writing))
-    monkeypatch.setattr(heartbeat, "BEAT_EVERY", 0.01)
+    monkeypatch.setenv(inheritance.HEARTBEAT, str(writing))
+    monkeypatch.setattr(inheritance, "BEAT_EVERY", 0.01)
     async with beating():
         beats = 0
         async with asyncio.timeout(60):

@@ -3,13 +3,13 @@
 from msgspec import structs
 
 from openslot.bookings.events import BOOKING_EVENTS, BookingEvent
-from openslot.cli import run
-from openslot.cli.environment import settings
-from openslot.cli.web import serve_web
-from openslot.cli.work import work as serve_worker
 from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Wiring
 from openslot.core.migrate import NO_TRANSACTION
 from openslot.core.work import Work
+from openslot.processes.environment import settings
+from openslot.processes.exits import run
+from openslot.processes.web import serve_web
+from openslot.processes.worker import work as serve_worker
 from openslot.wiring import WIRING
 
 MORE_MIGRATIONS = {

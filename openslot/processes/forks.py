@@ -12,8 +12,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 
-from openslot.cli import run
-from openslot.cli.signals import ENDINGS, holding_signals, leave_on_signals
+from openslot.processes.exits import ENDINGS, holding_signals, leave_on_signals, run
 
 FORK = multiprocessing.get_context("fork")
 

@@ -1,20 +1,24 @@
-"""The processes that a supervisor starts, gives the database's address, and keeps running."""
+"""The processes that a supervisor forks, gives the database's address, and keeps running: web processes and workers."""
 
 import os
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import structlog
 
-from openslot.cli import heartbeat, lifeline, listening
-from openslot.cli.child import become
-from openslot.cli.forking import FORK, close_descriptor, keep_from_forks, start_fork
+from openslot.processes import inheritance
+from openslot.processes.exits import run
+from openslot.processes.forks import FORK, begin_fork, close_descriptor, keep_from_forks, start_fork
 
 LOOK_EVERY = 0.1
 LIVED_AFTER = 5.0
 LONGEST_PAUSE = 10.0
 MAX_STARTS = 5
+# What `ps` and `top` show; a fork has the command line of the supervisor.
+NAME = Path("/proc/self/comm")
 
 log = structlog.get_logger()
 
@@ -48,9 +52,9 @@ class Child:
         os.set_blocking(self._heartbeat, False)
         keep_from_forks(self._lifeline, self._heartbeat)
         self._silent_for: float | None = None
-        inherited = {lifeline.VARIABLE: reading, heartbeat.VARIABLE: writing}
+        inherited = {inheritance.LIFELINE: reading, inheritance.HEARTBEAT: writing}
         if self._listener is not None:
-            inherited[listening.VARIABLE] = self._listener.fileno()
+            inherited[inheritance.LISTENER] = self._listener.fileno()
         self._began = time.monotonic()
         self._process = FORK.Process(target=become, args=(self._kind, inherited))
         start_fork(self._process)
@@ -131,3 +135,27 @@ class Child:
             if descriptor is not None:
                 close_descriptor(descriptor)
         self._lifeline = self._heartbeat = None
+
+
+def become(kind: str, inherited: Mapping[str, int]) -> None:
+    """Run as this kind of process, with descriptors from the supervisor, until told to stop."""
+    begin_fork(keeping=inherited.values())
+    # In its own session, so that Ctrl-C reaches only the supervisor.
+    os.setsid()
+    os.environ.update({name: str(descriptor) for name, descriptor in inherited.items()})
+    with suppress(OSError):
+        NAME.write_text(f"openslot-{kind}")
+    run({"web": _web, "worker": _worker}[kind])
+
+
+def _web() -> None:
+    from openslot.processes.environment import settings
+    from openslot.processes.web import serve_web
+
+    serve_web(settings())
+
+
+def _worker() -> None:
+    from openslot.processes.worker import work
+
+    work()

@@ -5,14 +5,14 @@ from functools import partial
 
 import uvloop
 
-from openslot.cli.heartbeat import beating
-from openslot.cli.running import with_runtime
-from openslot.cli.signals import ENDINGS, leave_on_signals
 from openslot.core.events import Wiring
 from openslot.core.migrate import bring_up_to_date
 from openslot.core.profiles import JOBS
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
+from openslot.processes.exits import ENDINGS, leave_on_signals
+from openslot.processes.inheritance import beating
+from openslot.processes.runtimes import with_runtime
 from openslot.wiring import WIRING
 
 

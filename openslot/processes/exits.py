@@ -1,14 +1,34 @@
-"""Signals end a command in an orderly way: whatever it has started is stopped first."""
+"""How a process ends: signals in an orderly way, and expected failures with one sentence."""
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from openslot.core.errors import Refusal, StartupError
 
 # A command that runs under nohup is meant to outlive the terminal.
 IS_UNDER_NOHUP = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 ENDINGS = (signal.SIGINT, signal.SIGTERM) if IS_UNDER_NOHUP else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run(command: Callable[[], object]) -> None:
+    """Run a command; an expected failure is printed as one sentence."""
+    leave_on_signals()
+    try:
+        command()
+    except StartupError as fault:
+        _stop(str(fault))
+    except Refusal as fault:
+        _stop("".join([fault.message, *(f"\n  {field} {words}" for field, words in (fault.details or {}).items())]))
+    except OSError as fault:
+        _stop(f"{fault.strerror or fault}{f': {fault.filename}' if fault.filename else ''}.")
+
+
+def _stop(words: str) -> None:
+    print(f"openslot: {words}", file=sys.stderr)  # noqa: T201 - the terminal is the door
+    sys.exit(1)
 
 
 def leave_on_signals(code: int | None = None) -> None:

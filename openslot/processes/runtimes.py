@@ -1,11 +1,9 @@
-"""How a command gets a runtime: find or start the database, check its schema, open, run, close."""
+"""How a process or a command gets a runtime: find or start the database, check its schema, open, run, close."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from openslot.cli.database import database
-from openslot.cli.environment import settings
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import BUSY, DOWN
@@ -18,6 +16,7 @@ from openslot.core.outages import reason
 from openslot.core.profiles import COMMANDS, ConnectionProfile
 from openslot.core.secrets import load_secrets
 from openslot.core.work import Runtime, Work
+from openslot.processes.environment import database, settings
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 

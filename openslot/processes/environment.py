@@ -1,14 +1,26 @@
-"""How a command finds a running database: by its setting, from the supervisor, or by starting the embedded one."""
+"""What a process is told to be: its settings, from flags and the environment, and a running database."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
 
-from openslot.cli.environment import choose
-from openslot.cli.lifeline import wait_for_database
-from openslot.core.config import Settings
+from openslot.core.config import Settings, environment_name, load_settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.processes.inheritance import wait_for_database
+
+
+def choose(**flags: object) -> None:
+    """Let flags override the environment, here and in every child process."""
+    for field, value in flags.items():
+        if value is not None:
+            os.environ[environment_name(field)] = str(value)
+
+
+def settings() -> Settings:
+    """Read the current settings."""
+    return load_settings()
 
 
 @contextmanager

@@ -12,20 +12,18 @@ from typing import Self
 import msgspec
 import structlog
 
-from openslot.cli.banner import print_first_start, print_ready
-from openslot.cli.children import LOOK_EVERY, Child
-from openslot.cli.database import database, server_options
-from openslot.cli.environment import choose
-from openslot.cli.first_start import prepare_first_start
-from openslot.cli.forking import keep_from_forks, loading
-from openslot.cli.listening import listen, nearest_address
-from openslot.cli.signals import holding_signals, leave_on_signals
 from openslot.core.config import Settings
 from openslot.core.embedded import Server, keep_server, start_server, stop_server
 from openslot.core.errors import StartupError
 from openslot.core.log import set_up_logging
+from openslot.processes.children import LOOK_EVERY, Child
+from openslot.processes.environment import choose, database, server_options
+from openslot.processes.exits import holding_signals, leave_on_signals
+from openslot.processes.first_start import prepare_first_start, print_first_start, print_ready
+from openslot.processes.forks import keep_from_forks, loading
+from openslot.processes.inheritance import listen, nearest_address
 
-WEB, WORKER = "openslot.cli.web", "openslot.cli.work"
+WEB, WORKER = "openslot.processes.web", "openslot.processes.worker"
 END_WITHIN = 40.0
 KEEP_EVERY = 1.0
 FIRST_PAUSE = 1.0

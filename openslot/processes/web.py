@@ -1,6 +1,7 @@
-"""One web process: uvicorn with our app."""
+"""How many files and connections a process may have open."""
 
 import asyncio
+import resource
 import signal
 import socket
 from types import FrameType
@@ -8,19 +9,30 @@ from types import FrameType
 import uvicorn
 
 from openslot.app import create_app
-from openslot.cli.database import database
-from openslot.cli.descriptors import raise_descriptor_limit
-from openslot.cli.heartbeat import beating
-from openslot.cli.listening import listen
-from openslot.cli.running import check_runtime, check_secrets
-from openslot.cli.signals import IS_UNDER_NOHUP, leave_on_signals
 from openslot.core.config import Settings
 from openslot.core.direct import direct_url
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.migrate import bring_up_to_date
 from openslot.http.protocol import protocol_for
+from openslot.processes.environment import database
+from openslot.processes.exits import IS_UNDER_NOHUP, leave_on_signals
+from openslot.processes.inheritance import beating, listen
+from openslot.processes.runtimes import check_runtime, check_secrets
 from openslot.wiring import WIRING
+
+ENOUGH = 65_536
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the soft limit as far as the machine allows and the service can use; return the new limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
 
 GRACE_SECONDS = 30
 
