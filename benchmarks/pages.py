@@ -18,7 +18,7 @@ from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.core.clock import system_clock
 from openslot.core.migrate import migrate
 from openslot.demo.large import make_large
-from tests.browsing import find_executable
+from tests.support.browsers import find_executable
 
 HOSTS, BOOKINGS, VISITORS = 1_000, 100_000, 10_000
 # A phone of the middle class on a fair mobile network.

@@ -142,7 +142,7 @@ async def trace_stories() -> dict[str, set[str]]:
     from openslot.core.migrate import fill_empty
     from openslot.demo.seed import seed
     from openslot.runtime import open_runtime
-    from tests.live import connect, serving
+    from tests.support.live import connect, serving
 
     with stage() as here:
         settings = load_settings(

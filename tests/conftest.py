@@ -23,21 +23,20 @@ from openslot.core.log import set_up_logging
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.browsing import open_browser
-from tests.cheap_passwords import CHEAP, hashing_cheaply
-from tests.command_line import cli, command_line
-from tests.databases import UNSAFE_AND_FAST, copy_data_dir, fast_dir, new_database, prepare_data_dir
-from tests.live import connect, serving
-from tests.once import made_once
-from tests.order import put_longest_first
-from tests.racing import WebPair, running_pair
-from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
+from tests.support.browsers import open_browser
+from tests.support.command_line import cli, command_line
+from tests.support.databases import UNSAFE_AND_FAST, copy_data_dir, fast_dir, new_database, prepare_data_dir
+from tests.support.live import connect, serving
+from tests.support.once import made_once
+from tests.support.order import put_longest_first
+from tests.support.passwords import CHEAP, PASSWORD, hashing_cheaply
+from tests.support.races import WebPair, running_pair
+from tests.support.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
 __all__ = ["cli", "command_line"]
 
-PASSWORD = "correct horse battery"
 
-pytest_plugins = ["tests.processes", "tests.examples"]
+pytest_plugins = ["tests.support.processes", "tests.support.examples"]
 
 
 def pytest_collection() -> None:
@@ -148,7 +147,7 @@ def settings(database_url: str, tmp_path: Path, first_data_dir: Path) -> Setting
 
 @pytest.fixture
 def clock() -> Clock:
-    """The clock of runtime and server: the real one, unless a folder or a file has another (`tests/clocks.py`)."""
+    """The clock of runtime and server: the real one, unless a folder or file has another (`support/clocks.py`)."""
     return system_clock
 
 

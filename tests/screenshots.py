@@ -20,8 +20,8 @@ from openslot.core.migrate import migrate
 from openslot.demo.seed import seed
 from openslot.runtime import open_runtime
 from openslot.web.cookies import SESSION_COOKIE
-from tests.browsing import open_browser
-from tests.live import serving
+from tests.support.browsers import open_browser
+from tests.support.live import serving
 
 IMAGES = Path(__file__).parents[1] / "docs/images"
 WIDE, PHONE = ViewportSize(width=1120, height=620), ViewportSize(width=390, height=844)

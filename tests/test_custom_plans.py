@@ -37,7 +37,7 @@ from openslot.scim.models import RequestFilter
 from openslot.webhooks import delivery_log_store
 from openslot.webhooks import store as webhook_store
 from openslot.webhooks.models import DeliveryFilter, EndpointRef
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 ANY = UUID(int=7)
 DAY = date(2026, 3, 2)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import databases
-from tests.databases import fast_dir
+from tests.support import databases
+from tests.support.databases import fast_dir
 
 NOBODY = 2**22 + 1  # above the largest process id of Linux
 

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tests.ports import held_port
+from tests.support.ports import held_port
 
 ANY = ("127.0.0.1", 0)
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.forked import ROOT
+from tests.support.forked import ROOT
 
 FAIR = """
 import os, pytest
@@ -49,7 +49,7 @@ def test_after(): pass
 """
 WITHDRAWING = """
 from pathlib import Path
-from tests.processes import Tickets
+from tests.support.processes import Tickets
 
 withdraw = Tickets.withdraw
 
@@ -74,7 +74,7 @@ def test_waits():
 def run(folder: Path, *arguments: str) -> tuple[int, str, dict[str, str]]:
     """Run the tests of a folder in three processes: exit code, what was printed, what came of each test."""
     results = folder / "results.xml"
-    options = ["-c", "pyproject.toml", "-p", "tests.processes", "--processes", "3", "--junitxml", str(results)]
+    options = ["-c", "pyproject.toml", "-p", "tests.support.processes", "--processes", "3", "--junitxml", str(results)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--rootdir", str(folder), *arguments, str(folder)],
         check=False,

@@ -10,9 +10,9 @@ from openslot.accounts.models import User
 from openslot.core.db import open_pool
 from openslot.core.profiles import JOBS
 from openslot.core.work import Runtime
-from tests import shared_database
-from tests.databases import new_database
-from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing, sharing_with_processes
+from tests.support import shared_database
+from tests.support.databases import new_database
+from tests.support.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing, sharing_with_processes
 
 TABLES = "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname !~ '^(pg_|information_schema$)'"
 LAST_VALUES = "select sequencename, last_value from pg_sequences order by 1"

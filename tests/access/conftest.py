@@ -10,7 +10,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.probes import PROBES
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 Age = Callable[[float], Awaitable[None]]
 

@@ -20,7 +20,7 @@ from openslot.core.errors import Forbidden, Invalid, NotFound
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 ME = "/api/v1/me"
 Spoil = Callable[[Runtime, User, str], Awaitable[str]]

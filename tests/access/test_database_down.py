@@ -16,7 +16,7 @@ import pytest
 from openslot.app import create_app
 from openslot.core.config import Settings
 from tests.access.probes import PROBES, TABLE
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 ME = "/api/v1/me"
 NAME = ".s.PGSQL.5432"

@@ -12,7 +12,7 @@ from openslot.app import create_app
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from tests.access.conftest import Age
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 ME = "/api/v1/me"
 Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]

@@ -30,8 +30,7 @@ from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from openslot.wiring import SEALED
 from tests.access.probes import TABLE
-from tests.more_tables import sharing_with
-from tests.shared_database import SharedDatabase
+from tests.support.shared_database import SharedDatabase, sharing_with
 
 GATE = 77
 WAITING = "select exists (select from pg_locks where locktype = 'advisory' and not granted and objid = $1)"

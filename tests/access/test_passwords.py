@@ -3,7 +3,7 @@
 from argon2 import PasswordHasher, Type
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
-from tests.cheap_passwords import PRODUCTS
+from tests.support.passwords import PRODUCTS
 
 
 def test_passwords_are_hashed_as_the_standard_advises() -> None:

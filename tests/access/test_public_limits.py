@@ -13,7 +13,7 @@ from openslot.core.errors import TooMany
 from openslot.core.work import Runtime
 from openslot.http.limits import take
 from openslot.routing import RateLimit
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
-from tests.forked import Forked, openslot
-from tests.live import connect
-from tests.ports import held_port
+from tests.support.forked import Forked, openslot
+from tests.support.live import connect
+from tests.support.passwords import PASSWORD
+from tests.support.ports import held_port
 
 
 async def issue(runtime: Runtime, user: User) -> dict[str, str]:

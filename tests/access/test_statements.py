@@ -9,7 +9,7 @@ from openslot.access.keys import CredentialKind, new_key
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 
 class CountingPool:

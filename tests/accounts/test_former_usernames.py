@@ -20,8 +20,8 @@ from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.operations import get_host_page
-from tests.clocks import MovingClock, clock
 from tests.contacts.conftest import stranger
+from tests.support.clocks import MovingClock, clock
 
 __all__ = ["clock", "stranger"]
 

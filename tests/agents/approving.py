@@ -16,8 +16,7 @@ from openslot.agents.schemas import Decided
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Conflict, Refusal
 from openslot.core.work import Runtime, Work
-from tests.more_tables import sharing_with
-from tests.shared_database import SharedDatabase
+from tests.support.shared_database import SharedDatabase, sharing_with
 
 ARGUMENTS = {"userId": "7", "reason": "asked for it"}
 

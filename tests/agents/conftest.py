@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent, make_key
+from tests.support.agent import TestAgent, make_key
 
 Connect = Callable[[str], Awaitable[TestAgent]]
 

@@ -17,7 +17,7 @@ from openslot.core.ids import new_id
 from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
 from tests.agents.spending import call_of
-from tests.integrations.mail.smtp_server import ScriptedServer
+from tests.support.smtp_server import ScriptedServer
 
 JONAS, ADA = "jonas@okafor.example", "admin@openslot.example"
 POSTAL = "Openslot AB, Storgatan 1, 111 22 Stockholm"

@@ -17,7 +17,7 @@ from openslot.core.ids import new_id
 from openslot.core.ports import NO_FAKES
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 

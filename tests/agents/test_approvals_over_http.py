@@ -7,8 +7,8 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
 from tests.agents.conftest import Connect
+from tests.support.agent import TestAgent
 
 CALLS = "select agent, status, error_code, approval_id::text, approver from agent_calls where tool = $1 order by no"
 

@@ -18,7 +18,7 @@ from openslot.core.errors import Invalid, StartupError
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.spending import NOON, call_of, clock, two_runtimes
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 __all__ = ["clock"]
 

@@ -13,7 +13,7 @@ from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
 from openslot.core.signing import Signer
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
+from tests.support.agent import TestAgent
 
 SIGNER = Signer(("k" * 40,))
 

@@ -15,10 +15,10 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent, make_key
 from tests.agents.test_chain import record
 from tests.agents.test_gates import probe, write
-from tests.live import connect, serving
+from tests.support.agent import TestAgent, make_key
+from tests.support.live import connect, serving
 
 
 async def test_two_servers_write_one_chain(settings: Settings, runtime: Runtime, monkeypatch: Any) -> None:

@@ -16,10 +16,10 @@ from openslot.integrations.chat import Chat, ChatDeferred, team_chat
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, send, shared_database
 from tests.agents.spending import call_of, clock, make_key
-from tests.clocks import MovingClock
-from tests.integrations.chat.fake_chat import FakeChat
+from tests.support.clocks import MovingClock
+from tests.support.fake_chat import FakeChat
+from tests.support.receiver import receiving
 from tests.webhooks.conftest import work_off, work_until_settled
-from tests.webhooks.receiver import receiving
 
 __all__ = ["clock", "shared_database"]
 

@@ -17,8 +17,8 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send, shared_database
 from tests.agents.spending import call_of, clock, make_key
-from tests.clocks import MovingClock
-from tests.command_line import Cli
+from tests.support.clocks import MovingClock
+from tests.support.command_line import Cli
 
 __all__ = ["clock", "shared_database"]
 

@@ -24,9 +24,9 @@ from openslot.integrations.mail.rules import DELAYS
 from openslot.runtime import open_runtime
 from tests.agents.emailing import ADA, JONAS, LETTER, POSTAL, log, over, refusal, send, send_now
 from tests.agents.spending import call_of, clock, two_runtimes
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages, part, read_message
-from tests.integrations.mail.smtp_server import smtp_server
+from tests.support.clocks import MovingClock
+from tests.support.smtp_server import smtp_server
 from tests.webhooks.conftest import work_off, work_until_settled
 
 __all__ = ["clock"]

@@ -16,9 +16,9 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.agents.agent import PATH, TestAgent, make_key
 from tests.agents.conftest import Connect
-from tests.live import connect, serving
+from tests.support.agent import PATH, TestAgent, make_key
+from tests.support.live import connect, serving
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 

@@ -15,8 +15,8 @@ from openslot.agents.tools import TOOLS
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent, make_key
-from tests.live import connect, serving
+from tests.support.agent import TestAgent, make_key
+from tests.support.live import connect, serving
 
 EXAMPLES = 250 if os.environ.get("OPENSLOT_LONG") else 100
 NAMES = [tool.name for tool in TOOLS]

@@ -16,8 +16,8 @@ from openslot.agents.schemas import Decided
 from openslot.core.actor import ActorKind
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime, Work
-from tests.agents.agent import TestAgent
 from tests.agents.conftest import Connect
+from tests.support.agent import TestAgent
 
 ALWAYS = {"confirm": True}
 

@@ -22,10 +22,10 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.emailing import JONAS, LETTER, POSTAL, growth, log, over, refusal, send, send_now
 from tests.agents.spending import call_of, clock
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages, part, read_message
-from tests.integrations.mail.smtp_server import smtp_server
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
+from tests.support.smtp_server import smtp_server
 from tests.webhooks.conftest import work_off
 
 __all__ = ["clock"]

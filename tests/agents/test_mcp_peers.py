@@ -12,10 +12,10 @@ from openslot.agents.tools import TOOLS
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.agents.agent import PATH, make_key
 from tests.agents.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED
 from tests.agents.mcp_peers import bearing, run_peer
-from tests.live import serving
+from tests.support.agent import PATH, make_key
+from tests.support.live import serving
 
 
 @pytest.fixture

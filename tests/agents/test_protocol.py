@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from openslot.agents.protocol import LARGEST_BATCH
-from tests.agents.agent import PATH, TestAgent
+from tests.support.agent import PATH, TestAgent
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"

@@ -14,7 +14,7 @@ from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.work import Runtime
 from tests.agents.spending import NOON, call_of, clock, two_runtimes
 from tests.agents.test_budget import DOLLAR, EMAIL, spend, spent_and_reserved
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 __all__ = ["clock"]
 

@@ -10,7 +10,7 @@ import pytest
 from openslot.agents.roster import ROSTER, with_implied
 from openslot.agents.tools import TOOLS
 from openslot.core.work import Runtime
-from tests.agents.agent import PATH, make_key
+from tests.support.agent import PATH, make_key
 
 if TYPE_CHECKING:
     from mcp.client.client import Client

@@ -7,8 +7,8 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
 from tests.agents.conftest import Connect
+from tests.support.agent import TestAgent
 
 FIELDS = {
     *("id", "at", "agent", "keyId", "tool", "scope", "tier", "inputHash", "status", "errorCode", "latencyMs"),

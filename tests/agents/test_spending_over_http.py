@@ -11,7 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.dollars import Dollars
 from openslot.core.work import Runtime
 from tests.agents.conftest import Connect
-from tests.clocks import clock
+from tests.support.clocks import clock
 
 __all__ = ["clock"]
 

@@ -13,11 +13,11 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
-from tests.agents.agent import TestAgent
 from tests.agents.conftest import Connect
 from tests.agents.table import AGENTS, DOMAINS, LATER, SCOPES, TABLE, TIERS, Row
 from tests.bookings.conftest import Book, book, meeting, settings
-from tests.clocks import clock
+from tests.support.agent import TestAgent
+from tests.support.clocks import clock
 
 __all__ = ["book", "clock", "meeting", "settings"]
 

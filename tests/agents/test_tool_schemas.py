@@ -12,8 +12,8 @@ from openslot.agents.roster import ROSTER, with_implied
 from openslot.agents.schemas import input_schema, schema_of
 from openslot.agents.tools import TOOLS
 from openslot.agents.tools.audit import AuditFindings
-from tests.agents.agent import TestAgent
 from tests.agents.conftest import Connect
+from tests.support.agent import TestAgent
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:

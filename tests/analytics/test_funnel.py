@@ -26,7 +26,7 @@ from openslot.integrations.calendars.events import CalendarConnected
 from openslot.people import operations
 from openslot.people import operations as people
 from tests.bookings.conftest import offer
-from tests.clocks import MONDAY, MovingClock, clock
+from tests.support.clocks import MONDAY, MovingClock, clock
 
 __all__ = ["clock"]
 

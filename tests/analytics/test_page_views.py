@@ -19,7 +19,7 @@ from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 BROWSER = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"}
 TODAY = date(2027, 3, 16)

@@ -6,7 +6,7 @@ from openslot.agents import budget
 from openslot.analytics import operations as platform
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.clocks import clock
+from tests.support.clocks import clock
 
 __all__ = ["clock"]
 

@@ -3,7 +3,7 @@
 import httpx2
 
 from openslot.accounts.models import User
-from tests.clocks import clock
+from tests.support.clocks import clock
 
 __all__ = ["clock"]
 

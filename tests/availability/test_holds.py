@@ -27,8 +27,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Limits
 from tests.bookings.conftest import clock, offer
-from tests.clocks import MONDAY, MovingClock
-from tests.racing import find_disorder
+from tests.support.clocks import MONDAY, MovingClock
+from tests.support.races import find_disorder
 
 __all__ = ["clock"]
 

@@ -14,7 +14,7 @@ from openslot.jobs.worker import run_job
 from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, TEN, meeting, offer, settings
 from tests.bookings.test_public import body, hold
-from tests.clocks import MovingClock, clock
+from tests.support.clocks import MovingClock, clock
 
 __all__ = ["clock", "meeting", "settings"]
 

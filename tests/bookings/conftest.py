@@ -14,7 +14,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.schedules import operations as schedules
-from tests.clocks import clock
+from tests.support.clocks import clock
 
 __all__ = ["clock"]
 

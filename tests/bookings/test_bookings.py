@@ -10,7 +10,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Limits, Money, Question, QuestionKind
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, read, slots
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 TAKEN = {"error": "This time is no longer available"}
 FIELDS = {

@@ -7,7 +7,7 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, read, slots
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 TAKEN = {"error": "This time is no longer available"}
 

@@ -8,7 +8,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Work
 from openslot.routing import post
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 
 async def test_a_full_pool_is_answered_503_until_a_connection_is_free(

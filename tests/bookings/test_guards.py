@@ -28,8 +28,8 @@ from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from tests.bookings.conftest import offer
-from tests.clocks import MONDAY, MovingClock
-from tests.racing import find_disorder
+from tests.support.clocks import MONDAY, MovingClock
+from tests.support.races import find_disorder
 
 AT = MONDAY.replace(hour=10)
 LATER = MONDAY.replace(hour=12)

@@ -7,7 +7,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.flags.models import FlagKey
 from tests.bookings.conftest import TEN
-from tests.flags.switching import SWITCHED, switch
+from tests.support.flags import SWITCHED, switch
 
 
 @SWITCHED

@@ -34,9 +34,9 @@ from openslot.event_types.models import EventType
 from openslot.http.errors import status_of
 from openslot.people import operations as people
 from openslot.schedules import operations as schedules
-from tests.clocks import real_clock as clock
-from tests.live import connect
-from tests.racing import WebPair, find_disorder
+from tests.support.clocks import real_clock as clock
+from tests.support.live import connect
+from tests.support.races import WebPair, find_disorder
 
 __all__ = ["clock"]
 

@@ -9,7 +9,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import Location, LocationKind
 from tests.bookings.conftest import offer
 from tests.bookings.test_public import body
-from tests.event_types.private_tokens import get_private_token
+from tests.support.private_tokens import get_private_token
 
 ADDRESS = Location(LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street")
 OPEN = [

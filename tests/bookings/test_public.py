@@ -17,9 +17,9 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer
-from tests.clocks import MovingClock
-from tests.event_types.private_tokens import get_private_token
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
+from tests.support.private_tokens import get_private_token
 
 TAKEN = {"error": "This time is no longer available"}
 

@@ -18,9 +18,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
-from tests.clocks import real_clock as clock
-from tests.live import connect
-from tests.racing import WebPair, find_disorder
+from tests.support.clocks import real_clock as clock
+from tests.support.live import connect
+from tests.support.races import WebPair, find_disorder
 
 __all__ = ["clock"]
 

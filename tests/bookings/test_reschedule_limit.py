@@ -14,7 +14,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import TEN, Book
 from tests.bookings.test_public import body
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 DAY_AFTER = [f"2026-03-17T{hour:02}:{minute}:00Z" for hour in range(9, 17) for minute in ("00", "30")]
 

@@ -17,8 +17,8 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import TEN, offer, slots
 from tests.bookings.test_guards import AT, LATER, book, hold
-from tests.clocks import MovingClock
-from tests.racing import find_disorder
+from tests.support.clocks import MovingClock
+from tests.support.races import find_disorder
 
 
 @pytest.fixture

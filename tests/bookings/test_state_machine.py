@@ -35,8 +35,8 @@ from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
-from tests.clocks import MovingClock
-from tests.racing import find_disorder
+from tests.support.clocks import MovingClock
+from tests.support.races import find_disorder
 
 EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)

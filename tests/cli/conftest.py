@@ -23,9 +23,9 @@ from openslot.jobs.worker import run_worker
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.cli.copies import make_copy
-from tests.cli.installation import Installation, installed
-from tests.databases import EMPTY, STRATEGIES, new_database
-from tests.once import made_once
+from tests.support.databases import EMPTY, STRATEGIES, new_database
+from tests.support.installation import Installation, installed
+from tests.support.once import made_once
 
 SECRET = "open sesame"
 # Reminders are planned for days ahead.

@@ -21,8 +21,8 @@ from openslot.core.key_file import KEY_FILE, rotate_key_file
 from openslot.core.secrets import SealBroken, load_secrets
 from openslot.core.work import Runtime
 from tests.cli.conftest import SECRET, begin_anew, restored, rows_of
-from tests.cli.installation import Installation, installed
-from tests.databases import TEMPLATE
+from tests.support.databases import TEMPLATE
+from tests.support.installation import Installation, installed
 
 pytestmark = pytest.mark.own_database
 

@@ -10,7 +10,7 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.errors import StartupError
 from openslot.doctor.finding import FindingState
 from openslot.doctor.machine import look_at_oidc
-from tests.integrations.oidc.fake_provider import CLIENT_ID, CLIENT_SECRET, providing
+from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, providing
 
 GIVEN = {"oidc_client_id": CLIENT_ID, "oidc_client_secret": CLIENT_SECRET}
 

@@ -16,7 +16,7 @@ from openslot.core.config import Settings
 from openslot.core.embedded import SYSTEM_USER, find_server, keep_server, postgres_program, start_server, stop_server
 from openslot.core.errors import StartupError
 from openslot.processes.environment import database
-from tests.cli.installation import Installation
+from tests.support.installation import Installation
 
 for_root = pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL takes every user but root as it is")
 

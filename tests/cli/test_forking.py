@@ -17,8 +17,8 @@ from openslot.core.embedded import has_owner
 from openslot.processes.exits import leave_on_signals
 from openslot.processes.forks import FORK
 from openslot.processes.supervisor import Supervisor
-from tests.cli.installation import Command, Installation, ended
-from tests.forked import Forked
+from tests.support.forked import Forked
+from tests.support.installation import Command, Installation, ended
 
 TRIES = 40
 

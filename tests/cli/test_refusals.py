@@ -8,8 +8,8 @@ import pytest
 
 from openslot.core.key_file import ACCESS, RESTORE
 from tests.cli import stub_postgres
-from tests.cli.installation import Installation, installed
-from tests.databases import database_at
+from tests.support.databases import database_at
+from tests.support.installation import Installation, installed
 
 
 def sentence(installation: Installation, *arguments: str) -> str:

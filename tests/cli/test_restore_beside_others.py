@@ -15,8 +15,8 @@ from openslot.core.inventory import read_inventory
 from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import checksum, known_migrations
 from tests.cli.conftest import begin_anew, restored, rows_of
-from tests.cli.installation import Installation, ended, installed, interrupt
-from tests.databases import TEMPLATE
+from tests.support.databases import TEMPLATE
+from tests.support.installation import Installation, ended, installed, interrupt
 
 KIND = ServerKind(18, encrypted=False)
 

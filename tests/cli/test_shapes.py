@@ -16,8 +16,8 @@ from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations
 from openslot.core.secrets import load_secrets
-from tests.command_line import Run
-from tests.databases import database_at
+from tests.support.command_line import Run
+from tests.support.databases import database_at
 
 pytestmark = pytest.mark.own_database
 

@@ -20,7 +20,7 @@ from openslot.core.errors import Invalid
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from tests.contacts.conftest import Add, Events
-from tests.contacts.importing import (
+from tests.support.contact_imports import (
     SKIP,
     bring_in,
     counts,

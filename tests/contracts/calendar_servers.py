@@ -4,7 +4,7 @@ import pytest
 
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarGone
 from openslot.integrations.calendars.ports import CalendarServer, Changes
-from tests.integrations.calendars.writing import calendar, event
+from tests.support.ical import calendar, event
 
 
 def meeting(uid: str, hour: int = 9) -> str:

@@ -8,8 +8,8 @@ import pytest
 from openslot.core.outbound import Outbound
 from openslot.integrations.calendars.caldav import CalDavServer, Credentials
 from tests.contracts.calendar_servers import CalendarServerContract
-from tests.integrations.calendars.fake_calendars import FakeServer
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in, without_sync
+from tests.support.fake_calendars import FakeServer
+from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in, without_sync
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 

@@ -13,7 +13,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.demo.seed import Seeded, seed
 from openslot.runtime import open_runtime
-from tests.racing import web_processes
+from tests.support.races import web_processes
 
 # Every kind of right and wrong value once, and operations in each other's order; what is drawn by lot takes longer.
 PHASES, EXAMPLES = "coverage,stateful", "6"

@@ -7,7 +7,7 @@ import pytest
 
 from openslot.core.inventory import known_objects, read_inventory
 from openslot.core.migrate import known_migrations
-from tests.databases import new_database
+from tests.support.databases import new_database
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations, migrate
 from openslot.core.profiles import JOBS
-from tests.databases import database_at
+from tests.support.databases import database_at
 
 pytestmark = pytest.mark.own_database
 

@@ -15,7 +15,7 @@ from openslot.core import log as logs
 from openslot.core import outages
 from openslot.core.config import load_settings
 from openslot.core.outages import EVERY, Outage, is_lost
-from tests.ports import held_port
+from tests.support.ports import held_port
 
 GONE = asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
 

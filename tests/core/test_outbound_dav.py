@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
-from tests.ports import held_port
+from tests.support.ports import held_port
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 USER, PASSWORD = "host", "correct horse"

@@ -12,7 +12,7 @@ import httpcore2
 import pytest
 
 from openslot.core.outbound.targets import Address
-from tests.core.hostile_urls import REACHABLE_BY_ANY_RESOLVER
+from tests.support.hostile_urls import REACHABLE_BY_ANY_RESOLVER
 
 PUBLIC = "93.184.215.14"
 PUBLIC_V6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"

@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
 from openslot.core.outbound.resolver import SystemResolver
 from tests.core.test_outbound_peers import OK, PUBLIC, PUBLIC_V6, Internet, Names, serve
-from tests.ports import held_port
+from tests.support.ports import held_port
 
 NAME = "hooks.example.org"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))

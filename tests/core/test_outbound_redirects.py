@@ -10,9 +10,9 @@ import pytest
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 from openslot.core.outbound.client import MAX_REDIRECTS
-from tests.core.hostile_urls import PRIVATE_ADDRESSES, SHAPES
-from tests.core.small_internet import HERE, HERE_ADDRESS, THERE, Site, redirect, small_internet
 from tests.core.test_outbound_peers import OK, serve
+from tests.support.hostile_urls import PRIVATE_ADDRESSES, SHAPES
+from tests.support.small_internet import HERE, HERE_ADDRESS, THERE, Site, redirect, small_internet
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 START = f"https://{HERE}/start"

@@ -8,7 +8,7 @@ import pytest
 from openslot.core.db import Db, Pool, open_pool, transaction
 from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
 from openslot.core.query_plans import custom_plans
-from tests.databases import EMPTY, new_database
+from tests.support.databases import EMPTY, new_database
 
 # Most rows match, so that to read the whole table is the best plan, and one by an index the second best.
 TABLE = """

@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from openslot.core import pool as pool_module
 from openslot.core.pool import ConnectionPool, PoolTimeoutError
-from tests.databases import EMPTY, new_database
+from tests.support.databases import EMPTY, new_database
 
 BACKEND = "select pg_backend_pid()"
 END_ALL = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1"

@@ -10,7 +10,7 @@ import pytest
 
 from openslot.core.outbound import resolver as resolver_module
 from openslot.core.outbound.resolver import list_candidates, read_hosts, read_other_sources, read_resolv_conf
-from tests.name_server import NameServer, serving_names
+from tests.support.name_server import NameServer, serving_names
 
 NAME = "hooks.harbor.example"
 V4, OTHER_V4, V6 = "93.184.215.14", "93.184.215.15", "2606:2800:21f::1"

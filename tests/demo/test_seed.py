@@ -12,7 +12,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.demo.large import make_large
 from openslot.demo.seed import Seeded, seed
-from tests.racing import OVERLAPS
+from tests.support.races import OVERLAPS
 
 
 async def make(runtime: Runtime) -> Seeded:

@@ -10,7 +10,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
-from tests.racing import find_disorder
+from tests.support.races import find_disorder
 
 TOLD = "select count(*) from events where type = 'booking.cancelled' and subject_id = $1::text::uuid"
 EFFECTS = "select f.reaction from effects f join events v on v.id = f.event_id where v.type = 'booking.cancelled'"

@@ -10,10 +10,10 @@ from openslot.accounts.models import User
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from tests.bookings.conftest import TEN, Book, book, meeting
-from tests.clocks import clock
 from tests.doors.checks import connect_calendar, connect_webhook, open_starts
 from tests.doors.ways import Installation
 from tests.integrations.calendars.conftest import connect, radicale, work_calendar
+from tests.support.clocks import clock
 
 __all__ = ["book", "clock", "connect", "meeting", "radicale", "work_calendar"]
 

@@ -9,11 +9,11 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.sync import sync_connection
 from tests.bookings.conftest import TEN, Book
-from tests.clocks import MovingClock
 from tests.doors.checks import check_cancelled, connect_webhook
 from tests.doors.ways import WAYS, Cancel, Installation
 from tests.integrations.calendars.conftest import Connect
-from tests.integrations.calendars.radicale import Radicale
+from tests.support.clocks import MovingClock
+from tests.support.radicale import Radicale
 from tests.webhooks.conftest import work_off
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.clocks import real_clock as clock
-from tests.command_line import Cli
 from tests.doors.checks import check_cancelled
 from tests.doors.ways import Installation
+from tests.support.clocks import real_clock as clock
+from tests.support.command_line import Cli
 
 __all__ = ["clock"]
 

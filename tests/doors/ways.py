@@ -13,7 +13,7 @@ from openslot.accounts.plans import Plan
 from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent, make_key
+from tests.support.agent import TestAgent, make_key
 from tests.web.dashboard.conftest import open_session
 
 REASON = {"reason": "Ill"}

@@ -25,8 +25,8 @@ from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.schedules.models import Schedule
 from tests.bookings.conftest import offer
-from tests.clocks import MONDAY, clock
-from tests.racing import find_disorder
+from tests.support.clocks import MONDAY, clock
+from tests.support.races import find_disorder
 
 __all__ = ["clock"]
 

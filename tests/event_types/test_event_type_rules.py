@@ -41,7 +41,7 @@ def test_sound_event_type_has_no_faults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "name", "least", "most"),
+    ("field", "name", "least", "max_"),
     [
         ("duration_minutes", "durationMinutes", 1, 1440),
         ("buffer_before", "bufferBefore", 0, 480),

@@ -16,8 +16,8 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.runtime import open_runtime
 from tests.bookings.conftest import offer, settings
-from tests.clocks import clock
-from tests.event_types.private_tokens import find_private_token, get_private_token
+from tests.support.clocks import clock
+from tests.support.private_tokens import find_private_token, get_private_token
 
 __all__ = ["clock", "settings"]
 

@@ -16,8 +16,8 @@ from openslot.core.config import load_settings
 from openslot.core.ids import new_id
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.databases import TEMPLATE, database_at
 from tests.hostile.server import Server, web_process
+from tests.support.databases import TEMPLATE, database_at
 
 NUMBERS = itertools.count(1)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 from msgspec import Struct
 
-from tests.forked import Forked, openslot
 from tests.hostile.wire import Answer, Wire
-from tests.ports import held_port
+from tests.support.forked import Forked, openslot
+from tests.support.ports import held_port
 
 READY_WITHIN = 60.0
 SETTLES_WITHIN = 60.0

@@ -17,8 +17,8 @@ import pytest
 
 from openslot.core.embedded import find_server
 from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
-from tests.cli.installation import Command, Installation, ended, installed
 from tests.hostile.test_hanging_process import child_of, children_of
+from tests.support.installation import Command, Installation, ended, installed
 
 UNAVAILABLE = {"error": "The service is not available right now"}
 DOWN_WITHIN = 60.0

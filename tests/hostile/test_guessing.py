@@ -23,9 +23,8 @@ from openslot.core.signing import Signer
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_job
 from tests.access.test_statements import CountingPool
-from tests.cheap_passwords import CHEAP
-from tests.conftest import PASSWORD
-from tests.live import connect, serving
+from tests.support.live import connect, serving
+from tests.support.passwords import CHEAP, PASSWORD
 from tests.web.conftest import read_csrf_token
 
 WRONG = "not the password"

@@ -20,9 +20,9 @@ from openslot.processes import inheritance
 from openslot.processes.children import LOOK_EVERY, Child
 from openslot.processes.inheritance import beating
 from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
-from tests.cli.installation import Command, Installation, ended
 from tests.cli.test_forking import wait_until
-from tests.forked import Forked
+from tests.support.forked import Forked
+from tests.support.installation import Command, Installation, ended
 
 
 def children_of(serve: Command, kind: str) -> list[psutil.Process]:

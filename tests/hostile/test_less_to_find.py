@@ -24,11 +24,11 @@ from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, offer
 from tests.bookings.test_public import body
-from tests.clocks import MovingClock
-from tests.event_types.private_tokens import get_private_token
+from tests.support.clocks import MovingClock
+from tests.support.private_tokens import get_private_token
+from tests.support.receiver import Receiver
 from tests.upgrades.facts import load_facts
 from tests.webhooks.conftest import Add, add, clock, receiver, settings, work_until_settled
-from tests.webhooks.receiver import Receiver
 
 __all__ = ["add", "clock", "receiver", "settings"]
 

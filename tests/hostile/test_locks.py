@@ -25,7 +25,7 @@ from openslot.event_types import operations as event_types
 from openslot.people import operations as people
 from openslot.routing import post
 from tests.bookings.test_races import iso, workday
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 CONNECTIONS = 6
 CROWD = 30

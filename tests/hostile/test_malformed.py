@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from tests.hostile.malformed import MALFORMED
 from tests.hostile.server import Server
 from tests.hostile.wire import HEAD
+from tests.support.malformed import MALFORMED
 
 SMUGGLED = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 

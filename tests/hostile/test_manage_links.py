@@ -27,11 +27,11 @@ from openslot.integrations.mail.models import KeptMail
 from tests.agents.tools.conftest import Run, run
 from tests.bookings.conftest import offer
 from tests.bookings.test_public import body
-from tests.clocks import MovingClock
 from tests.hostile.test_less_to_find import find_in_dump
 from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
-from tests.integrations.calendars.radicale import Radicale
 from tests.integrations.mail.conftest import mails
+from tests.support.clocks import MovingClock
+from tests.support.radicale import Radicale
 from tests.web.dashboard.conftest import clock, open_session, settings
 from tests.webhooks.conftest import work_off
 

@@ -26,8 +26,7 @@ from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
-from tests.cheap_passwords import CHEAP
-from tests.conftest import PASSWORD
+from tests.support.passwords import CHEAP, PASSWORD
 from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"

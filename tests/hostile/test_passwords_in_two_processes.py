@@ -8,9 +8,9 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
-from tests.live import connect
-from tests.racing import WebPair
+from tests.support.live import connect
+from tests.support.passwords import PASSWORD
+from tests.support.races import WebPair
 from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"

@@ -26,11 +26,11 @@ from openslot.integrations.oidc.provider import get_keys, get_metadata
 from openslot.runtime import open_runtime
 from openslot.webhooks import reactions
 from tests.hostile.test_tarpits import add_owner, happen, until, working
-from tests.integrations.calendars.feeds import publishing
-from tests.integrations.calendars.radicale import PASSWORD, USER, radicale_in
-from tests.integrations.oidc.fake_provider import CLIENT_ID, CLIENT_SECRET, providing
-from tests.name_server import NameServer, serving_names
-from tests.webhooks.receiver import receiving
+from tests.support.feeds import publishing
+from tests.support.name_server import NameServer, serving_names
+from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, providing
+from tests.support.radicale import PASSWORD, USER, radicale_in
+from tests.support.receiver import receiving
 
 HOSTILE_OWNERS, NAMES_EACH, HEALTHY_EVENTS = 26, 3, 20
 # With these each owner may try two new endpoints at once, and a few places for new endpoints are left.

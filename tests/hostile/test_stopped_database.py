@@ -23,8 +23,8 @@ from openslot.http.health import ANSWER_WITHIN
 from openslot.people import operations as people
 from openslot.routing import post
 from openslot.runtime import open_runtime
-from tests.databases import TEMPLATE, UNSAFE_AND_FAST, copy_data_dir, database_at
-from tests.live import connect, serving
+from tests.support.databases import TEMPLATE, UNSAFE_AND_FAST, copy_data_dir, database_at
+from tests.support.live import connect, serving
 
 UNAVAILABLE = {"error": "The service is not available right now"}
 

@@ -26,7 +26,7 @@ from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
 from openslot.webhooks.models import EndpointWanted
-from tests.webhooks.receiver import receiving
+from tests.support.receiver import receiving
 
 PLACES, TARPITS_EACH, HEALTHY_EVENTS = (24, 6, 40) if os.environ.get("OPENSLOT_LONG") else (12, 3, 20)
 WITHIN = 60.0

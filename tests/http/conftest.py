@@ -15,9 +15,9 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.log import set_up_logging
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.databases import new_database
 from tests.http.probes import PROBES
-from tests.live import connect, serving
+from tests.support.databases import new_database
+from tests.support.live import connect, serving
 
 METRICS_TOKEN = "the token of a reader of the metrics".replace(" ", "-")
 

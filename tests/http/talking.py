@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from openslot.http.protocol.limits import ConnectionLimits
-from tests.live import serving
+from tests.support.live import serving
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]

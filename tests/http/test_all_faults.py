@@ -7,7 +7,7 @@ import pytest
 
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import Book, book, meeting, settings
-from tests.clocks import clock
+from tests.support.clocks import clock
 
 __all__ = ["book", "clock", "meeting", "settings"]
 

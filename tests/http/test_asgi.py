@@ -10,7 +10,7 @@ from prometheus_client import REGISTRY
 from openslot.app import create_app
 from openslot.core.config import Settings
 from tests.http.golden.asgi import running
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 
 async def test_one_app_can_be_served_twice(settings: Settings, bearer: dict[str, str]) -> None:

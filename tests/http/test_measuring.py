@@ -12,7 +12,7 @@ from openslot.core.config import Networks, Settings, load_settings
 from openslot.core.errors import StartupError, Unauthorized
 from openslot.http.health import check_may_measure
 from openslot.routing import Request
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 TOKEN = "m" * 32
 HERE = {"host": "127.0.0.1:8000"}

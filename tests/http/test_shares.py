@@ -18,7 +18,7 @@ from openslot.demo.seed import seed
 from openslot.http.protocol.limits import MAX_ALONE, MAX_BESIDE_OTHERS, SHARE_SECONDS, ConnectionLimits
 from openslot.routing import Response, get
 from tests.http.talking import Receive, Scope, Send, answer, read_body
-from tests.live import serving
+from tests.support.live import serving
 
 FLOOD = 1000
 FEW = 40

@@ -12,7 +12,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, post
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 NOTE = -2
 INSERT = "insert into lanes (lane, unfinished) values ($1, $2)"

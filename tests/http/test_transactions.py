@@ -13,7 +13,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, patch, post
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 # No lane of an effect has it.
 NOTE = -1

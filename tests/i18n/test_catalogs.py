@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 
 from openslot.i18n.languages import LANGUAGES
 from openslot.i18n.localization import get_catalog
-from tests.once import made_once
+from tests.support.once import made_once
 
 ROOT = Path(__file__).parents[2]
 TRANSLATED = sorted(LANGUAGES.keys() - {"en"})

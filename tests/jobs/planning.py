@@ -15,8 +15,8 @@ from openslot.core.queue import Job
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
-from tests.clocks import MovingClock
 from tests.jobs.probes import Poked
+from tests.support.clocks import MovingClock
 
 REMIND = "probe.remind"
 HOUR = timedelta(hours=1)

@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.forked import Forked, openslot
+from tests.support.forked import Forked, openslot
 
 BLOCKED = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 UNDONE = "select count(*) from effects where state <> 'done'"

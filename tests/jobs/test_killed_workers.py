@@ -11,9 +11,9 @@ from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.forked import Forked
 from tests.jobs import probe_worker
 from tests.jobs.probes import Notebook, Poked, wired
+from tests.support.forked import Forked
 
 pytestmark = pytest.mark.own_database
 

@@ -14,11 +14,11 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
 from openslot.core.ids import new_id
 from openslot.runtime import open_runtime
-from tests.databases import TEMPLATE, UNSAFE_AND_FAST, copy_data_dir, database_at
-from tests.forked import Forked, openslot
 from tests.jobs import probe_worker
 from tests.jobs.probes import Notebook, Poked, wired
-from tests.ports import held_port
+from tests.support.databases import TEMPLATE, UNSAFE_AND_FAST, copy_data_dir, database_at
+from tests.support.forked import Forked, openslot
+from tests.support.ports import held_port
 
 EFFECTS, REQUESTS = 60, 30
 # One for the loss, one for a minute on a slow machine or two, one for the return; each exception would be far more.

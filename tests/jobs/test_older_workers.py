@@ -15,12 +15,12 @@ from openslot.core.queue import Job
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
-from tests.clocks import MovingClock
 from tests.jobs.planning import jobs as planned_jobs
 from tests.jobs.planning import plan, planning
 from tests.jobs.planning import rows as planned_rows
 from tests.jobs.probes import FAR_AWAY, Notebook, Poked, wired
 from tests.jobs.test_effects import poke, states, until, working
+from tests.support.clocks import MovingClock
 from tests.upgrades.statements import load_statements
 
 OLD = Wiring(events=(Poked,))

@@ -17,9 +17,9 @@ from openslot.core.queue import ENTRYPOINT, PLANNED, Job, Priority, enqueue
 from openslot.core.work import Runtime
 from openslot.jobs.worker import beat
 from openslot.runtime import open_runtime
-from tests.databases import new_database
 from tests.jobs.probes import Notebook, Poked, wired
 from tests.jobs.test_effects import WITHIN
+from tests.support.databases import new_database
 
 # Every column but the number; times as what they are ahead of the transaction's.
 JOBS = """

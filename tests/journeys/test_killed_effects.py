@@ -24,12 +24,12 @@ from openslot.integrations.calendars.models import CalDavWanted
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
-from tests.forked import Forked, openslot
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
-from tests.live import connect
-from tests.loopback import settings
-from tests.ports import held_port
-from tests.webhooks.receiver import answering, receiving
+from tests.support.forked import Forked, openslot
+from tests.support.live import connect
+from tests.support.loopback import settings
+from tests.support.ports import held_port
+from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in
+from tests.support.receiver import answering, receiving
 
 __all__ = ["settings"]
 

@@ -12,7 +12,7 @@ import httpx2
 
 from openslot.core.embedded import find_server
 from tests.cli.conftest import LEFT, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
-from tests.cli.installation import Installation, ended, interrupt
+from tests.support.installation import Installation, ended, interrupt
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -21,13 +21,13 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
 from tests.bookings.test_races import check_order, iso, wish, workday
-from tests.forked import Forked
-from tests.live import connect
-from tests.loopback import settings
-from tests.ports import hold_port
-from tests.racing import FREE
-from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE, run_release
-from tests.webhooks.receiver import Receiver, receiving
+from tests.support.forked import Forked
+from tests.support.live import connect
+from tests.support.loopback import settings
+from tests.support.ports import hold_port
+from tests.support.races import FREE
+from tests.support.receiver import Receiver, receiving
+from tests.support.release import MORE_MIGRATIONS, TAKE_NOTE, run_release
 
 __all__ = ["settings"]
 

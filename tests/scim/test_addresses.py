@@ -13,10 +13,10 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
 from tests.scim.conftest import DOMAIN, Provider
 from tests.scim.test_mail import work_ahead
+from tests.support.passwords import PASSWORD
 from tests.web.sign_up.test_races import wait_for_locks
 
 NEW = f"mara.berg@{DOMAIN}"

@@ -4,7 +4,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid, Refusal
-from tests.command_line import Cli
+from tests.support.command_line import Cli
 
 
 def test_an_organization_is_founded_furnished_and_listed(cli: Cli, user: User) -> None:

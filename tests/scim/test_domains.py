@@ -13,8 +13,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Unavailable
 from openslot.core.work import Runtime
 from openslot.integrations.dns import DnsResolver
-from tests.name_server import Records, serving_names
 from tests.scim.conftest import found_organization
+from tests.support.name_server import Records, serving_names
 
 LONG = "x" * 300
 

@@ -14,7 +14,7 @@ from openslot.core.migrate import known_migrations
 from openslot.core.work import Runtime
 from openslot.core.zones import at_second
 from tests.bookings.conftest import offer
-from tests.racing import find_disorder
+from tests.support.races import find_disorder
 
 
 async def book(runtime: Runtime, slug: str, place: int = -1) -> Booking:

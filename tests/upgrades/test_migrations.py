@@ -8,7 +8,7 @@ import pytest
 from openslot.core.ddl import LOCK_RETRIES, run_alone, split_statements
 from openslot.core.ids import new_id
 from openslot.core.migrate import NO_TRANSACTION, known_migrations, migrate
-from tests.databases import database_at
+from tests.support.databases import database_at
 from tests.upgrades.long_locks import find_long_locks
 
 # Up to here, nobody had a large table yet.

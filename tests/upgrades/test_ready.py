@@ -10,7 +10,7 @@ from openslot.core.config import Settings
 from openslot.core.migrate import known_migrations
 from openslot.core.work import Runtime
 from openslot.wiring import WIRING
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 
 KNOWN = known_migrations()
 NEWEST = list(KNOWN)[-1]

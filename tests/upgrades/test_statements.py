@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from tests.databases import new_database
+from tests.support.databases import new_database
 from tests.upgrades.statements import WITHOUT_REFERENCES, find_faults, load_statements
 
 STATEMENTS = load_statements()

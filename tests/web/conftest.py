@@ -9,7 +9,7 @@ from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 
 
 async def sign_in(client: httpx2.AsyncClient, email: str, password: str = PASSWORD) -> httpx2.Response:

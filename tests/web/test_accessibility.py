@@ -14,8 +14,8 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.conftest import PASSWORD
-from tests.web.looking import CHECKED, check_pages
+from tests.support.page_checks import CHECKED, check_pages
+from tests.support.passwords import PASSWORD
 from tests.web.test_browser import open_page
 
 

@@ -13,7 +13,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 from tests.web.conftest import sign_in
 
 NEW = "a fresh long password"

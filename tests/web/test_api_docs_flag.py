@@ -5,8 +5,8 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
-from tests.flags.switching import SWITCHED, switch
-from tests.live import connect
+from tests.support.flags import SWITCHED, switch
+from tests.support.live import connect
 
 
 @SWITCHED

@@ -11,8 +11,8 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
-from tests.live import serving
+from tests.support.live import serving
+from tests.support.passwords import PASSWORD
 
 FOCUS = """selector => { const focused = document.activeElement, { outlineStyle } = getComputedStyle(focused);
   return { isBody: focused === document.body, isThere: focused.matches(selector), outlineStyle }; }"""

@@ -12,7 +12,7 @@ from openslot.http.doors import get_user
 from openslot.http.handlers import read_handler
 from openslot.routes import PAGES
 from openslot.routing.declarations import find_declaration
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 from tests.web.conftest import read_csrf_token, sign_in
 from tests.web.test_same_origin import from_other_sites
 

@@ -17,8 +17,8 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Money, Question, QuestionKind
 from openslot.routing import Request
 from openslot.web.booking_page.for_assistants import Format, choose_format, plain, quote
-from tests.clocks import clock
-from tests.event_types.private_tokens import get_private_token
+from tests.support.clocks import clock
+from tests.support.private_tokens import get_private_token
 
 __all__ = ["clock"]
 

@@ -16,7 +16,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 from tests.web.conftest import carry_csrf_token
 from tests.web.test_browser import open_page
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, Page
 
-from tests.web.looking import CHECKED, FAULTLESS, PHONE, bring_axe, check_page
+from tests.support.page_checks import CHECKED, FAULTLESS, PHONE, bring_axe, check_page
 
 PAGE = """<!doctype html><html lang="en"><head><title>A page</title><style>
 :root { color-scheme: light dark; } a { color: light-dark(#0000ee, #9999ff); } button { min-height: 44px; }

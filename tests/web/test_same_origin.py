@@ -6,7 +6,7 @@ from itertools import cycle, product
 import httpx2
 
 from openslot.accounts.models import User
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 
 POSTS = ("/login", "/logout", "/account/keys", "/account/password", "/setup")
 FOREIGN = (

@@ -8,7 +8,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 
 FORM = {"name": "Ada Admin", "email": "ada@openslot.example", "password": PASSWORD, "timezone": "Europe/Berlin"}
 

@@ -16,8 +16,8 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.web.booking_page.sharing import draw_qr
 from openslot.web.static_files import assets
-from tests.event_types.private_tokens import get_private_token
-from tests.web.looking import AXE, OVERFLOW, PHONE, bring_axe, run_axe
+from tests.support.page_checks import AXE, OVERFLOW, PHONE, bring_axe, run_axe
+from tests.support.private_tokens import get_private_token
 
 META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
 

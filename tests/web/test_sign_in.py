@@ -15,8 +15,8 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.web.sign_in import local_path
-from tests.conftest import PASSWORD
-from tests.live import connect, serving
+from tests.support.live import connect, serving
+from tests.support.passwords import PASSWORD
 from tests.web.conftest import carry_csrf_token, sign_in
 
 WRONG = "not the password"

@@ -26,9 +26,9 @@ from openslot.jobs.effects import run_effect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointWanted
 from openslot.webhooks.operations import open_answer
-from tests.clocks import MovingClock, clock
-from tests.loopback import settings
-from tests.webhooks.receiver import Receiver, receiving
+from tests.support.clocks import MovingClock, clock
+from tests.support.loopback import settings
+from tests.support.receiver import Receiver, receiving
 
 __all__ = ["clock", "settings"]
 

@@ -23,10 +23,11 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
 from openslot.webhooks.rules import ANSWER_WITHIN
-from tests.clocks import MovingClock
 from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
 from tests.core.test_outbound_pinning import Identity
-from tests.ports import held_port
+from tests.support.clocks import MovingClock
+from tests.support.ports import held_port
+from tests.support.receiver import Receiver, hang_up, receiving, say_nothing, tarpit
 from tests.webhooks.conftest import (
     Add,
     Happen,
@@ -36,7 +37,6 @@ from tests.webhooks.conftest import (
     states,
     work_off,
 )
-from tests.webhooks.receiver import Receiver, hang_up, receiving, say_nothing, tarpit
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 

@@ -11,10 +11,10 @@ from openslot.core.errors import Invalid
 from openslot.core.outbound import OutboundRefused
 from openslot.core.work import Runtime
 from openslot.webhooks.errors import WebhookNotFound
-from tests.clocks import MovingClock
-from tests.command_line import Cli
+from tests.support.clocks import MovingClock
+from tests.support.command_line import Cli
+from tests.support.receiver import Receiver
 from tests.webhooks.conftest import Happen, work_off
-from tests.webhooks.receiver import Receiver
 
 
 @pytest.fixture

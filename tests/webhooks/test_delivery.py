@@ -17,7 +17,8 @@ from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.webhooks.operations import DELIVER
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
+from tests.support.receiver import Receiver, receiving
 from tests.webhooks.conftest import (
     Add,
     Happen,
@@ -31,7 +32,6 @@ from tests.webhooks.conftest import (
     work_off,
     work_until_settled,
 )
-from tests.webhooks.receiver import Receiver, receiving
 
 SCHEDULE = [
     timedelta(seconds=5),

@@ -21,10 +21,10 @@ from openslot.webhooks.reactions import tidy_webhooks
 from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 from openslot.wiring import WIRING
-from tests.clocks import MovingClock
-from tests.core.hostile_urls import PORT, SHAPES
+from tests.support.clocks import MovingClock
+from tests.support.hostile_urls import PORT, SHAPES
+from tests.support.receiver import Receiver
 from tests.webhooks.conftest import Add, Happen, deliveries, states, work_off, work_until_settled
-from tests.webhooks.receiver import Receiver
 
 HOOK = "https://hooks.example.org/openslot"
 ALWAYS = Span()

@@ -12,9 +12,9 @@ from openslot.jobs.worker import run_job, run_worker
 from openslot.webhooks.rules import ANSWER_WITHIN
 from openslot.wiring import WIRING
 from tests.bookings.test_races import workday
-from tests.clocks import real_clock as clock
+from tests.support.clocks import real_clock as clock
+from tests.support.receiver import answering, receiving, tarpit
 from tests.webhooks.conftest import Add, Happen, live_through, until
-from tests.webhooks.receiver import answering, receiving, tarpit
 
 __all__ = ["clock"]
 

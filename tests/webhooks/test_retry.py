@@ -25,8 +25,8 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.wiring import WIRING
 from tests.bookings.test_races import workday
+from tests.support.receiver import Receiver, answering
 from tests.webhooks.conftest import Add, live_through
-from tests.webhooks.receiver import Receiver, answering
 
 Retry = Callable[..., Awaitable[Any]]
 CREATED, MOVED, CANCELLED = "booking.created", "booking.rescheduled", "booking.cancelled"

@@ -4,8 +4,8 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.access.two_factor_users import App, add_host, turn_on
-from tests.clocks import clock
+from tests.support.clocks import clock
+from tests.support.two_factor import App, add_host, turn_on
 
 __all__ = ["clock"]
 

@@ -6,7 +6,7 @@ from openslot.access.operations import finish_sign_in
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 
 
 async def sign_in(runtime: Runtime, user: User, *, device: str = "") -> SignedIn | SecondFactorNeeded:

@@ -16,8 +16,8 @@ from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Invalid, TooMany
 from openslot.core.work import Runtime
 from tests.access.two_factor.signing_in import count, events, first_step, second_step, sign_in
-from tests.access.two_factor_users import App, add_host, forget_steps, in_session, turn_on
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import App, add_host, forget_steps, in_session, turn_on
 
 NEW = "a fresh long password"
 

@@ -21,10 +21,9 @@ from openslot.core.errors import TooMany
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.access.two_factor.signing_in import count, first_step, second_step, sign_in
-from tests.access.two_factor_users import App, add_host, in_session, turn_on
-from tests.cheap_passwords import CHEAP
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
+from tests.support.clocks import MovingClock
+from tests.support.passwords import CHEAP, PASSWORD
+from tests.support.two_factor import App, add_host, in_session, turn_on
 
 NEW = "a fresh long password"
 

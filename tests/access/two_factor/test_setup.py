@@ -15,9 +15,9 @@ from openslot.accounts.models import User
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.access.two_factor.signing_in import count, events, first_step, second_step, sign_in
-from tests.access.two_factor_users import App, in_session
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
+from tests.support.clocks import MovingClock
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import App, in_session
 
 
 async def test_it_stays_off_until_a_first_code_has_confirmed_it(runtime: Runtime, host: User) -> None:

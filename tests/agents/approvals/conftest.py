@@ -10,7 +10,7 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import shared_database
 from tests.agents.spending import call_of, clock, make_key
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 __all__ = ["clock", "shared_database"]
 

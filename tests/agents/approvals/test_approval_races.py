@@ -14,7 +14,7 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, marks, row_of, send
 from tests.agents.spending import NOON
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 ROUNDS = 20
 

@@ -23,7 +23,7 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send
 from tests.agents.spending import call_of, make_key
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 
 
 async def facts(runtime: Runtime) -> list[tuple[str, str | None]]:

@@ -13,7 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.http.bodies import decode
 from tests.bookings.conftest import book, meeting, settings
-from tests.clocks import clock
+from tests.support.clocks import clock
 
 __all__ = ["book", "clock", "meeting", "settings"]
 

@@ -12,8 +12,8 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.agents.tools.conftest import Run, events
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, slots
-from tests.clocks import MovingClock
-from tests.racing import find_disorder
+from tests.support.clocks import MovingClock
+from tests.support.races import find_disorder
 from tests.webhooks.conftest import work_off
 
 NOBODY = str(new_id())

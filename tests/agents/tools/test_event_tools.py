@@ -12,7 +12,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.agents.tools.conftest import Run
 from tests.bookings.conftest import Book, offer
-from tests.event_types.private_tokens import get_private_token
+from tests.support.private_tokens import get_private_token
 
 NOBODY = str(new_id())
 

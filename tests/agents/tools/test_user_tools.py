@@ -16,7 +16,7 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.agents.tools.conftest import Run, events
 from tests.bookings.conftest import Book
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.webhooks.conftest import work_off
 
 NOBODY = str(new_id())

@@ -29,9 +29,9 @@ from openslot.demo.seed import seed
 from openslot.event_types import operations as event_types
 from openslot.runtime import open_runtime
 from openslot.web.cookies import csrf_token
-from tests.event_types.private_tokens import get_private_token
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
+from tests.support.private_tokens import get_private_token
 
 MONDAY = datetime(2026, 3, 9, 7, 0, tzinfo=UTC)
 TUESDAY = MONDAY + timedelta(hours=30)

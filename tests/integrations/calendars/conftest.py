@@ -22,9 +22,9 @@ from openslot.integrations.calendars.models import (
     IcsWanted,
 )
 from openslot.integrations.calendars.sync import sync_connection
-from tests.clocks import clock
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
-from tests.loopback import settings
+from tests.support.clocks import clock
+from tests.support.loopback import settings
+from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.webhooks.conftest import work_off
 
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)

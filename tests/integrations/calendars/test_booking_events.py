@@ -13,7 +13,6 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import event_store
 from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.sync import sync_connection
-from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import (
     HOUR,
     NINE,
@@ -24,8 +23,9 @@ from tests.integrations.calendars.conftest import (
     open_starts,
     work_off,
 )
-from tests.integrations.calendars.radicale import Radicale, radicale_in
-from tests.integrations.calendars.writing import calendar, event
+from tests.support.clocks import MovingClock
+from tests.support.ical import calendar, event
+from tests.support.radicale import Radicale, radicale_in
 
 
 async def shown(radicale: Radicale, place: str, booking: Booking) -> Any:

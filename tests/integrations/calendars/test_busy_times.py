@@ -6,7 +6,7 @@ import pytest
 
 from openslot.integrations.calendars.busy_times import read_events
 from openslot.integrations.calendars.content_lines import TooManyEvents, read_lines
-from tests.integrations.calendars.writing import BERLIN, busy, calendar, event, scope
+from tests.support.ical import BERLIN, busy, calendar, event, scope
 
 # March 2026: Berlin is an hour ahead of UTC until the 29th, then two.
 ASKED = scope("2026-03-01", "2026-04-30", BERLIN, "mara@lindqvist.example")

@@ -10,13 +10,13 @@ from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars.booking_events import renew_feed
 from openslot.integrations.calendars.sync import sync_connection
-from tests.clocks import MovingClock
-from tests.flags.switching import SWITCHED, switch
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, read, work_off
-from tests.integrations.calendars.radicale import Radicale
 from tests.integrations.calendars.test_following import move_in_calendar
-from tests.live import connect as open_client
-from tests.live import serving
+from tests.support.clocks import MovingClock
+from tests.support.flags import SWITCHED, switch
+from tests.support.live import connect as open_client
+from tests.support.live import serving
+from tests.support.radicale import Radicale
 
 
 @SWITCHED

@@ -22,13 +22,13 @@ from openslot.integrations.calendars.models import CalendarConnection
 from openslot.integrations.calendars.ports import Changes
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.runtime import open_runtime
-from tests.command_line import Cli, Run
-from tests.core.hostile_urls import SHAPES
 from tests.core.test_outbound_peers import serve
-from tests.integrations.calendars.fake_calendars import FakeServer
-from tests.integrations.calendars.feeds import publishing
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
-from tests.integrations.calendars.writing import calendar, event
+from tests.support.command_line import Cli, Run
+from tests.support.fake_calendars import FakeServer
+from tests.support.feeds import publishing
+from tests.support.hostile_urls import SHAPES
+from tests.support.ical import calendar, event
+from tests.support.radicale import PASSWORD, USER, Radicale
 
 
 @pytest.fixture

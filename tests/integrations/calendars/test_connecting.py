@@ -22,11 +22,11 @@ from openslot.integrations.calendars.errors import (
     TooManyConnections,
 )
 from openslot.integrations.calendars.models import CalDavWanted, IcsWanted
-from tests.core.hostile_urls import SHAPES
-from tests.core.small_internet import HERE, THERE, Site, small_internet
 from tests.core.test_outbound_peers import serve
 from tests.integrations.calendars.conftest import Connect, change, get
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
+from tests.support.hostile_urls import SHAPES
+from tests.support.radicale import PASSWORD, USER, Radicale
+from tests.support.small_internet import HERE, THERE, Site, small_internet
 
 Refused = Callable[..., Awaitable[None]]
 

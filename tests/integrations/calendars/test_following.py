@@ -14,10 +14,10 @@ from openslot.integrations.calendars import host_changes
 from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import MissingEvent
 from openslot.integrations.calendars.sync import sync_connection
-from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, open_starts, read, work_off
-from tests.integrations.calendars.radicale import Radicale, radicale_in
-from tests.integrations.calendars.writing import calendar, event
+from tests.support.clocks import MovingClock
+from tests.support.ical import calendar, event
+from tests.support.radicale import Radicale, radicale_in
 
 
 async def move_in_calendar(radicale: Radicale, place: str, booking: Booking, *, start: str, end: str) -> None:

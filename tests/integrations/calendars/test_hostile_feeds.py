@@ -14,9 +14,9 @@ from openslot.integrations.calendars.ics_feed import _split
 from openslot.integrations.calendars.recurrence import BadRule, Budget
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import feed, get, open_starts
-from tests.integrations.calendars.feeds import publishing
 from tests.integrations.calendars.test_recurrence import unbounded
-from tests.integrations.calendars.writing import BERLIN, busy, calendar, event, scope
+from tests.support.feeds import publishing
+from tests.support.ical import BERLIN, busy, calendar, event, scope
 
 ASKED = scope("2026-03-01", "2026-04-30", BERLIN)
 TEN = event("ten", start="20260316T100000Z", end="20260316T110000Z")

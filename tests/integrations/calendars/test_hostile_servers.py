@@ -18,8 +18,8 @@ from openslot.integrations.calendars.caldav import CalDavServer, Credentials
 from openslot.integrations.calendars.dav_client import read_multistatus
 from openslot.integrations.calendars.errors import CalendarFault, CalendarUnreachable, CalendarUnreadable
 from openslot.integrations.calendars.models import CalDavWanted
-from tests.core.small_internet import HERE, Site, small_internet
-from tests.integrations.calendars.feeds import publishing
+from tests.support.feeds import publishing
+from tests.support.small_internet import HERE, Site, small_internet
 
 CALENDAR = f"https://{HERE}/team/"
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"

@@ -17,10 +17,10 @@ from openslot.integrations.calendars.reactions import plan_forgotten
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
-from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import change, get, open_starts, work_off
-from tests.integrations.calendars.feeds import PublishedFeed, publishing
-from tests.integrations.calendars.writing import calendar, event
+from tests.support.clocks import MovingClock
+from tests.support.feeds import PublishedFeed, publishing
+from tests.support.ical import calendar, event
 
 TEN = event("ten", start="20260316T100000Z", end="20260316T110000Z")
 TWO = event("two", start="20260316T140000Z", end="20260316T150000Z")

@@ -22,8 +22,6 @@ from openslot.integrations.calendars.models import CalendarConnection, Connectio
 from openslot.integrations.calendars.operations import SERVERS
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.sync import sync_connection
-from tests.clocks import MovingClock
-from tests.flags.switching import switch
 from tests.integrations.calendars.conftest import (
     HOUR,
     NINE,
@@ -35,10 +33,12 @@ from tests.integrations.calendars.conftest import (
     read,
     work_off,
 )
-from tests.integrations.calendars.fake_calendars import FakeServer
-from tests.integrations.calendars.radicale import PASSWORD, USER
 from tests.integrations.calendars.test_booking_events import cancel
-from tests.integrations.calendars.writing import calendar, event
+from tests.support.clocks import MovingClock
+from tests.support.fake_calendars import FakeServer
+from tests.support.flags import switch
+from tests.support.ical import calendar, event
+from tests.support.radicale import PASSWORD, USER
 
 MINUTE, HALF = timedelta(minutes=1), timedelta(minutes=30)
 TEN, MIDNIGHT = NINE + HOUR, NINE.replace(hour=0)

@@ -12,10 +12,10 @@ from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.reactions import CALENDAR_JOBS
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.jobs.worker import run_job
-from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, work_off
-from tests.integrations.calendars.radicale import Radicale
 from tests.integrations.calendars.test_booking_events import cancel, move, shown
+from tests.support.clocks import MovingClock
+from tests.support.radicale import Radicale
 
 
 async def write_as_before(runtime: Runtime, radicale: Radicale, place: str, booking: Booking, **changes: str) -> str:

@@ -12,7 +12,7 @@ import recurring_ical_events
 
 from openslot.integrations.calendars.busy_times import read_events
 from openslot.integrations.calendars.recurrence import BadRule, Budget, CountedMonths, PastTheEndError, expand
-from tests.integrations.calendars.writing import BERLIN, NEW_YORK, calendar, event, instants, scope
+from tests.support.ical import BERLIN, NEW_YORK, calendar, event, instants, scope
 
 LONG = os.environ.get("OPENSLOT_LONG") == "1"
 START = "TZID=America/New_York:19970902T090000"

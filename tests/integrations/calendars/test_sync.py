@@ -16,11 +16,11 @@ from openslot.integrations.calendars import store
 from openslot.integrations.calendars.models import ConnectionRef
 from openslot.integrations.calendars.ports import Changes
 from openslot.integrations.calendars.sync import sync_connection
-from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, change, events, get, open_starts
-from tests.integrations.calendars.fake_calendars import FakeServer
-from tests.integrations.calendars.radicale import Radicale, radicale_in
-from tests.integrations.calendars.writing import calendar, event
+from tests.support.clocks import MovingClock
+from tests.support.fake_calendars import FakeServer
+from tests.support.ical import calendar, event
+from tests.support.radicale import Radicale, radicale_in
 
 MEETING = calendar(event("foreign", start="20260316T100000Z", end="20260316T110000Z"))
 

@@ -11,8 +11,8 @@ from openslot.core.config import load_settings
 from openslot.core.errors import StartupError
 from openslot.core.outbound import Outbound
 from openslot.integrations.chat import Chat, ChatDeferred, ChatRefused, WebhookChat
-from tests.integrations.chat.fake_chat import FakeChat
-from tests.webhooks.receiver import Receiver, hang_up, receiving
+from tests.support.fake_chat import FakeChat
+from tests.support.receiver import Receiver, hang_up, receiving
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 

@@ -12,7 +12,6 @@ from openslot.core.queue import Job
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind, MailStatus
 from openslot.jobs.effects import run_effect
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import (
     ELEVEN,
     TEN,
@@ -26,6 +25,7 @@ from tests.integrations.mail.conftest import (
     part,
     work_off,
 )
+from tests.support.clocks import MovingClock
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 

@@ -16,10 +16,10 @@ from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
 from openslot.doctor.finding import FindingState
 from openslot.doctor.machine import look_at_mail
-from tests.clocks import MovingClock
-from tests.command_line import Cli, Run
 from tests.integrations.mail.conftest import Book, mails, messages, part, read_message, work_off
-from tests.integrations.mail.smtp_server import smtp_server
+from tests.support.clocks import MovingClock
+from tests.support.command_line import Cli, Run
+from tests.support.smtp_server import smtp_server
 
 
 @pytest.fixture

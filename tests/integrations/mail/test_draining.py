@@ -17,10 +17,10 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import Book, mails, read_message
-from tests.integrations.mail.smtp_server import DROP, ScriptedServer, smtp_server
 from tests.jobs.test_effects import working
+from tests.support.clocks import MovingClock
+from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
 
 BOOKINGS = 20
 MAILS = 2 * BOOKINGS

@@ -10,8 +10,8 @@ from openslot.accounts.models import ChosenBrand, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import mails, messages, part, work_off
+from tests.support.clocks import MovingClock
 
 MARA = "mara@lindqvist.example"
 

@@ -10,8 +10,8 @@ from openslot.core.smtp import SmtpUrl
 from openslot.integrations.mail import smtp
 from openslot.integrations.mail.ports import MailDeferred, MailRefused
 from openslot.integrations.mail.smtp import SmtpMailer
-from tests.integrations.mail.smtp_server import DROP, ScriptedServer, smtp_server
 from tests.integrations.mail.test_smtp import make
+from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from openslot.i18n.localization import get_catalog
 from openslot.integrations.mail.letters import BY_ROLE, write_calendar_file
 from openslot.integrations.mail.models import RecipientRole
 from openslot.integrations.mail.operations import choose_locale
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import ELEVEN, Book, cancel, messages, move, part, work_off
+from tests.support.clocks import MovingClock
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 FOREIGN = [language for language in LANGUAGES.values() if language is not ENGLISH]

@@ -27,9 +27,9 @@ from openslot.integrations.mail.models import (
 )
 from openslot.integrations.mail.operations import Draft
 from openslot.integrations.mail.ports import OutgoingMail
-from tests.clocks import MONDAY, MovingClock
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.integrations.mail.fake_mailer import FakeMailer
+from tests.support.clocks import MONDAY, MovingClock
 
 MARA = "mara@lindqvist.example"
 # The parts of 20 mails.

@@ -23,8 +23,8 @@ from openslot.integrations.mail.rendering import render
 from openslot.people import operations as people
 from openslot.people import organization_deletions
 from openslot.people.departures import on_behalf
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import Book, cancel, messages, move, work_off
+from tests.support.clocks import MovingClock
 
 EVIL = "Pay http://evil.example/x www.evil.com evil.io/x pay@evil.com"
 RAW = re.compile(r"://evil|\.evil|evil\.\w|@evil", re.IGNORECASE)

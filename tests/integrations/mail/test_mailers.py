@@ -16,7 +16,7 @@ from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, 
 from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.integrations.mail.store import NewMail
 from tests.integrations.mail.fake_mailer import FakeMailer
-from tests.integrations.mail.smtp_server import smtp_server
+from tests.support.smtp_server import smtp_server
 
 CONTENT = b"Subject: Hello\r\n\r\nA line.\r\n.A dot, and \xe2\x9c\x93.\r\n"
 

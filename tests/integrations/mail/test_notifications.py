@@ -20,8 +20,8 @@ from openslot.integrations.mail.notices import NOTICES
 from openslot.integrations.mail.operations import get_topics, set_topics
 from openslot.webhooks.events import WebhookDisabled
 from openslot.webhooks.models import IS_GONE
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, part, work_off
+from tests.support.clocks import MovingClock
 
 JONAS, LI = "jonas@okafor.example", "li@okafor.example"
 WEDNESDAY = TEN + timedelta(days=2)

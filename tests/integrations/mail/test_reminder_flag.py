@@ -5,9 +5,9 @@ from datetime import timedelta
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
-from tests.clocks import MovingClock
-from tests.flags.switching import SWITCHED, switch
 from tests.integrations.mail.conftest import TEN, Book, mails, work_off
+from tests.support.clocks import MovingClock
+from tests.support.flags import SWITCHED, switch
 
 
 @SWITCHED

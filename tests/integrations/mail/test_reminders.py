@@ -11,8 +11,8 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import MailKind, MailStatus
 from openslot.integrations.mail.rules import find_lost_meaning, plan_reminders
-from tests.clocks import MONDAY, MovingClock
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
+from tests.support.clocks import MONDAY, MovingClock
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 WEDNESDAY = MONDAY.replace(hour=10) + timedelta(days=2)

@@ -32,7 +32,6 @@ from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from openslot.webhooks.events import WebhookDisabled
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import (
     Book,
     cancel,
@@ -44,7 +43,8 @@ from tests.integrations.mail.conftest import (
     work_off,
 )
 from tests.integrations.mail.fake_mailer import FakeMailer
-from tests.integrations.mail.smtp_server import DROP, ScriptedServer, smtp_server
+from tests.support.clocks import MovingClock
+from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
 from tests.webhooks.conftest import work_until_settled
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"

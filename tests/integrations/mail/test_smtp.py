@@ -12,8 +12,8 @@ from openslot.core.ids import new_id
 from openslot.core.smtp import SmtpUrl
 from openslot.integrations.mail.ports import MailDeferred, MailRefused, OutgoingMail
 from openslot.integrations.mail.smtp import SmtpMailer
-from tests.integrations.mail.smtp_server import DROP, HANG, ScriptedServer, certificate, smtp_server
-from tests.ports import held_port
+from tests.support.ports import held_port
+from tests.support.smtp_server import DROP, HANG, ScriptedServer, certificate, smtp_server
 
 CONTENT = b"Subject: Hello\r\n\r\nA line.\r\n.A line that begins with a dot.\r\n"
 

@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import SYSTEM, Actor, ActorKind
 from openslot.core.work import Runtime
 from openslot.people.deletions import advance_deletions, delete_account
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 from tests.webhooks.conftest import receiver, work_off
 

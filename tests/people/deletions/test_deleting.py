@@ -27,11 +27,11 @@ from openslot.integrations.mail import operations as mail
 from openslot.people import deletions
 from openslot.people import operations as people
 from openslot.people.deletions import LOCK_RETRIES
-from tests.clocks import MovingClock
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
+from tests.support.clocks import MovingClock
+from tests.support.receiver import Receiver
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, listen
 from tests.webhooks.conftest import work_off
-from tests.webhooks.receiver import Receiver
 
 
 async def subjects(runtime: Runtime, recipient: str) -> list[str]:

@@ -15,9 +15,9 @@ from openslot.bookings.models import BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import NotFound
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
 from tests.people.deletions.conftest import Delete, advance, is_there, settle
+from tests.support.clocks import MovingClock
+from tests.support.passwords import PASSWORD
 from tests.web.dashboard.conftest import TEN, Book
 
 

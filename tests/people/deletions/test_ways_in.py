@@ -13,9 +13,9 @@ from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import booking_events
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
 from tests.people.deletions.conftest import Delete, advance, settle
+from tests.support.clocks import MovingClock
+from tests.support.passwords import PASSWORD
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book
 
 NOON = TEN.replace(hour=12)

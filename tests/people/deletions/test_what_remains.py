@@ -7,9 +7,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.people.deletions import REMAINS
-from tests.clocks import MovingClock
-from tests.exports.rich_account import furnish, list_personal_tables
 from tests.people.deletions.conftest import Delete, find_state, settle
+from tests.support.clocks import MovingClock
+from tests.support.rich_account import furnish, list_personal_tables
 from tests.web.dashboard.conftest import ELEVEN, Book
 from tests.webhooks.conftest import work_off
 

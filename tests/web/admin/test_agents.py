@@ -7,8 +7,8 @@ import pytest
 
 from openslot.agents import budget
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
-from tests.live import connect
+from tests.support.agent import TestAgent
+from tests.support.live import connect
 
 AGENT = "/admin/agents/support"
 

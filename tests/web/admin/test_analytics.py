@@ -12,7 +12,7 @@ from openslot.analytics.funnel import count_visit
 from openslot.core.work import Runtime
 from openslot.i18n import Text
 from openslot.web.admin.analytics import HEIGHT, WIDTH, draw_chart
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
 from tests.webhooks.conftest import work_off
 

@@ -8,8 +8,8 @@ import pytest
 from openslot.accounts.models import User
 from openslot.bookings.models import Booking, Status
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
-from tests.clocks import MovingClock
+from tests.support.agent import TestAgent
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import TWELVE, Book
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
+from tests.support.agent import TestAgent
 
 
 def rows_of(page: str) -> int:

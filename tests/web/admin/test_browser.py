@@ -13,11 +13,11 @@ from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
-from tests.clocks import MovingClock
+from tests.support.agent import TestAgent
+from tests.support.clocks import MovingClock
+from tests.support.page_checks import CHECKED, check_pages
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.looking import CHECKED, check_pages
 from tests.webhooks.conftest import work_off
 
 

@@ -11,11 +11,11 @@ from openslot.accounts.plans import Plan
 from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.agents.agent import TestAgent
-from tests.clocks import MovingClock
+from tests.support.agent import TestAgent
+from tests.support.clocks import MovingClock
+from tests.support.hostile_text import CALCULATED
 from tests.web.dashboard.conftest import ELEVEN, Book, cancel
 from tests.web.dashboard.test_browser import open_page
-from tests.web.hostile_text import CALCULATED
 from tests.webhooks.conftest import work_off
 
 ELSEWHERE = "http://evil.example"

@@ -7,7 +7,7 @@ import httpx2
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import Book, fail, listen
 
 

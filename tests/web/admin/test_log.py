@@ -13,9 +13,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
 from openslot.web.organization.log import PLATFORM_ACTIONS
-from tests.agents.agent import TestAgent
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
+from tests.support.agent import TestAgent
+from tests.support.clocks import MovingClock
+from tests.support.passwords import PASSWORD
 from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
 
 # Forms that change nothing.

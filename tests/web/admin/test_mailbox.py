@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import TWELVE, Book
 from tests.webhooks.conftest import work_off
 

@@ -12,8 +12,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.agents.agent import TestAgent
-from tests.live import connect, serving
+from tests.support.agent import TestAgent
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import Book, open_session
 from tests.web.dashboard.test_statements import MOST, count
 

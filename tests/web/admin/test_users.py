@@ -6,7 +6,7 @@ import httpx2
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.live import connect
+from tests.support.live import connect
 from tests.web.dashboard.conftest import TWELVE, Book, open_session
 
 

@@ -12,11 +12,11 @@ from openslot.core.work import Runtime
 from openslot.schedules import operations as changes
 from openslot.schedules.models import HolidayCalendar, Schedule, TimeRange
 from openslot.schedules.rules import version_of
+from tests.support.page_checks import CHECKED, PHONE, WIDE, check_pages, unfold
 from tests.web.availability.conftest import read_schedule
 from tests.web.availability.test_safety import fill
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.looking import CHECKED, PHONE, WIDE, check_pages, unfold
 
 STATUS = "week-grid [role=status]"
 

@@ -10,10 +10,10 @@ from openslot.routing import collect, find_declaration
 from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import OutOfOffice, Schedule, TimeRange
+from tests.support.hostile_text import CORPUS, check_pages
 from tests.web.availability.conftest import read_schedule
 from tests.web.dashboard.conftest import TEN, Book
 from tests.web.dashboard.test_safety import NOBODY
-from tests.web.hostile_text import CORPUS, check_pages
 from tests.web.test_same_origin import from_other_sites
 
 DAY = "2026-03-20"

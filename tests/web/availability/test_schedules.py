@@ -11,7 +11,7 @@ from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import DateOverride, HolidayCalendar, Schedule, TimeRange
 from openslot.schedules.rules import version_of
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.availability.conftest import hidden, read_schedule
 
 

@@ -8,7 +8,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
 from tests.bookings.conftest import offer
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 from tests.web.availability.test_safety import fill
 from tests.web.dashboard.conftest import Book, open_session
 from tests.web.dashboard.test_bookings import copy_booking

@@ -17,8 +17,8 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
 from openslot.people import operations as people
 from tests.bookings.conftest import offer
-from tests.clocks import MovingClock, clock
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock, clock
+from tests.support.live import connect, serving
 
 __all__ = ["clock"]
 

@@ -13,8 +13,8 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
-from tests.clocks import MovingClock
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
 from tests.web.booking_page.conftest import PAGE, TEN, book, starts_in
 
 NEXT_DAY = "2026-03-17T09:00:00Z"

@@ -15,15 +15,15 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.people.deletions import advance_deletions
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD as OWN_PASSWORD
 from tests.integrations.calendars.conftest import Connect
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
+from tests.support.clocks import MovingClock
+from tests.support.page_checks import CHECKED, PHONE, check_pages
+from tests.support.passwords import PASSWORD as OWN_PASSWORD
+from tests.support.radicale import PASSWORD, USER, Radicale
 from tests.web.calendars.test_connecting import EVENT
 from tests.web.calendars.test_connection import lose, spoil_password
 from tests.web.dashboard.conftest import ELEVEN, Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.looking import CHECKED, PHONE, check_pages
 from tests.webhooks.conftest import work_off
 
 

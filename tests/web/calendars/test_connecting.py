@@ -9,10 +9,10 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import open_starts
-from tests.integrations.calendars.feeds import publishing
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
+from tests.support.feeds import publishing
+from tests.support.hostile_text import CORPUS
+from tests.support.radicale import PASSWORD, USER, Radicale
 from tests.web.dashboard.conftest import ZONE
-from tests.web.hostile_text import CORPUS
 
 CONNECT = "/settings/calendars/connect"
 EVENT = """BEGIN:VCALENDAR

@@ -18,12 +18,12 @@ from openslot.integrations.calendars.models import CalendarConnection, Secret
 from openslot.integrations.calendars.operations import READ
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.web.dashboard.calendars.overview import SIGN_IN
-from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import Connect, get
-from tests.integrations.calendars.radicale import PASSWORD, Radicale
+from tests.support.clocks import MovingClock
+from tests.support.hostile_text import CORPUS
+from tests.support.radicale import PASSWORD, Radicale
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_safety import NOBODY
-from tests.web.hostile_text import CORPUS
 
 LIST = "/settings/calendars"
 

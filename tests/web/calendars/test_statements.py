@@ -10,7 +10,7 @@ from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.integrations.calendars import booking_events
 from tests.access.test_statements import CountingPool
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import Book, open_session
 from tests.web.dashboard.test_bookings import copy_booking
 from tests.web.dashboard.test_statements import MOST, count

@@ -7,7 +7,7 @@ import pytest
 
 from openslot.calls.models import CallDirection, CallStatus
 from openslot.web.dashboard.calls import length_of
-from tests.clocks import MONDAY
+from tests.support.clocks import MONDAY
 from tests.web.contacts.conftest import PHONE, Add, Ring
 
 OTHER = "+493087654321"

@@ -19,8 +19,8 @@ from openslot.conversations.models import Channel, Message, MessageDirection
 from openslot.core.actor import OPERATOR
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
-from tests.clocks import MONDAY
-from tests.contacts.importing import run_imports
+from tests.support.clocks import MONDAY
+from tests.support.contact_imports import run_imports
 from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "settings", "stranger", "user"]

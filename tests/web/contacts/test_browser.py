@@ -11,12 +11,12 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from openslot.accounts.models import User
 from openslot.conversations.models import MessageDirection, MessageStatus
 from openslot.core.work import Runtime
-from tests.clocks import MONDAY
-from tests.contacts.importing import bring_in, run_imports, start, upload
+from tests.support.clocks import MONDAY
+from tests.support.contact_imports import bring_in, run_imports, start, upload
+from tests.support.page_checks import CHECKED, check_pages, unfold
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.looking import CHECKED, check_pages, unfold
 
 FILE = "Vorname;Nachname;E-Mail;Telefon\nZoë;Müller;zoe@mueller.example;\nNo;Body;nobody;\n"
 LONG = "With-A-Very-Long-Name-That-Does-Not-Break-Anywhere-At-All-On-A-Phone"

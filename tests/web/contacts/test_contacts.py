@@ -10,8 +10,8 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.web.dashboard.contacts import contacts
-from tests.clocks import MONDAY, MovingClock
-from tests.contacts.importing import read_people
+from tests.support.clocks import MONDAY, MovingClock
+from tests.support.contact_imports import read_people
 from tests.web.contacts.conftest import PHONE, Add, Import, Ring, Say
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book
 

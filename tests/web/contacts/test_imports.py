@@ -12,7 +12,7 @@ from openslot.contacts import imports
 from openslot.contacts.csv_files import MAX_BYTES
 from openslot.core.work import Runtime
 from openslot.web.dashboard.contacts.imports import UPLOADS
-from tests.contacts.importing import read_people, run_imports
+from tests.support.contact_imports import read_people, run_imports
 from tests.web.contacts.conftest import Import, read_choices, upload
 
 FILE = "Vorname;Nachname;E-Mail;Telefon;Geburtstag\nZoë;Müller;zoe@mueller.example;+49 30 123456;1.1.\n"

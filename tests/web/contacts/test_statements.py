@@ -12,9 +12,9 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.clocks import MONDAY
-from tests.contacts.importing import bring_in, start, upload
-from tests.live import connect, serving
+from tests.support.clocks import MONDAY
+from tests.support.contact_imports import bring_in, start, upload
+from tests.support.live import connect, serving
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
 from tests.web.dashboard.conftest import Book, open_session
 from tests.web.dashboard.test_bookings import copy_booking

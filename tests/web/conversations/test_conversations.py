@@ -13,8 +13,8 @@ from openslot.conversations.models import Channel, MessageDirection, MessageStat
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.clocks import MONDAY, MovingClock
-from tests.live import connect, serving
+from tests.support.clocks import MONDAY, MovingClock
+from tests.support.live import connect, serving
 from tests.web.contacts.conftest import PHONE, Add, Say
 from tests.web.dashboard.conftest import open_session
 

@@ -20,8 +20,8 @@ from openslot.people import operations as people
 from openslot.web.cookies import csrf_token
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
-from tests.clocks import MONDAY, MovingClock, clock
-from tests.loopback import settings
+from tests.support.clocks import MONDAY, MovingClock, clock
+from tests.support.loopback import settings
 from tests.webhooks.conftest import work_off
 
 __all__ = ["clock", "settings"]

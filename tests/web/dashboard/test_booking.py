@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
 from tests.web.test_languages import check, english_texts
 from tests.webhooks.conftest import work_off

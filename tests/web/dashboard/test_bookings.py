@@ -12,7 +12,7 @@ from openslot.core.actor import PUBLIC
 from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
 
 WEEK = timedelta(days=7)

@@ -11,9 +11,9 @@ from playwright.async_api import Browser, Page, expect
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
+from tests.support.page_checks import CHECKED, PHONE, check_pages, unfold
 from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel, fail, listen, move, open_session
-from tests.web.looking import CHECKED, PHONE, check_pages, unfold
 from tests.webhooks.conftest import work_off
 
 

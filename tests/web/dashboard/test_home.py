@@ -14,7 +14,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.webhooks import operations as webhooks
 from tests.bookings.conftest import offer
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import TEN, Book, cancel, fail, listen
 from tests.web.dashboard.test_bookings import copy_booking
 

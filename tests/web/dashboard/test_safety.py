@@ -9,9 +9,9 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
+from tests.support.hostile_text import CORPUS, check_pages
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
-from tests.web.hostile_text import CORPUS, check_pages
 from tests.web.test_same_origin import from_other_sites
 from tests.webhooks.conftest import work_off
 

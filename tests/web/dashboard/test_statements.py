@@ -10,8 +10,8 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
 from tests.bookings.conftest import offer
-from tests.clocks import MovingClock
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import Book, fail, listen, open_session
 from tests.web.dashboard.test_bookings import copy_booking
 

@@ -11,10 +11,10 @@ from playwright.async_api import Browser, Page, Route, expect
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from tests.support.page_checks import CHECKED, WIDE, check_pages, unfold
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
 from tests.web.event_types.conftest import change, list_names, load, offer
-from tests.web.looking import CHECKED, WIDE, check_pages, unfold
 
 # However long it takes to type, the page waits until it is told that time has passed.
 STOP_TIME = """() => {

@@ -11,7 +11,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from tests.event_types.private_tokens import get_private_token
+from tests.support.private_tokens import get_private_token
 from tests.web.event_types.conftest import offer
 
 DOCUMENTED = Path(__file__).parents[3] / "docs/widget.md"

@@ -12,8 +12,8 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.web.dashboard.event_types import overview
-from tests.clocks import MovingClock
-from tests.event_types.private_tokens import get_private_token
+from tests.support.clocks import MovingClock
+from tests.support.private_tokens import get_private_token
 from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel
 from tests.web.event_types.conftest import list_names, load, offer
 

@@ -10,7 +10,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Limits, Question, QuestionKind
 from openslot.schedules import operations as schedules
 from openslot.web.dashboard.event_types.editor import STARTING_POINTS
-from tests.event_types.private_tokens import get_private_token
+from tests.support.private_tokens import get_private_token
 from tests.web.event_types.conftest import list_names, load, offer, read_faults, read_fields
 
 

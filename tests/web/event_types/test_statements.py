@@ -8,7 +8,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.access.test_statements import CountingPool
-from tests.live import connect, serving
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import Book, open_session
 from tests.web.dashboard.test_bookings import copy_booking
 from tests.web.dashboard.test_statements import count

@@ -13,8 +13,8 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.web.dashboard.notifications import MEETINGS, PROBLEMS
 from tests.access.test_statements import CountingPool
-from tests.clocks import MovingClock
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import TEN, Book, open_session
 from tests.web.dashboard.test_statements import count
 from tests.web.test_same_origin import FOREIGN

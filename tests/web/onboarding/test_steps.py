@@ -15,7 +15,7 @@ from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule, TimeRange
 from openslot.schedules.rules import version_of
-from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
+from tests.support.radicale import PASSWORD, USER, Radicale
 from tests.web.availability.conftest import hidden
 
 NOTICE = "it takes two minutes"

@@ -19,9 +19,9 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.clocks import MovingClock
-from tests.live import connect, serving
 from tests.scim.test_domains import FakeResolver
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import ZONE, book, clock, open_session, settings
 
 __all__ = ["book", "clock", "settings"]

@@ -11,13 +11,13 @@ from playwright.async_api import Browser, Page, expect
 from openslot.accounts.models import Role
 from openslot.core.work import Runtime
 from openslot.web.organization.current import COOKIE
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages
 from tests.scim.conftest import Provider
 from tests.scim.test_domains import FakeResolver
+from tests.support.clocks import MovingClock
+from tests.support.page_checks import CHECKED, check_pages
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.looking import CHECKED, check_pages
 from tests.web.organization.conftest import Harbor, join
 from tests.web.organization.driving import Stage, set_stage
 from tests.webhooks.conftest import work_off

@@ -11,14 +11,14 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import store
 from openslot.people.departures import suspend
-from tests.access.two_factor_users import turn_on
-from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
 from tests.scim.conftest import Provider
 from tests.scim.test_domains import FakeResolver
 from tests.scim.test_mail import work_ahead
+from tests.support.hostile_text import CORPUS
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import turn_on
 from tests.web.dashboard.conftest import Book
-from tests.web.hostile_text import CORPUS
 from tests.web.organization.conftest import Harbor, act_as, add_user, join
 from tests.web.organization.driving import set_stage
 

@@ -14,9 +14,9 @@ from openslot.accounts.models import Role
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import organization_deletions, store
-from tests.live import connect
 from tests.scim.conftest import Provider
 from tests.scim.test_mail import SUSPEND
+from tests.support.live import connect
 from tests.web.dashboard.conftest import Book, open_session
 from tests.web.organization.conftest import Harbor, add_user, join
 from tests.web.organization.test_deleting import PAGE, SURE, is_there

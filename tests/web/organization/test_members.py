@@ -9,9 +9,9 @@ import pytest
 from openslot.accounts.invitations import invitation_url
 from openslot.accounts.models import Role
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages
 from tests.scim.test_domains import FakeResolver
+from tests.support.clocks import MovingClock
 from tests.web.conftest import read_csrf_token
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel
 from tests.web.organization.conftest import Harbor, add_user, join

@@ -7,8 +7,8 @@ from uuid import UUID
 import httpx2
 
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
 from tests.scim.conftest import Provider
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import Book
 from tests.web.organization.conftest import Harbor, act_as
 

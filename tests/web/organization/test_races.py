@@ -13,8 +13,8 @@ from openslot.core.actor import PUBLIC
 from openslot.core.config import Settings
 from openslot.core.db import transaction
 from openslot.core.work import Runtime
-from tests.live import connect
 from tests.scim.conftest import Provider
+from tests.support.live import connect
 from tests.web.dashboard.conftest import ELEVEN, Book, open_session
 from tests.web.organization.conftest import Harbor, add_user, join
 from tests.web.organization.test_members import link_of, member_id_of, read_form

@@ -14,8 +14,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import collect
 from tests.scim.test_domains import FakeResolver
+from tests.support.hostile_text import CORPUS, check_pages
 from tests.web.dashboard.conftest import Book
-from tests.web.hostile_text import CORPUS, check_pages
 from tests.web.organization.conftest import Harbor, count_changes
 from tests.web.organization.driving import FORMS, fill, set_stage
 from tests.web.organization.test_members import invite, link_of

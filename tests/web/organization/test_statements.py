@@ -8,8 +8,8 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.live import connect, serving
 from tests.scim.test_domains import FakeResolver
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import Book, open_session
 from tests.web.dashboard.test_statements import MOST, count
 from tests.web.organization.conftest import Harbor

@@ -11,10 +11,10 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
 from tests.access.test_statements import CountingPool
-from tests.live import connect, serving
+from tests.support.hostile_text import CORPUS, check_pages
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 from tests.web.dashboard.test_statements import count
-from tests.web.hostile_text import CORPUS, check_pages
 from tests.web.profile.conftest import HERE, draw
 from tests.web.test_same_origin import from_other_sites
 

@@ -11,10 +11,10 @@ from openslot.access.two_factor import code_at, step_of
 from openslot.accounts.models import User
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
-from tests.integrations.oidc.fake_provider import FakeProvider
-from tests.web.looking import CHECKED, check_pages
+from tests.support.clocks import MovingClock
+from tests.support.oidc_provider import FakeProvider
+from tests.support.page_checks import CHECKED, check_pages
+from tests.support.passwords import PASSWORD
 from tests.web.security.oidc.conftest import provider as provider_fixture
 from tests.web.security.oidc.conftest import settings as settings_with_provider
 

@@ -6,10 +6,10 @@ from openslot.access import two_factor
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.access.two_factor_users import forget_steps, in_session, turn_on
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
+from tests.support.clocks import MovingClock
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import forget_steps, in_session, turn_on
 from tests.webhooks.conftest import work_off
 
 

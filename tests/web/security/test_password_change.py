@@ -5,8 +5,8 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.access.two_factor_users import App, forget_steps
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import App, forget_steps
 
 NEW = "a fresh long password"
 PAGE, CHANGE = "/account", "/account/password"

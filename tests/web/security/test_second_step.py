@@ -12,10 +12,10 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.work import Runtime
-from tests.access.two_factor_users import App, turn_on
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import App, turn_on
 from tests.web.conftest import sign_in
 
 STEP = "/login/two-factor"

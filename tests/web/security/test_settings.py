@@ -14,10 +14,10 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.access.two_factor_users import App, turn_on
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import App, turn_on
 from tests.web.dashboard.conftest import open_session
 from tests.web.dashboard.test_statements import count
 

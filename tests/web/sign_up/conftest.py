@@ -18,9 +18,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.clocks import MovingClock, clock
 from tests.integrations.mail.conftest import messages, part
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock, clock
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 from tests.webhooks.conftest import work_off
 

@@ -17,11 +17,11 @@ from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.access.two_factor_users import turn_on
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import mails, part
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import turn_on
 from tests.web.conftest import sign_in
 from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in

@@ -11,7 +11,7 @@ from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
+from tests.support.passwords import PASSWORD
 from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import ReadMail, path_in
 from tests.web.sign_up.test_address_change import LINK, PAGE, WANTED, add_other, address_of, ask

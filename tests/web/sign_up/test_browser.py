@@ -9,10 +9,10 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.conftest import PASSWORD
+from tests.support.page_checks import CHECKED, check_pages
+from tests.support.passwords import PASSWORD
 from tests.web.dashboard.conftest import open_session
 from tests.web.dashboard.test_browser import open_page
-from tests.web.looking import CHECKED, check_pages
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in
 
 EMAIL = "noor@haddad.example"

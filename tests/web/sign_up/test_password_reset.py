@@ -18,9 +18,9 @@ from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import mails, part
+from tests.support.clocks import MovingClock
+from tests.support.passwords import PASSWORD
 from tests.web.conftest import sign_in
 from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in, visiting

@@ -19,7 +19,7 @@ from openslot.people import operations
 from openslot.people import operations as people
 from openslot.scim import operations as scim
 from openslot.scim.errors import NotUnique
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.conftest import sign_in
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in, visiting
 from tests.web.sign_up.test_sign_up import EMAIL, LINK, count, send

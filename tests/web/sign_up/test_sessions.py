@@ -18,8 +18,8 @@ from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
-from tests.clocks import MovingClock
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 
 PATH = "/settings/sessions"

@@ -15,8 +15,8 @@ from openslot.core.errors import StartupError
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.web.sign_up import FIRST_PAGE
-from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import mails, part
+from tests.support.clocks import MovingClock
 from tests.web.conftest import sign_in
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in, visiting
 

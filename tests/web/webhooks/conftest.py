@@ -7,9 +7,9 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
+from tests.support.receiver import Receiver
 from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 from tests.webhooks.conftest import add, happen, receiver
-from tests.webhooks.receiver import Receiver
 
 __all__ = ["add", "book", "clock", "happen", "member", "receiver", "settings", "stranger", "user"]
 

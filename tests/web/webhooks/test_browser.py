@@ -9,13 +9,13 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
+from tests.support.page_checks import CHECKED, check_pages, unfold
+from tests.support.receiver import Receiver
 from tests.web.dashboard.test_browser import open_page
-from tests.web.looking import CHECKED, check_pages, unfold
 from tests.web.profile.conftest import draw
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
 from tests.webhooks.conftest import Happen, work_off
-from tests.webhooks.receiver import Receiver
 
 LONG = "A rather long description of the program that listens there, withoutanyspacessothatithastobreaksomewhere"
 

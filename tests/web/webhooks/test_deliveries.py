@@ -7,10 +7,10 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
-from tests.clocks import MONDAY, MovingClock
+from tests.support.clocks import MONDAY, MovingClock
+from tests.support.receiver import Receiver
 from tests.web.webhooks.conftest import Create, last_delivery
 from tests.webhooks.conftest import Happen, work_off
-from tests.webhooks.receiver import Receiver
 
 BADGE = re.compile(r'class="badge (?:good|bad)">((?:Delivered|Failed)[^<]*)<')
 

@@ -9,11 +9,11 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.clocks import real_clock as clock
 from tests.jobs.test_effects import working
+from tests.support.clocks import real_clock as clock
+from tests.support.receiver import Received, Receiver
 from tests.web.dashboard.test_browser import open_page
 from tests.webhooks.conftest import Happen, until
-from tests.webhooks.receiver import Received, Receiver
 
 __all__ = ["clock"]
 

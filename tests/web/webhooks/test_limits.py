@@ -5,7 +5,7 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.web.dashboard.webhooks.deliveries import SENDS
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import open_session
 from tests.web.webhooks.conftest import Create, last_delivery
 from tests.webhooks.conftest import work_off

@@ -13,16 +13,16 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
 from tests.access.test_statements import CountingPool
-from tests.clocks import MovingClock
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.hostile_text import CORPUS, check_pages
+from tests.support.live import connect, serving
+from tests.support.receiver import Receiver
 from tests.web.dashboard.conftest import open_session
 from tests.web.dashboard.test_safety import NOBODY
 from tests.web.dashboard.test_statements import count
-from tests.web.hostile_text import CORPUS, check_pages
 from tests.web.test_same_origin import from_other_sites
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
 from tests.webhooks.conftest import Add, Happen, work_off
-from tests.webhooks.receiver import Receiver
 
 SENT = {"url": "https://evil.example/", "which": "all", "from": "2026-03-16", "to": "2026-03-16"}
 # The session is one of them.

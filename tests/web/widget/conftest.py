@@ -8,8 +8,8 @@ import pytest
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.routing import Response, get
-from tests.clocks import MovingClock, clock
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock, clock
+from tests.support.live import connect, serving
 
 __all__ = ["clock"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Frame, Page
 
-from tests.live import serving
+from tests.support.live import serving
 
 # What a careful site allows: the widget's script and its frame, and no inline styles.
 POLICY = (

@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Page, expect
 
-from tests.web.looking import AXE, bring_axe, run_axe
+from tests.support.page_checks import AXE, bring_axe, run_axe
 from tests.web.widget.sites import (
     WHERE_FOCUS_IS,
     expect_focus,

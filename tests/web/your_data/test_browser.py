@@ -7,7 +7,7 @@ from playwright.async_api import Browser, Page, Route, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.test_browser import open_page
 from tests.webhooks.conftest import work_off
 

@@ -8,10 +8,10 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.access.two_factor_users import turn_on
-from tests.conftest import PASSWORD
+from tests.support.hostile_text import CORPUS
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import turn_on
 from tests.web.dashboard.conftest import ELEVEN, Book
-from tests.web.hostile_text import CORPUS
 
 PAGE = "/settings/data/delete"
 

@@ -8,10 +8,10 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.people import deletions
-from tests.access.two_factor_users import turn_on
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages
+from tests.support.clocks import MovingClock
+from tests.support.passwords import PASSWORD
+from tests.support.two_factor import turn_on
 from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import path_in
 from tests.web.your_data.test_deleting import PAGE, find_message

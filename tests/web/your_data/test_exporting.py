@@ -14,7 +14,7 @@ from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.exports.archives import make_export
 from openslot.exports.files import FILES
-from tests.clocks import MovingClock
+from tests.support.clocks import MovingClock
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_safety import NOBODY
 from tests.webhooks.conftest import work_off

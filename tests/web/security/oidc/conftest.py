@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
-from tests.access.two_factor_users import add_host
-from tests.clocks import MovingClock
-from tests.integrations.oidc.fake_provider import CLIENT_ID, CLIENT_SECRET, FakeProvider, providing
+from tests.support.clocks import MovingClock
+from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, FakeProvider, providing
+from tests.support.two_factor import add_host
 
 
 @pytest.fixture

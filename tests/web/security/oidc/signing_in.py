@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from tests.integrations.oidc.fake_provider import FakeProvider
+from tests.support.oidc_provider import FakeProvider
 
 START, BACK, SECURITY = "/login/oidc", "/login/oidc/callback", "/settings/security"
 MARA = "mara@lindqvist.example"

@@ -15,9 +15,9 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.oidc import provider as wire
 from openslot.integrations.oidc.operations import tidy_oidc
-from tests.clocks import MovingClock
-from tests.integrations.oidc.fake_provider import FakeProvider
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
+from tests.support.oidc_provider import FakeProvider
 from tests.web.dashboard.conftest import open_session
 from tests.web.security.oidc.signing_in import BACK, MARA, START, callback_of, is_in, sign_in
 

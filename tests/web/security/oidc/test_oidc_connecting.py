@@ -7,13 +7,12 @@ import httpx2
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.access.two_factor_users import turn_on
-from tests.cheap_passwords import CHEAP
-from tests.clocks import MovingClock
-from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
-from tests.integrations.oidc.fake_provider import FakeProvider
-from tests.live import connect
+from tests.support.clocks import MovingClock
+from tests.support.live import connect
+from tests.support.oidc_provider import FakeProvider
+from tests.support.passwords import CHEAP, PASSWORD
+from tests.support.two_factor import turn_on
 from tests.web.dashboard.conftest import open_session
 from tests.web.security.oidc.signing_in import sign_in
 from tests.webhooks.conftest import work_off

@@ -14,10 +14,10 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.access.two_factor_users import add_host, turn_on
-from tests.clocks import MovingClock
-from tests.integrations.oidc.fake_provider import FakeProvider
-from tests.live import connect, serving
+from tests.support.clocks import MovingClock
+from tests.support.live import connect, serving
+from tests.support.oidc_provider import FakeProvider
+from tests.support.two_factor import add_host, turn_on
 from tests.web.security.oidc.signing_in import BACK, MARA, START, is_in, sign_in
 
 

@@ -11,7 +11,7 @@ from joserfc.jwk import ECKey, RSAKey
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.integrations.oidc import provider as wire
-from tests.integrations.oidc.fake_provider import CLIENT_ID, FakeProvider
+from tests.support.oidc_provider import CLIENT_ID, FakeProvider
 from tests.web.security.oidc.signing_in import is_in, sign_in
 
 

@@ -20,8 +20,8 @@ import pytest
 from typer.testing import CliRunner
 
 from openslot.cli.commands import app
-from tests.forked import Forked, openslot
-from tests.ports import hold_port
+from tests.support.forked import Forked, openslot
+from tests.support.ports import hold_port
 
 READY_WITHIN = 60.0
 END_WITHIN = 50.0

@@ -14,8 +14,8 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from tests.live import connect, serving
-from tests.ports import hold_port
+from tests.support.live import connect, serving
+from tests.support.ports import hold_port
 
 USER, PASSWORD = "mara", "correct horse"
 MAKE_CALENDAR = """<?xml version="1.0"?>

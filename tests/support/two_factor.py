@@ -12,8 +12,7 @@ from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
-from tests.cheap_passwords import CHEAP
-from tests.conftest import PASSWORD
+from tests.support.passwords import CHEAP, PASSWORD
 
 # Verified like any other, in less time.
 

@@ -16,7 +16,7 @@ import pytest
 
 from openslot.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class Forked:
@@ -97,7 +97,7 @@ def _begin(
 @cache
 def _context() -> Any:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.forked_from"])
+    context.set_forkserver_preload(["tests.support.forked_from"])
     with pytest.MonkeyPatch.context() as patch:
         # It looks for modules in its working directory.
         patch.chdir(ROOT)

@@ -18,3 +18,6 @@ def hashing_cheaply() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "_hasher", CHEAP)
         yield
+
+
+PASSWORD = "correct horse battery"

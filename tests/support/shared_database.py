@@ -8,7 +8,8 @@ from typing import Any
 
 import asyncpg
 
-from tests.kept_connections import keeping_connections
+from tests.support.databases import new_database
+from tests.support.kept_connections import keeping_connections
 
 GUARD = """
 create schema guard;
@@ -154,3 +155,14 @@ async def end_tasks(before: set[asyncio.Task[Any]]) -> list[str]:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
     return [str(task) for task in left]
+
+
+@asynccontextmanager
+async def sharing_with(postgres: str, statements: str) -> AsyncIterator[SharedDatabase]:
+    """Share a migrated database in which these statements were run; one for each test takes longer than most tests."""
+    async with new_database(postgres) as url:
+        connection = await asyncpg.connect(url)
+        await connection.execute(statements)
+        await connection.close()
+        async with sharing(url) as shared:
+            yield shared

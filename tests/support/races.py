@@ -15,9 +15,9 @@ from openslot.access import passwords
 from openslot.core.config import Settings, load_settings
 from openslot.core.db import Db
 from openslot.runtime import open_runtime
-from tests.forked import Forked, openslot
-from tests.ports import held_port
-from tests.shared_database import SharedDatabase, sharing_with_processes
+from tests.support.forked import Forked, openslot
+from tests.support.ports import held_port
+from tests.support.shared_database import SharedDatabase, sharing_with_processes
 
 FREE = 1_000_000
 

@@ -17,7 +17,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import booking_events
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
-from tests.clocks import MONDAY
+from tests.support.clocks import MONDAY
 
 SECRET = "this-is-a-secret"
 KINDS = {f"${place}": "timestamptz" if place == 4 else "uuid" for place in range(1, 9)}

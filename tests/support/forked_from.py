@@ -6,7 +6,7 @@ from importlib import import_module
 from openslot.access import passwords
 from openslot.cli.commands import COMMANDS, GROUPS
 from openslot.core.outbound import client
-from tests.cheap_passwords import CHEAP
+from tests.support.passwords import CHEAP
 
 for _name in ("app", "cli.child", "cli.web", "cli.work", *(f"cli.{name}" for name in (COMMANDS | GROUPS).values())):
     import_module(f"openslot.{_name}")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.live import serving
+from tests.support.live import serving
 
 
 class PublishedFeed:

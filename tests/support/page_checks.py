@@ -46,7 +46,7 @@ AXE_ON_COLORS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 # Tells which elements have passed, too.
 AXE_ON_NEW_COLORS = {**AXE_ON_COLORS, "resultTypes": ["violations", "passes"], "elementRef": True}
 AXE_ON_ALL_BUT_CONTRAST = {**AXE, "rules": {**AXE["rules"], "color-contrast": {"enabled": False}}}
-RUN_AXE_ON_COLORS = Path(__file__).with_name("looking_at_colors.js").read_text()
+RUN_AXE_ON_COLORS = Path(__file__).with_name("colors.js").read_text()
 # The looks of text in which axe has found no fault, and the places of what it can't judge, in this process.
 FAULTLESS: dict[Scheme, list[str]] = {"light": [], "dark": []}
 
