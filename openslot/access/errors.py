@@ -1,5 +1,7 @@
 """What access refuses."""
 
+from collections.abc import Mapping
+
 from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, TooMany, Unauthorized
 from openslot.i18n import Text
 
@@ -21,47 +23,32 @@ class WrongSignIn(Unauthorized):
 
 class WrongPassword(Invalid):
     code = "wrong_password"
-
-    def __init__(self) -> None:
-        super().__init__(
-            Text("This is not your current password"), details={"current": Text("is not your current password")}
-        )
+    message = Text("This is not your current password")
+    faults: Mapping[str, str] = {"current": Text("is not your current password")}
 
 
 class PasswordChanged(Conflict):
-    """Another request has changed the password since it was checked."""
-
     code = "password_changed"
-
-    def __init__(self) -> None:
-        super().__init__(
-            Text("Your password was changed a moment ago by another request"),
-            details={"current": Text("was changed a moment ago on another device; sign in with the new one")},
-        )
+    message = Text("Your password was changed a moment ago by another request")
+    faults: Mapping[str, str] = {
+        "current": Text("was changed a moment ago on another device; sign in with the new one")
+    }
 
 
 class WrongCode(Invalid):
     """The code of the app or the recovery code is wrong, expired or was used before; the response is the same."""
 
     code = "wrong_code"
-
-    def __init__(self) -> None:
-        super().__init__(
-            Text("The code is wrong, has expired or was already used"),
-            details={"code": Text("is wrong, has expired or was already used")},
-        )
+    message = Text("The code is wrong, has expired or was already used")
+    faults: Mapping[str, str] = {"code": Text("is wrong, has expired or was already used")}
 
 
 class SignInExpired(Unauthorized):
-    """The first step of the sign-in was too long ago, or the password has changed since."""
-
     code = "sign_in_expired"
     message = Text("Your sign-in has expired")
 
 
 class NoPasswordYet(Conflict):
-    """The account has no password yet, and this requires one."""
-
     code = "no_password_yet"
     message = Text("Your account has no password yet")
 
@@ -77,22 +64,16 @@ class TwoFactorIsOff(Conflict):
 
 
 class SetupExpired(Conflict):
-    """The set-up of two-factor authentication was begun too long ago, elsewhere, or not at all."""
-
     code = "setup_expired"
     message = Text("The setup has expired. Start again")
 
 
 class PlanWithoutApi(Forbidden):
-    """API keys are available on the Pro and Business plans."""
-
     code = "plan_without_api"
     message = Text("API keys are available on the Pro and Business plans")
 
 
 class PlanWithoutScim(Forbidden):
-    """SCIM is available on the Business plan."""
-
     code = "plan_without_scim"
     message = Text("SCIM needs an organization with the Business plan")
 
@@ -112,8 +93,6 @@ class CredentialRotated(Conflict):
 
 
 class KeyReused(Conflict):
-    """The Idempotency-Key was used for another request."""
-
     code = "idempotency_key_reused"
     message = Text("This Idempotency-Key was already used with a different request")
 
@@ -126,15 +105,11 @@ class AnswerLost(Conflict):
 
 
 class StillRunning(Conflict):
-    """The first request with this Idempotency-Key has not been answered yet."""
-
     code = "idempotency_still_running"
     message = Text("A request with this Idempotency-Key is still in progress")
 
 
 class SetupLinkInvalid(Forbidden):
-    """The set-up link is used, expired or wrong."""
-
     code = "setup_link_invalid"
     message = Text(
         "This setup link was already used, has expired or is incomplete. Restart the service to get a new one"
@@ -149,8 +124,6 @@ class SessionNotFound(NotFound):
 
 
 class ResetLinkInvalid(Forbidden):
-    """The link to choose a new password is used, expired or wrong."""
-
     code = "reset_link_invalid"
     message = Text("This link was already used, has expired or is incomplete")
 
@@ -163,19 +136,11 @@ class AddressLinkInvalid(Forbidden):
 
 
 class TooManyAddressChanges(Conflict):
-    """The user has reached the limit of links to new email addresses."""
-
     code = "too_many_address_changes"
     message = Text("Too many requests. Try again later")
 
 
 class WeakPassword(Invalid):
-    """The password is too short or too long, or has control characters."""
-
     code = "weak_password"
-
-    def __init__(self) -> None:
-        super().__init__(
-            Text("The password must have 10 to 200 characters and no control characters"),
-            details={"password": Text("must have 10 to 200 characters and no control characters")},
-        )
+    message = Text("The password must have 10 to 200 characters and no control characters")
+    faults: Mapping[str, str] = {"password": Text("must have 10 to 200 characters and no control characters")}

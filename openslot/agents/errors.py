@@ -24,9 +24,7 @@ class GateRefusal(Refusal):
 
 class AgentNotFound(NotFound):
     code = "agent_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(f"No agent has this name; the agents are {', '.join(AGENTS)}")
+    message = f"No agent has this name; the agents are {', '.join(AGENTS)}"
 
 
 class ApprovalNotFound(NotFound):

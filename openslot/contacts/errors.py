@@ -1,5 +1,7 @@
 """What contacts refuse."""
 
+from collections.abc import Mapping
+
 from openslot.core.errors import Conflict, NotFound
 from openslot.i18n import Text
 
@@ -15,9 +17,8 @@ class ContactEmailTaken(Conflict):
     """The owner has another contact with this email address, regardless of letter case."""
 
     code = "contact_email_taken"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Another of your contacts has this email address"), details={"email": Text("is taken")})
+    message = Text("Another of your contacts has this email address")
+    faults: Mapping[str, str] = {"email": Text("is taken")}
 
 
 class ImportNotFound(NotFound):

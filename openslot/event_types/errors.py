@@ -1,5 +1,7 @@
 """What event types refuse."""
 
+from collections.abc import Mapping
+
 from openslot.core.errors import Conflict, NotFound
 from openslot.i18n import Text
 
@@ -15,9 +17,8 @@ class EventTypeSlugTaken(Conflict):
     """The owner has another event type with this slug."""
 
     code = "event_type_slug_taken"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Another of your event types has this slug"), details={"slug": Text("is taken")})
+    message = Text("Another of your event types has this slug")
+    faults: Mapping[str, str] = {"slug": Text("is taken")}
 
 
 class EventTypeChanged(Conflict):

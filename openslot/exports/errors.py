@@ -12,15 +12,11 @@ class ExportNotFound(NotFound):
 
 
 class ExportUnderWay(Conflict):
-    """The user's last export is still being created."""
-
     code = "export_under_way"
     message = Text("An export is already in progress. Wait until it is ready")
 
 
 class TooManyExports(TooMany):
-    """The user has reached the limit of exports for a day."""
-
     code = "too_many_exports"
 
     def __init__(self, max_: int, *, retry_after: int) -> None:

@@ -5,14 +5,10 @@ from openslot.i18n import Text
 
 
 class FlagNotFound(NotFound):
-    """No such feature flag."""
-
     code = "flag_not_found"
     message = Text("Feature flag not found")
 
 
 class FeatureDisabled(Forbidden):
-    """An operator has switched this feature off."""
-
     code = "feature_disabled"
     message = Text("This feature is switched off")

@@ -79,8 +79,7 @@ def read_address(address: str) -> str:
 class TooManyObjects(CalendarUnreadable):
     """The calendar has more events than are read."""
 
-    def __init__(self) -> None:
-        super().__init__(TOO_MANY_EVENTS.fill(count=MAX_OBJECTS))
+    message = TOO_MANY_EVENTS.fill(count=MAX_OBJECTS)
 
 
 class CalDavServer:

@@ -30,9 +30,7 @@ PARAMETER = re.compile(r';\s*([A-Za-z0-9-]+)\s*=\s*("[^"]*"|[^;:"]*)')
 class TooManyEvents(Refusal):
     code = "calendar_too_large"
     kind = RefusalKind.INVALID
-
-    def __init__(self) -> None:
-        super().__init__(f"The calendar has more than {MAX_EVENTS} events")
+    message = f"The calendar has more than {MAX_EVENTS} events"
 
 
 class ContentLine(Struct, frozen=True):

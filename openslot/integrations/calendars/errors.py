@@ -105,18 +105,14 @@ class CalendarSignInFailed(CalendarFault):
     """The calendar's server refuses the name or the password."""
 
     code = "calendar_sign_in_failed"
-
-    def __init__(self) -> None:
-        super().__init__(SIGN_IN_REFUSED)
+    message = SIGN_IN_REFUSED
 
 
 class CalendarForbidden(CalendarFault):
     """The calendar's server does not allow this account to do this."""
 
     code = "calendar_forbidden"
-
-    def __init__(self) -> None:
-        super().__init__(FORBIDDEN)
+    message = FORBIDDEN
 
 
 class CalendarUnreadable(CalendarFault):
@@ -129,9 +125,7 @@ class CalendarGone(CalendarFault):
     """The server no longer has this calendar or this event."""
 
     code = "calendar_gone"
-
-    def __init__(self) -> None:
-        super().__init__(GONE)
+    message = GONE
 
 
 class CalendarChanged(CalendarFault):
@@ -139,6 +133,4 @@ class CalendarChanged(CalendarFault):
 
     code = "calendar_event_changed"
     kind = RefusalKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__(CHANGED)
+    message = CHANGED
