@@ -14,10 +14,10 @@ from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.access.keys import AGENTS, CredentialKind, new_key
 from openslot.agents.door import PATH
-from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
 from openslot.core.secrets import fingerprint
+from openslot.core.work import system_clock
 from openslot.demo.large import make_large
 
 HOSTS, BOOKINGS = 200, 20_000

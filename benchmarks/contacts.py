@@ -18,10 +18,10 @@ from benchmarks.stage import Stage, ceiling, service, stage
 from benchmarks.turns import measure_in_turns
 from openslot.access.keys import CredentialKind, new_key
 from openslot.contacts.folding import fold_contact
-from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
 from openslot.core.secrets import fingerprint
+from openslot.core.work import system_clock
 
 SIZES = (10_000, 100_000)
 OTHERS, CONTACTS_OF_OTHERS = 1_000, 100

@@ -16,12 +16,10 @@ from msgspec.structs import replace
 
 from benchmarks.history import EFFECTS_AN_EVENT, Size, age_events, let_time_pass, make_history
 from benchmarks.stage import Stage, service, stage
-from openslot.core.clock import system_clock
 from openslot.core.config import load_settings
 from openslot.core.db import Pool
-from openslot.core.events import Periodic
 from openslot.core.migrate import migrate
-from openslot.core.work import Runtime
+from openslot.core.work import Periodic, Runtime, system_clock
 from openslot.jobs.worker import run_job
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING

@@ -23,9 +23,8 @@ from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.clock import system_clock
 from openslot.core.migrate import migrate
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, system_clock
 from openslot.people import operations as people
 
 # Each booking is two mails: one to the invitee, one to the host.

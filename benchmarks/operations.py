@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from benchmarks.data import BenchmarkData
 from benchmarks.load import get, send
-from openslot.core.clock import system_clock
 from openslot.core.moments import iso
+from openslot.core.work import system_clock
 
 
 class Operation(Struct, frozen=True, kw_only=True):

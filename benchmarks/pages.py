@@ -15,8 +15,8 @@ from benchmarks.operations import Operation
 from benchmarks.processor import HEAD, Measured, measure_cost
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
-from openslot.core.clock import system_clock
 from openslot.core.migrate import migrate
+from openslot.core.work import system_clock
 from openslot.demo.large import make_large
 from tests.support.browsers import find_executable
 

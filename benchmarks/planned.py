@@ -12,9 +12,9 @@ from pgqueuer.types import QueueEntrypoint, QueueManagerId
 from benchmarks.effects import open_runtime_at
 from benchmarks.stage import Stage, stage
 from openslot.core.actor import SYSTEM
+from openslot.core.effects import PlannedEffect, drop_planned, move_planned, plan_effect
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
-from openslot.core.planned import PlannedEffect, drop_planned, move_planned, plan_effect
 from openslot.core.queue import ENTRYPOINT, PLANNED
 from openslot.core.work import Runtime
 from openslot.jobs.housekeeping import sweep_effects

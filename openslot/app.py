@@ -6,11 +6,9 @@ from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
 from openslot.agents.door import agent_door
 from openslot.bookings.public_api import READS, booking_limit
-from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings
-from openslot.core.events import Wiring
 from openslot.core.profiles import request_profile
-from openslot.core.work import Runtime
+from openslot.core.work import Clock, Runtime, Wiring, system_clock
 from openslot.http.doors import JSON, Door, Exchange, Headers, enter_freely, refuse_with_json
 from openslot.http.edge import App
 from openslot.http.health import HEALTH

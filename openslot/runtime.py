@@ -5,11 +5,9 @@ from contextlib import asynccontextmanager
 
 from openslot.accounts.store import has_users
 from openslot.agents.budget import check_budgets
-from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings
 from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
-from openslot.core.events import Wiring
 from openslot.core.outbound import Outbound, Resolver
 from openslot.core.ports import NO_FAKES, open_ports
 from openslot.core.profiles import JOBS, ConnectionProfile
@@ -17,7 +15,7 @@ from openslot.core.sealing import load_data_keys
 from openslot.core.secrets import Cipher, load_secrets
 from openslot.core.signing import Signer
 from openslot.core.turns import Turns
-from openslot.core.work import Runtime
+from openslot.core.work import Clock, Runtime, Wiring, system_clock
 from openslot.wiring import PORTS, WIRING
 
 

@@ -18,11 +18,11 @@ from openslot.bookings.operations import BOOKING_JOBS
 from openslot.change_log.jobs import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
-from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
+from openslot.core.work import Periodic, Wiring
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
 from openslot.event_types.operations import EVENT_TYPE_JOBS
 from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS

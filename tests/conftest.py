@@ -15,12 +15,11 @@ from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
-from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
 from openslot.core.key_file import KEY_FILE, read_key_file
 from openslot.core.log import set_up_logging
-from openslot.core.work import Runtime
+from openslot.core.work import Clock, Runtime, system_clock
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.support.browsers import open_browser

@@ -10,8 +10,7 @@ from openslot.access.reset_store import delete_old_changes, delete_old_resets
 from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
 from openslot.access.two_factor_store import delete_expired_pending
 from openslot.accounts.sign_up_store import delete_expired_sign_ups
-from openslot.core.events import Periodic
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import BATCH, Batch, repeat, walk
 
 DAY = timedelta(days=1)

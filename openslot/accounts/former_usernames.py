@@ -8,9 +8,8 @@ from openslot.accounts.errors import TooManyUsernames, UsernameNotReserved
 from openslot.accounts.models import FormerUsername, User
 from openslot.accounts.usernames import SHAPE
 from openslot.core.errors import NotFound
-from openslot.core.events import Periodic
 from openslot.core.text import is_line
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import repeat
 
 RESERVED_DAYS = 180

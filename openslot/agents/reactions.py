@@ -11,8 +11,8 @@ from openslot.agents.roster import ROSTER
 from openslot.agents.rules import RESULTS_KEPT
 from openslot.core.actor import SYSTEM
 from openslot.core.dollars import to_usd
-from openslot.core.events import Done, Effect, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater
-from openslot.core.work import Work
+from openslot.core.events import Effect
+from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater, Work
 from openslot.integrations.chat import post, team_chat
 from openslot.integrations.mail.models import MailAddress, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale, deliver, finish_mail, leave_unsent, mail_server

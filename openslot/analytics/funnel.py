@@ -9,9 +9,8 @@ import structlog
 from openslot.accounts.events import SignUpRequested, SignUpVerified
 from openslot.analytics import store
 from openslot.analytics.models import Funnel, FunnelStep
-from openslot.core.changes import Change
-from openslot.core.events import Consequence, Event
-from openslot.core.work import Runtime, Work
+from openslot.core.events import Change, Event
+from openslot.core.work import Consequence, Runtime, Work
 
 MAX_WAITING = 1000
 

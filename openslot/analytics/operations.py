@@ -12,8 +12,7 @@ from openslot.accounts.models import User
 from openslot.analytics import store
 from openslot.analytics.models import CountedViews, DayOfPlatform, PageView, SourceCount
 from openslot.core.actor import SYSTEM
-from openslot.core.events import Periodic
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import repeat
 
 MAX_SOURCES = 50

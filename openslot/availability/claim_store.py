@@ -10,9 +10,9 @@ from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.availability.errors import TimeTaken
 from openslot.availability.models import EventTypeRef
 from openslot.availability.store import condition_of
-from openslot.core.changes import Change
 from openslot.core.db import Db, count_of
 from openslot.core.errors import Refusal
+from openslot.core.events import Change
 from openslot.core.ids import new_id
 from openslot.event_types.models import EventType
 

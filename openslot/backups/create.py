@@ -14,13 +14,13 @@ from openslot import __version__
 from openslot.backups import store
 from openslot.backups.archive import DUMP, FORMAT, KEY, Manifest, checksum_of, read_manifest, write_archive
 from openslot.backups.programs import address, get_program, major_of, server_kind
-from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.direct import connect, direct_url, has_table
 from openslot.core.errors import StartupError
 from openslot.core.progress import progress
 from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
+from openslot.core.work import system_clock
 
 PROOF = "backup"
 

@@ -37,10 +37,9 @@ from openslot.contacts import operations as contacts
 from openslot.core import migrate
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
-from openslot.core.events import Periodic
 from openslot.core.moments import Span
 from openslot.core.text import parse_email
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.core.zones import find_zone
 from openslot.jobs.batches import repeat
 

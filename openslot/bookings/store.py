@@ -19,8 +19,8 @@ from openslot.bookings.models import (
 )
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
 from openslot.core.actor import Actor, ActorKind
-from openslot.core.changes import Change
 from openslot.core.db import Db, Row, count_of
+from openslot.core.events import Change
 from openslot.event_types.models import Location
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
 

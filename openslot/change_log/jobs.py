@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 from openslot.change_log import store
-from openslot.core.events import Periodic
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import repeat
 
 

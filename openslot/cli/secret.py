@@ -114,12 +114,12 @@ def _reseal(chosen: Settings) -> Retired:
 
 
 async def _replace_lost(ready: Settings) -> bool:
-    from openslot.core.clock import system_clock
     from openslot.core.db import open_pool
     from openslot.core.direct import direct_url
     from openslot.core.profiles import COMMANDS
     from openslot.core.sealing import replace_lost_data_keys
     from openslot.core.secrets import load_secrets
+    from openslot.core.work import system_clock
 
     pool = await open_pool(direct_url(ready), max_=1, profile=COMMANDS)
     try:

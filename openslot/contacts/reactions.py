@@ -5,8 +5,8 @@ from functools import partial
 from openslot.contacts import import_store, imports
 from openslot.contacts.import_models import ImportPlan
 from openslot.contacts.imports import DONE_KEPT_FOR, IDLE_KEPT_FOR, ContactAddedMeanwhile
-from openslot.core.events import Done, Effect, Outcome, Periodic, Reaction
-from openslot.core.work import Work
+from openslot.core.events import Effect
+from openslot.core.work import Done, Outcome, Periodic, Reaction, Work
 from openslot.jobs.batches import repeat
 
 # Each time somebody else has added the contact first, so that the next attempt finds it.

@@ -1,4 +1,4 @@
-"""Actors: who does something, in the same terms for every entry point."""
+"""Who does something, in the same terms for every entry point, and to whom what follows from it is sent."""
 
 from enum import StrEnum
 from uuid import UUID
@@ -32,3 +32,12 @@ SYSTEM = Actor(kind=ActorKind.SYSTEM)
 OPERATOR = Actor(kind=ActorKind.OPERATOR)
 DEMO = Actor(kind=ActorKind.OPERATOR, is_demo=True)
 PUBLIC = Actor(kind=ActorKind.PUBLIC)
+
+
+class Destination(Struct, frozen=True):
+    """Where an effect goes, and on whose behalf; a worker divides its capacity between destinations."""
+
+    target: str
+    owner_id: UUID | None
+    is_operators: bool = False
+    """Whether it is a server of the operator's own, which is sent as much as it keeps up with."""

@@ -1,7 +1,7 @@
 """Access to PostgreSQL: how to connect, and what statements can be run on."""
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
@@ -108,8 +108,10 @@ async def open_pool(url: str, *, max_: int, profile: ConnectionProfile, through_
 
 
 @asynccontextmanager
-async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
-    """Acquire a connection with an open transaction; commit at the end, or roll back on any exception.
+async def transaction(
+    pool: Pool, *, waits: bool = True, is_undone: Callable[[], bool] = lambda: False
+) -> AsyncIterator[Db]:
+    """Acquire a connection with an open transaction; commit at the end, or roll back on any exception or if undone.
 
     With `waits=False`, a transaction that would have to wait for its turn is refused instead; this is for callers that
     can run the whole transaction again.
@@ -126,7 +128,7 @@ async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
             if not connection.is_closed() and not is_cut_off(fault):
                 await opened.rollback()
             raise
-        await opened.commit()
+        await (opened.rollback() if is_undone() else opened.commit())
 
 
 def set_local(settings: Mapping[str, str]) -> str:

@@ -1,58 +1,16 @@
-"""Events and effects in the database, which is the source of truth; the queue only carries their ids."""
+"""Effects, and those planned for a time: their rows are the source of truth, and the queue only carries their ids."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 
-from openslot.core.actor import Actor
-from openslot.core.changes import Change, arguments, check_counts, count_parts, refusing, write_parts
-from openslot.core.db import Db, Row
-from openslot.core.events import Cause, Effect, Event, Reaction
+from openslot.core.db import Db, Row, count_of
+from openslot.core.events import Cause, Effect, EffectRules
 from openslot.core.ids import new_id
-from openslot.core.queue import AHEAD, Job, Priority, enqueue, enqueue_new
-
-NEW_EVENTS = """
-new_events as (
-    select * from unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[], $15::uuid[], $16::jsonb[], $17::json[])
-        as v (id, type, tenant_id, subject_kind, subject_id, fact, public)
-)"""
-INSERT_EVENTS = """
-insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
-select v.id, v.type, $2, $18, v.tenant_id, v.subject_kind, v.subject_id, v.fact, v.public from new_events v"""
-FIRST_OF_CHANGES = 19
-
-# How many effects of its lane are inserted here from this one on, itself included.
-WANTED = """
-wanted as (
-    select w.*, count(*) over (partition by w.lane order by w.place desc) as from_here_on
-    from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::interval[], $9::interval[],
-        $10::text[]) with ordinality as w (id, event_id, reaction, target, lane, holds_back, after, reason, place)
-    {condition}
-)"""
-# The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. An effect
-# is at the head of its lane if the lane holds nothing but this effect and those inserted after it here. Lanes are
-# always joined in the same order, so that transactions that join the same lanes can't deadlock.
-JOIN_LANES = """
-joined as (
-    insert into lanes (lane, unfinished)
-    select lane, count(*) from wanted where lane is not null group by lane order by lane
-    on conflict (lane) do update set unfinished = lanes.unfinished + excluded.unfinished
-    returning lane, unfinished
-)"""
-INSERT_EFFECTS = """
-insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, last_error,
-    created_at)
-select w.id, w.event_id, $1, w.reaction, w.target, w.lane,
-       case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
-       $2::timestamptz + w.after, $2 + w.holds_back, w.reason, $2
-from wanted w left join joined j on j.lane = w.lane
-order by w.place
-returning id, state"""
-INSERT_EXPANDED = f"with {WANTED.format(condition='')}, {JOIN_LANES} {INSERT_EFFECTS}"
+from openslot.core.queue import AHEAD, Job, Priority, enqueue
 
 # A worker may have died while running an effect that has since been replaced or dropped: it is not started again.
 # Nothing waits for the disk: if the server crashes, the effect is started again, as after a crash of the worker.
@@ -169,63 +127,6 @@ LOOKED_AT = 2_000
 BEFORE_ALL = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
 
 
-class NewEffect(NamedTuple):
-    """An effect to insert: the reaction and its event, the target, and the lane that orders it."""
-
-    event_id: UUID
-    reaction: Reaction
-    target: str | None = None
-    lane: str | None = None
-    priority: Priority = Priority.SOON
-    after: timedelta = timedelta()
-    reason: str | None = None
-    """Why it does not start at once."""
-
-
-async def insert_events(
-    db: Db,
-    events: Mapping[UUID, Event],
-    wanted: Sequence[NewEffect],
-    *,
-    changes: Sequence[Change],
-    actor: Actor,
-    now: datetime,
-) -> None:
-    """Insert events, the changes that belong to them, their effects and the jobs of these, in one statement.
-
-    An effect is left out if the condition of its reaction does not hold.
-    """
-    subjects = [event.subject for event in events.values()]
-    conditions = {each.reaction.name: each.reaction.wanted_if for each in wanted if each.reaction.wanted_if}
-    with refusing(changes):
-        counts = await db.fetchval(
-            _recording(tuple(change.sql for change in changes), tuple(conditions.items())),
-            *_effect_columns(wanted, parent_id=None, now=now),
-            list(events),
-            [event.type for event in events.values()],
-            [event.tenant_id for event in events.values()],
-            [kind for kind, _ in subjects],
-            [subject_id for _, subject_id in subjects],
-            [_json(event) for event in events.values()],
-            [_json(public) if (public := event.public()) is not None else None for event in events.values()],
-            _json(actor),
-            *arguments(changes),
-        )
-    check_counts(changes, counts)
-
-
-async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, parent_id: UUID | None = None) -> None:
-    """Insert effects of stored events, and enqueue a job for each that is at the head of its lane."""
-    if not wanted:
-        return
-    columns = _effect_columns(wanted, parent_id=parent_id, now=now)
-    rows = await db.fetch(INSERT_EXPANDED, *columns)
-    # Rows are returned in the order in which they were given.
-    heads = [(row, each) for row, each in zip(rows, wanted, strict=True) if row["state"] == "queued"]
-    jobs = [Job(effect_id=row["id"], round=0, after=each.after, priority=each.priority) for row, each in heads]
-    await enqueue(db, jobs)
-
-
 async def start_effect(db: Db, job: Job, *, now: datetime) -> Effect | None:
     """Start one attempt and return the effect, or None if it is finished, replaced or deleted."""
     row = await db.fetchrow(START, job.effect_id, job.round, now)
@@ -242,7 +143,7 @@ async def finish_effect(
     state: str,
     *,
     now: datetime,
-    reaction: Reaction | None,
+    reaction: EffectRules | None,
     error: str | None = None,
     vendor_id: str | None = None,
 ) -> bool:
@@ -335,40 +236,105 @@ async def _enqueue_again(
     return job
 
 
-@cache
-def _recording(changes: tuple[str, ...], conditions: tuple[tuple[str, str], ...]) -> str:
-    parts = (
-        *write_parts(changes, first=FIRST_OF_CHANGES),
-        NEW_EVENTS,
-        f"happened as ({INSERT_EVENTS})",
-        WANTED.format(condition=_write_condition(conditions)),
-        JOIN_LANES,
-    )
-    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS}),
-        enqueued as ({enqueue_new("written where state = 'queued'")})
-        select {count_parts(len(changes))}"""
+REPLANNED = "it was planned anew"
+
+# A waiting effect is moved, a running one gets no attempt after this one, and a dead one is skipped and replaced. Each
+# row is read again under its own lock: a worker starts it before or after that, and the round tells which.
+PLAN = f"""
+with found as (
+    update effects e set
+        state = case state when 'dead' then 'skipped' else state end,
+        superseded = case state when 'running' then '{REPLANNED}' end,
+        last_error = case state when 'dead' then left(concat_ws('; it had failed: ', '{REPLANNED}', last_error), 1000)
+            when 'running' then last_error end,
+        round = round + (state = 'queued')::int,
+        attempts = case state when 'queued' then 0 else attempts end,
+        next_try_at = case state when 'queued' then $4 else next_try_at end,
+        payload = case state when 'queued' then $5 else payload end,
+        tenant_id = case state when 'queued' then $6 else tenant_id end,
+        target = case state when 'queued' then $7 else target end
+    where reaction = $2 and key = $3 and state in ('queued', 'running', 'dead')
+    returning id, round, state
+), added as (
+    insert into effects as e (id, reaction, key, state, next_try_at, payload, tenant_id, target, created_at)
+    select $1, $2, $3, 'queued', $4::timestamptz, $5::jsonb, $6::uuid, $7::text, $8
+    where not exists (select from found where state = 'queued')
+    on conflict (reaction, key) where state = 'queued' and key is not null do update set
+        round = e.round + 1, attempts = 0, last_error = null, next_try_at = excluded.next_try_at,
+        payload = excluded.payload, tenant_id = excluded.tenant_id, target = excluded.target
+    returning id, round
+)
+select id, round from found where state = 'queued' union all select id, round from added"""
+
+MOVE = """
+update effects set next_try_at = $3, round = round + 1, attempts = 0, last_error = null
+where reaction = $1 and key = $2 and state = 'queued' returning id, round"""
+
+DROP = """
+update effects set
+    state = case state when 'running' then state else 'skipped' end,
+    superseded = case state when 'running' then $3 end,
+    finished_at = case state when 'running' then finished_at else $4 end,
+    last_error = case state when 'running' then last_error else $3 end
+where reaction = $1 and key = $2 and state in ('queued', 'running', 'dead') returning state"""
+
+DELETE_FINISHED = """
+delete from effects where id = any(array(
+    select id from effects where event_id is null and finished_at < $1 order by finished_at limit $2))"""
 
 
-def _write_condition(conditions: Iterable[tuple[str, str]]) -> str:
-    """Write which effects are wanted: those of other reactions, and those whose own condition holds."""
-    clauses = [f"(w.reaction <> '{reaction}' or {condition})" for reaction, condition in conditions]
-    return f"join new_events v on v.id = w.event_id where {' and '.join(clauses)}" if clauses else ""
+class PlannedEffect(Struct, frozen=True, kw_only=True):
+    """What is to be done and when; reaction and key together identify the plan."""
+
+    reaction: str
+    key: str
+    due_at: datetime
+    payload: object = None
+    tenant_id: UUID | None = None
+    target: str | None = None
 
 
-def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
-    return (
-        parent_id,
+async def plan_effect(db: Db, plan: PlannedEffect, *, now: datetime) -> None:
+    """Plan an effect, or move the one that waits under the same key; a running attempt is not repeated."""
+    row = await db.fetchrow(
+        PLAN,
+        new_id(),
+        plan.reaction,
+        plan.key,
+        plan.due_at,
+        None if plan.payload is None else msgspec.json.encode(plan.payload).decode(),
+        plan.tenant_id,
+        plan.target,
         now,
-        [new_id() for _ in wanted],
-        [each.event_id for each in wanted],
-        [each.reaction.name for each in wanted],
-        [each.target for each in wanted],
-        [each.lane for each in wanted],
-        [each.reaction.holds_back for each in wanted],
-        [each.after for each in wanted],
-        [each.reason for each in wanted],
     )
+    if row is None:
+        raise LookupError("a plan is either moved or added")
+    await _enqueue_at(db, row["id"], row["round"], plan.due_at, now=now)
 
 
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+async def move_planned(db: Db, reaction: str, key: str, *, due_at: datetime, now: datetime) -> bool:
+    """Change when an effect is due; return False if none waits under this key: it has started or does not exist."""
+    row = await db.fetchrow(MOVE, reaction, key, due_at)
+    if row is not None:
+        await _enqueue_at(db, row["id"], row["round"], due_at, now=now)
+    return row is not None
+
+
+async def drop_planned(db: Db, reaction: str, key: str, *, reason: str, now: datetime) -> bool:
+    """Cancel an effect; return False if none waits under this key, in which case a running attempt is not repeated."""
+    rows = await db.fetch(DROP, reaction, key, reason, now)
+    return any(row["state"] == "skipped" for row in rows)
+
+
+async def delete_finished(db: Db, *, before: datetime, limit: int) -> int:
+    """Delete planned effects that were finished long ago."""
+    return count_of(await db.execute(DELETE_FINISHED, before, limit))
+
+
+async def forget_effect(db: Db, effect_id: UUID) -> None:
+    """Delete a planned effect that is done, for effects so frequent that a record of each is of no use."""
+    await db.execute("delete from effects where id = $1 and event_id is null and state = 'done'", effect_id)
+
+
+async def _enqueue_at(db: Db, effect_id: UUID, number: int, due_at: datetime, *, now: datetime) -> None:
+    await enqueue(db, [Job(effect_id=effect_id, round=number, after=max(due_at - now, timedelta()), is_planned=True)])

@@ -1,19 +1,22 @@
-"""Facts in the past tense, and what follows from them."""
+"""Facts in the past tense, what follows from them, and the one statement that stores them with the changes they say."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from functools import cache
+from typing import ClassVar, NamedTuple, TypeVar
 from uuid import UUID
 
+import asyncpg
 import msgspec
 from msgspec import Struct
 
 from openslot.core.actor import Actor
-from openslot.core.changes import Change
-from openslot.core.destinations import Destination
-
-if TYPE_CHECKING:
-    from openslot.core.work import Work
+from openslot.core.db import Db
+from openslot.core.errors import Refusal
+from openslot.core.ids import new_id
+from openslot.core.queue import Job, Priority, enqueue, enqueue_new
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -101,124 +104,225 @@ class Effect(Struct, frozen=True, kw_only=True):
         return self.cause
 
 
-class Done(Struct, frozen=True, kw_only=True):
-    """It happened; `write` runs in the transaction that says so."""
-
-    vendor_id: str | None = None
-    write: Callable[["Work"], Awaitable[None]] | None = None
-
-
-class Skipped(Struct, frozen=True):
-    """It has lost its meaning; the reason stays on the effect."""
-
-    reason: str
-
-
-class Target(Struct, frozen=True, kw_only=True):
-    """One of the many that an effect fans out to."""
-
-    reaction: str
-    target: str
-    lane: str | None = None
-
-
-class Expanded(Struct, frozen=True):
-    """It stands for many: one effect per target takes its place, in the transaction in which `write` runs too."""
-
-    targets: tuple[Target, ...]
-    write: Callable[["Work"], Awaitable[None]] | None = None
-
-
-Outcome = Done | Skipped | Expanded
-
-
-class TryLater(Exception):
-    """It failed and is worth another try, after the schedule's delay or at least the one given.
-
-    `answered` says that the other side works and refuses this one thing: others need not wait because of it.
-    """
-
-    def __init__(self, message: str, *, after: timedelta | None = None, answered: bool = False) -> None:
-        super().__init__(message)
-        self.after = after
-        self.answered = answered
-
-
-class GiveUp(Exception):
-    """It failed in a way that no further try can fix; `answered` as in `TryLater`."""
-
-    def __init__(self, message: str, *, answered: bool = False) -> None:
-        super().__init__(message)
-        self.answered = answered
-
-
-def to_target(_: "Work", effect: Effect) -> Destination:
-    """Send an effect to its own target, on behalf of its tenant."""
-    if effect.target is None:
-        raise LookupError(f"the effect {effect.id} has no target")
-    return Destination(effect.target, effect.tenant_id)
-
-
 HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
 
 
-class Reaction(Struct, frozen=True, kw_only=True):
-    """What is done, later and by the worker, because an event happened.
+class EffectRules(Struct, frozen=True, kw_only=True):
+    """Which events an effect follows from, in which order effects of its kind happen, and how they are retried.
 
     `lane` begins the name of its lanes, one for each subject: a lane holds the effects of one subject at one target.
-    With a `destination` it begins only when the worker has a
-    place for it: whatever calls somebody else declares one. `wanted_if` is a condition in SQL about the event `v`: if
-    it does not hold when the event is stored, nobody needs the effect and none is inserted.
+    `wanted_if` is a condition in SQL about the event `v`: if it does not hold when the event is stored, nobody needs
+    the effect and none is inserted.
     """
 
     name: str
-    run: Callable[["Work", Effect], Awaitable[Outcome]]
     on: tuple[type[Event], ...] = ()
     wanted_if: str | None = None
     lane: str | None = None
     delays: tuple[timedelta, ...] = HASTY
     holds_back: timedelta | None = None
     collapses: bool = False
-    destination: Callable[["Work", Effect], Destination | None] | None = None
 
 
-class Consequence(Struct, frozen=True, kw_only=True):
-    """A change of our own data that must be true at once, in the event's own transaction.
+_ARGUMENT = re.compile(r"\$(\d+)")
 
-    `changes` are written by the statement that stores the event, so that they cost no round trip; `run` comes after it.
+
+class Change(Struct, frozen=True):
+    """A statement that writes, its arguments, and the refusal to raise for each constraint that it may violate.
+
+    Changes that are made together all see the data from before: none may depend on what another one writes.
     """
 
-    name: str
-    on: type[Event]
-    run: Callable[["Work", Event], Awaitable[None]] | None = None
-    changes: Callable[[Event, datetime], tuple[Change, ...]] | None = None
+    sql: str
+    args: tuple[object, ...]
+    refusals: dict[str, type[Refusal]] = {}
+    lost: type[Refusal] | None = None
+    """The refusal to raise if it changes no row, because the condition in its `where` no longer holds."""
 
 
-class Periodic(Struct, frozen=True, kw_only=True):
-    """What is done because time passed: a cron expression in UTC and a verb that says what it did.
+async def make_changes(db: Db, changes: Sequence[Change]) -> None:
+    """Make all of these changes in one statement."""
+    statements = tuple(change.sql for change in changes)
+    sql = f"with {', '.join(write_parts(statements, first=1))} select {count_parts(len(statements))}"
+    with refusing(changes):
+        check_counts(changes, await db.fetchval(sql, *arguments(changes)))
 
-    It runs in one transaction; with none, each statement stands alone and the verb opens the transactions it needs.
+
+def arguments(changes: Iterable[Change]) -> Iterator[object]:
+    """List the arguments of changes in the order in which `write_parts` numbers them."""
+    return (argument for change in changes for argument in change.args)
+
+
+@cache
+def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
+    """Write statements as parts of a `with`, numbering their arguments from `first` on."""
+    parts = []
+    for place, sql in enumerate(statements):
+        parts.append(f"change_{place} as ({_number_on(sql, first)} returning 1)")
+        first += max(int(number) for number in _ARGUMENT.findall(sql))
+    return tuple(parts)
+
+
+@cache
+def count_parts(count: int) -> str:
+    """Write the SQL that returns how many rows each part of a `with` has changed."""
+    return f"array[{', '.join(f'(select count(*) from change_{place})' for place in range(count))}]::bigint[]"
+
+
+def check_counts(changes: Sequence[Change], counts: Sequence[int]) -> None:
+    """Raise the refusal of a change that has to find a row and has found none."""
+    for change, count in zip(changes, counts, strict=True):
+        if change.lost is not None and not count:
+            raise change.lost
+
+
+def _number_on(sql: str, first: int) -> str:
+    return _ARGUMENT.sub(lambda found: f"${int(found[1]) - 1 + first}", sql)
+
+
+@contextmanager
+def refusing(changes: Iterable[Change]) -> Iterator[None]:
+    """Turn a violated constraint into the refusal that the change declares for it."""
+    try:
+        yield
+    except asyncpg.IntegrityConstraintViolationError as fault:
+        refusals = {name: refusal for change in changes for name, refusal in change.refusals.items()}
+        if fault.constraint_name not in refusals:
+            raise
+        raise refusals[fault.constraint_name] from None
+
+
+NEW_EVENTS = """
+new_events as (
+    select * from unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[], $15::uuid[], $16::jsonb[], $17::json[])
+        as v (id, type, tenant_id, subject_kind, subject_id, fact, public)
+)"""
+INSERT_EVENTS = """
+insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
+select v.id, v.type, $2, $18, v.tenant_id, v.subject_kind, v.subject_id, v.fact, v.public from new_events v"""
+FIRST_OF_CHANGES = 19
+
+# How many effects of its lane are inserted here from this one on, itself included.
+WANTED = """
+wanted as (
+    select w.*, count(*) over (partition by w.lane order by w.place desc) as from_here_on
+    from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::interval[], $9::interval[],
+        $10::text[]) with ordinality as w (id, event_id, reaction, target, lane, holds_back, after, reason, place)
+    {condition}
+)"""
+# The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. An effect
+# is at the head of its lane if the lane holds nothing but this effect and those inserted after it here. Lanes are
+# always joined in the same order, so that transactions that join the same lanes can't deadlock.
+JOIN_LANES = """
+joined as (
+    insert into lanes (lane, unfinished)
+    select lane, count(*) from wanted where lane is not null group by lane order by lane
+    on conflict (lane) do update set unfinished = lanes.unfinished + excluded.unfinished
+    returning lane, unfinished
+)"""
+INSERT_EFFECTS = """
+insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, last_error,
+    created_at)
+select w.id, w.event_id, $1, w.reaction, w.target, w.lane,
+       case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
+       $2::timestamptz + w.after, $2 + w.holds_back, w.reason, $2
+from wanted w left join joined j on j.lane = w.lane
+order by w.place
+returning id, state"""
+INSERT_EXPANDED = f"with {WANTED.format(condition='')}, {JOIN_LANES} {INSERT_EFFECTS}"
+
+
+class NewEffect(NamedTuple):
+    """An effect to insert: the reaction and its event, the target, and the lane that orders it."""
+
+    event_id: UUID
+    reaction: EffectRules
+    target: str | None = None
+    lane: str | None = None
+    priority: Priority = Priority.SOON
+    after: timedelta = timedelta()
+    reason: str | None = None
+    """Why it does not start at once."""
+
+
+async def insert_events(
+    db: Db,
+    events: Mapping[UUID, Event],
+    wanted: Sequence[NewEffect],
+    *,
+    changes: Sequence[Change],
+    actor: Actor,
+    now: datetime,
+) -> None:
+    """Insert events, the changes that belong to them, their effects and the jobs of these, in one statement.
+
+    An effect is left out if the condition of its reaction does not hold.
     """
+    subjects = [event.subject for event in events.values()]
+    conditions = {each.reaction.name: each.reaction.wanted_if for each in wanted if each.reaction.wanted_if}
+    with refusing(changes):
+        counts = await db.fetchval(
+            _recording(tuple(change.sql for change in changes), tuple(conditions.items())),
+            *_effect_columns(wanted, parent_id=None, now=now),
+            list(events),
+            [event.type for event in events.values()],
+            [event.tenant_id for event in events.values()],
+            [kind for kind, _ in subjects],
+            [subject_id for _, subject_id in subjects],
+            [_json(event) for event in events.values()],
+            [_json(public) if (public := event.public()) is not None else None for event in events.values()],
+            _json(actor),
+            *arguments(changes),
+        )
+    check_counts(changes, counts)
 
-    name: str
-    expression: str
-    run: Callable[["Work"], Awaitable[str]]
-    transaction: Literal["one", "none"] = "one"
+
+async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, parent_id: UUID | None = None) -> None:
+    """Insert effects of stored events, and enqueue a job for each that is at the head of its lane."""
+    if not wanted:
+        return
+    columns = _effect_columns(wanted, parent_id=parent_id, now=now)
+    rows = await db.fetch(INSERT_EXPANDED, *columns)
+    # Rows are returned in the order in which they were given.
+    heads = [(row, each) for row, each in zip(rows, wanted, strict=True) if row["state"] == "queued"]
+    jobs = [Job(effect_id=row["id"], round=0, after=each.after, priority=each.priority) for row, each in heads]
+    await enqueue(db, jobs)
 
 
-class Wiring(Struct, frozen=True, kw_only=True):
-    """All that a release knows: events, consequences, reactions, periodic jobs, uses of events, migrations by name.
+@cache
+def _recording(changes: tuple[str, ...], conditions: tuple[tuple[str, str], ...]) -> str:
+    parts = (
+        *write_parts(changes, first=FIRST_OF_CHANGES),
+        NEW_EVENTS,
+        f"happened as ({INSERT_EVENTS})",
+        WANTED.format(condition=_write_condition(conditions)),
+        JOIN_LANES,
+    )
+    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS}),
+        enqueued as ({enqueue_new("written where state = 'queued'")})
+        select {count_parts(len(changes))}"""
 
-    `event_uses` are subqueries: an event `v` is kept beyond its time while one of them finds a row.
-    """
 
-    events: tuple[type[Event], ...] = ()
-    consequences: tuple[Consequence, ...] = ()
-    reactions: tuple[Reaction, ...] = ()
-    periodic: tuple[Periodic, ...] = ()
-    event_uses: tuple[str, ...] = ()
-    migrations: Mapping[str, str] = {}
+def _write_condition(conditions: Iterable[tuple[str, str]]) -> str:
+    """Write which effects are wanted: those of other reactions, and those whose own condition holds."""
+    clauses = [f"(w.reaction <> '{reaction}' or {condition})" for reaction, condition in conditions]
+    return f"join new_events v on v.id = w.event_id where {' and '.join(clauses)}" if clauses else ""
 
-    def reaction(self, name: str) -> Reaction | None:
-        """Find a reaction by its name."""
-        return next((reaction for reaction in self.reactions if reaction.name == name), None)
+
+def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
+    return (
+        parent_id,
+        now,
+        [new_id() for _ in wanted],
+        [each.event_id for each in wanted],
+        [each.reaction.name for each in wanted],
+        [each.target for each in wanted],
+        [each.lane for each in wanted],
+        [each.reaction.holds_back for each in wanted],
+        [each.after for each in wanted],
+        [each.reason for each in wanted],
+    )
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

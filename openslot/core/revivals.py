@@ -9,10 +9,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.effects import RELEASE_NEXT, enqueue_rows, replay_lane
-from openslot.core.events import Reaction
 from openslot.core.queue import Job, enqueue
 from openslot.core.retention import kept_since
-from openslot.core.work import Work
+from openslot.core.work import Reaction, Work
 
 UNFINISHED = ("waiting", "queued", "running")
 WITHOUT_LANE = 100

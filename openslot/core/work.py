@@ -1,82 +1,80 @@
-"""Work: one request, tool call or job, with its actor, time, connection and events."""
+"""Work: one request, tool call or job, with its actor, time, connection and events; and what is attached to events."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from datetime import datetime
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Literal, Self, TypeVar, cast
 from uuid import UUID
 
 import asyncpg
+from msgspec import Struct
 
-from openslot.core.actor import Actor
-from openslot.core.batching import Batcher
-from openslot.core.changes import Change, make
-from openslot.core.clock import Clock
+from openslot.core.actor import Actor, Destination
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
-from openslot.core.effects import NewEffect, insert_events
-from openslot.core.events import Event, Wiring
+from openslot.core.disk import REFUSED
+from openslot.core.effects import PlannedEffect, drop_planned, move_planned, plan_effect
+from openslot.core.events import Change, Effect, EffectRules, Event, NewEffect, insert_events, make_changes
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
-from openslot.core.planned import PlannedEffect, drop_planned, move_planned, plan_effect
 from openslot.core.ports import Ports
 from openslot.core.secrets import Cipher, Secrets
 from openslot.core.signing import Signer
-from openslot.core.turns import Turns
+from openslot.core.turns import Batcher, Turns
 
+Clock = Callable[[], datetime]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+def system_clock() -> datetime:
+    """Return the current time as aware UTC; nothing else reads it."""
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class Runtime:
     """What exists once per process and is shared by all of its work."""
 
-    __slots__ = (
-        "_batchers",
-        "_ones",
-        "cipher",
-        "clock",
-        "outbound",
-        "pool",
-        "ports",
-        "secrets",
-        "settings",
-        "signer",
-        "turns",
-        "wiring",
-    )
-
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        pool: Pool,
-        wiring: Wiring,
-        secrets: Secrets,
-        signer: Signer,
-        cipher: Cipher,
-        clock: Clock,
-        outbound: Outbound,
-        ports: Ports,
-        turns: Turns,
-    ) -> None:
-        self.settings = settings
-        self.pool = pool
-        self.wiring = wiring
-        self.secrets = secrets
-        self.signer = signer
-        self.cipher = cipher
-        self.clock = clock
-        self.outbound = outbound
-        self.ports = ports
-        self.turns = turns
-        self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
-        self._ones: dict[type, Any] = {}
+    settings: Settings
+    pool: Pool
+    wiring: "Wiring"
+    secrets: Secrets
+    signer: Signer
+    cipher: Cipher
+    clock: Clock
+    outbound: Outbound
+    ports: Ports
+    turns: Turns
+    _batchers: dict[Callable[..., Any], Batcher[Any, Any]] = field(default_factory=dict, init=False)
+    _ones: dict[type, Any] = field(default_factory=dict, init=False)
 
     def work(self, actor: Actor) -> "Work":
         """Begin work in which every statement is its own transaction."""
         return Work(runtime=self, actor=actor, db=self.pool, now=self.clock())
+
+    @asynccontextmanager
+    async def transaction(self, actor: Actor, *, waits: bool = True) -> AsyncIterator["Work"]:
+        """Begin work in one transaction, committed at the end or not at all; `waits` as for `core.db.transaction`."""
+        async with transaction(self.pool, waits=waits, is_undone=lambda: work.is_undone) as db:
+            work = Work(runtime=self, actor=actor, db=db, now=self.clock())
+            yield work
+            if not work.is_undone:
+                work.check_nothing_is_staged()
+
+    async def run(self, actor: Actor, act: Callable[["Work"], Awaitable[Result]]) -> Result:
+        """Run something in a transaction of its own; to wait for its turn takes no connection, and begins it anew."""
+
+        async def run_once(*, waits: bool) -> Result:
+            async with self.transaction(actor, waits=waits) as work:
+                result = await act(work)
+            if REFUSED.is_full and not work.is_undone:
+                REFUSED.forget()
+            return result
+
+        return await self.turns.run(run_once)
 
     def batcher(self, ask: Callable[["Runtime", Sequence[Item]], Awaitable[Sequence[Result]]]) -> Batcher[Item, Result]:
         """Return the batcher for one kind of question."""
@@ -91,28 +89,18 @@ class Runtime:
         found: Result = self._ones[kind]
         return found
 
-    @asynccontextmanager
-    async def transaction(self, actor: Actor) -> AsyncIterator["Work"]:
-        """Begin work in one transaction, committed at the end or not at all."""
-        async with transaction(self.pool) as db:
-            work = Work(runtime=self, actor=actor, db=db, now=self.clock())
-            yield work
-            work.check_nothing_is_staged()
 
-
+@dataclass(slots=True, kw_only=True, eq=False)
 class Work:
     """The context that every verb gets as its first argument."""
 
-    __slots__ = ("actor", "db", "now", "runtime", "staged")
-
-    def __init__(
-        self, *, runtime: Runtime, actor: Actor, db: Db, now: datetime, staged: list[Change | Event] | None = None
-    ) -> None:
-        self.runtime = runtime
-        self.actor = actor
-        self.db = db
-        self.now = now
-        self.staged: list[Change | Event] = [] if staged is None else staged
+    runtime: Runtime
+    actor: Actor
+    db: Db
+    now: datetime
+    staged: list[Change | Event] = field(default_factory=list)
+    is_undone: bool = False
+    """Whether its transaction is rolled back at the end although nothing was raised."""
 
     def acting_as(self, actor: Actor) -> Self:
         """Return the same work on behalf of another actor."""
@@ -127,15 +115,12 @@ class Work:
         """
         if self.db is not self.runtime.pool:
             raise RuntimeError("a transaction is open already; a part of it can be tried with work.attempt()")
-        staged_before = len(self.staged)
-        async with transaction(self.runtime.pool) as connection:
-            self.db = connection
+        async with self.runtime.transaction(self.actor) as inside:
+            self.db = inside.db
             try:
-                yield
-                self.check_nothing_is_staged()
-            except BaseException:
-                del self.staged[staged_before:]
-                raise
+                with self._unstaging():
+                    yield
+                    self.check_nothing_is_staged()
             finally:
                 self.db = self.runtime.pool
 
@@ -144,10 +129,16 @@ class Work:
         """Run part of a transaction: an exception rolls back only this part, and is raised to the caller."""
         if self.db is self.runtime.pool:
             raise RuntimeError("there is no transaction to try a part of; work.transaction() opens one")
-        staged_before = len(self.staged)
-        try:
+        with self._unstaging():
             async with cast("asyncpg.Connection", self.db).transaction():
                 yield
+
+    @contextmanager
+    def _unstaging(self) -> Iterator[None]:
+        """Forget what was staged meanwhile if an exception is raised."""
+        staged_before = len(self.staged)
+        try:
+            yield
         except BaseException:
             del self.staged[staged_before:]
             raise
@@ -215,7 +206,7 @@ class Work:
         changes, events = self._take_staged()
         if events:
             raise RuntimeError("Staged events are written by record().")
-        await make(self.db, changes)
+        await make_changes(self.db, changes)
 
     def check_nothing_is_staged(self) -> None:
         """Raise an error if the work has staged something that was not written."""
@@ -227,3 +218,113 @@ class Work:
         events = [part for part in self.staged if isinstance(part, Event)]
         self.staged.clear()
         return changes, events
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """It happened; `write` runs in the transaction that says so."""
+
+    vendor_id: str | None = None
+    write: Callable[[Work], Awaitable[None]] | None = None
+
+
+class Skipped(Struct, frozen=True):
+    """It has lost its meaning; the reason stays on the effect."""
+
+    reason: str
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """One of the many that an effect fans out to."""
+
+    reaction: str
+    target: str
+    lane: str | None = None
+
+
+class Expanded(Struct, frozen=True):
+    """It stands for many: one effect per target takes its place, in the transaction in which `write` runs too."""
+
+    targets: tuple[Target, ...]
+    write: Callable[[Work], Awaitable[None]] | None = None
+
+
+Outcome = Done | Skipped | Expanded
+
+
+class TryLater(Exception):
+    """It failed and is worth another try, after the schedule's delay or at least the one given.
+
+    `answered` says that the other side works and refuses this one thing: others need not wait because of it.
+    """
+
+    def __init__(self, message: str, *, after: timedelta | None = None, answered: bool = False) -> None:
+        super().__init__(message)
+        self.after = after
+        self.answered = answered
+
+
+class GiveUp(Exception):
+    """It failed in a way that no further try can fix; `answered` as in `TryLater`."""
+
+    def __init__(self, message: str, *, answered: bool = False) -> None:
+        super().__init__(message)
+        self.answered = answered
+
+
+def to_target(_: Work, effect: Effect) -> Destination:
+    """Send an effect to its own target, on behalf of its tenant."""
+    if effect.target is None:
+        raise LookupError(f"the effect {effect.id} has no target")
+    return Destination(effect.target, effect.tenant_id)
+
+
+class Reaction(EffectRules, frozen=True, kw_only=True):
+    """What is done, later and by the worker, because an event happened.
+
+    With a `destination` it begins only when the worker has a place for it: whatever calls somebody else declares one.
+    """
+
+    run: Callable[[Work, Effect], Awaitable[Outcome]]
+    destination: Callable[[Work, Effect], Destination | None] | None = None
+
+
+class Consequence(Struct, frozen=True, kw_only=True):
+    """A change of our own data that must be true at once, in the event's own transaction.
+
+    `changes` are written by the statement that stores the event, so that they cost no round trip; `run` comes after it.
+    """
+
+    name: str
+    on: type[Event]
+    run: Callable[[Work, Event], Awaitable[None]] | None = None
+    changes: Callable[[Event, datetime], tuple[Change, ...]] | None = None
+
+
+class Periodic(Struct, frozen=True, kw_only=True):
+    """What is done because time passed: a cron expression in UTC and a verb that says what it did.
+
+    It runs in one transaction; with none, each statement stands alone and the verb opens the transactions it needs.
+    """
+
+    name: str
+    expression: str
+    run: Callable[[Work], Awaitable[str]]
+    transaction: Literal["one", "none"] = "one"
+
+
+class Wiring(Struct, frozen=True, kw_only=True):
+    """All that a release knows: events, consequences, reactions, periodic jobs, uses of events, migrations by name.
+
+    `event_uses` are subqueries: an event `v` is kept beyond its time while one of them finds a row.
+    """
+
+    events: tuple[type[Event], ...] = ()
+    consequences: tuple[Consequence, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
+    periodic: tuple[Periodic, ...] = ()
+    event_uses: tuple[str, ...] = ()
+    migrations: Mapping[str, str] = {}
+
+    def reaction(self, name: str) -> Reaction | None:
+        """Find a reaction by its name."""
+        return next((reaction for reaction in self.reactions if reaction.name == name), None)

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from openslot.backups.create import find_backups
-from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
 from openslot.core.disk import FULL, read_free
 from openslot.core.embedded import has_cluster
@@ -21,6 +20,7 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import load_secrets
+from openslot.core.work import system_clock
 from openslot.doctor.finding import Finding, ok, problem, warning
 from openslot.integrations.mail.ports import MailDeferred
 from openslot.integrations.mail.smtp import SmtpMailer

@@ -12,10 +12,9 @@ from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
-from openslot.core.events import Periodic
 from openslot.core.ids import new_id
 from openslot.core.secrets import SealBroken, fingerprint, new_token
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.event_types import platform_store, store
 from openslot.event_types.editions import find_changed, take_edits
 from openslot.event_types.errors import (

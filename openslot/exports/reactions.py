@@ -7,8 +7,8 @@ import structlog
 
 from openslot.accounts.errors import UserNotFound
 from openslot.core.actor import SYSTEM
-from openslot.core.events import Done, Effect, GiveUp, Outcome, Periodic, Reaction, Skipped
-from openslot.core.work import Work
+from openslot.core.events import Effect
+from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, Work
 from openslot.exports import store
 from openslot.exports.archives import AttemptLost, ExportTooLarge, make_export
 from openslot.exports.operations import MAKE

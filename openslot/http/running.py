@@ -1,15 +1,11 @@
 """Running a handler: in its transaction, and only once for a request that is sent again."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
 
 from openslot.access import idempotency
-from openslot.core.actor import Actor
-from openslot.core.db import transaction
-from openslot.core.disk import REFUSED
 from openslot.core.errors import Invalid
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.http.handlers import Handler, call
 from openslot.routing import Response
@@ -17,21 +13,11 @@ from openslot.routing import Response
 KEPT_HEADERS = frozenset({"content-type", "location"})
 RETRIED = frozenset({"POST", "PATCH"})
 
-Result = TypeVar("Result")
-
-
-class _RolledBack(Exception):
-    """Ends a transaction whose answer is an error."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__()
-        self.response = response
-
 
 async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Run a handler as it declares: in one transaction, or only in those that it opens itself."""
     if handler.declaration.transaction == "one":
-        return await exchange.runtime.turns.run(partial(_run_and_commit, handler, exchange, values))
+        return await exchange.runtime.run(exchange.entry.actor, partial(_run_in, handler, exchange, values))
     # A response is stored together with its change: without a common transaction, either could exist alone.
     if _idempotent_request(handler, exchange) is not None:
         raise Invalid(details={"Idempotency-Key": "is not supported here"})
@@ -42,40 +28,12 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
     return response
 
 
-async def run_in_turn(runtime: Runtime, actor: Actor, act: Callable[[Work], Awaitable[Result]]) -> Result:
-    """Run a verb in a transaction of its own, for a handler that has none; to wait for a turn takes no connection."""
-    return await runtime.turns.run(partial(_act_and_commit, runtime, actor, act))
-
-
-async def _act_and_commit(
-    runtime: Runtime, actor: Actor, act: Callable[[Work], Awaitable[Result]], *, waits: bool
-) -> Result:
-    async with transaction(runtime.pool, waits=waits) as db:
-        work = Work(runtime=runtime, actor=actor, db=db, now=runtime.clock())
-        result = await act(work)
-        work.check_nothing_is_staged()
-    REFUSED.forget()
-    return result
-
-
-async def _run_and_commit(handler: Handler, exchange: Exchange, values: Sequence[str], *, waits: bool) -> Response:
-    """Commit if the response is a success, and roll everything back if it is not."""
-    runtime = exchange.runtime
-    try:
-        async with transaction(runtime.pool, waits=waits) as db:
-            exchange.work = Work(runtime=runtime, actor=exchange.entry.actor, db=db, now=runtime.clock())
-            response = await _run_once(handler, exchange, values)
-            _check_good(response)
-            exchange.work.check_nothing_is_staged()
-    except _RolledBack as undone:
-        return undone.response
-    REFUSED.forget()
+async def _run_in(handler: Handler, exchange: Exchange, values: Sequence[str], work: Work) -> Response:
+    """Run a handler in a transaction that is rolled back if the response is an error."""
+    exchange.work = work
+    response = await _run_once(handler, exchange, values)
+    work.is_undone = response.status >= 400
     return response
-
-
-def _check_good(response: Response) -> None:
-    if response.status >= 400:
-        raise _RolledBack(response)
 
 
 async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import msgspec
 
+from openslot.core.actor import Destination
 from openslot.core.config import Settings
-from openslot.core.destinations import Destination
-from openslot.core.events import Done, Effect, GiveUp, Outcome, Skipped, TryLater
+from openslot.core.events import Effect
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused
-from openslot.core.work import Work
+from openslot.core.work import Done, GiveUp, Outcome, Skipped, TryLater, Work
 
 
 class ChatDeferred(Exception):

@@ -5,31 +5,23 @@ from typing import cast
 import structlog
 
 from openslot import __version__
-from openslot.core.actor import SYSTEM
-from openslot.core.destinations import Destination
-from openslot.core.effects import (
-    NewEffect,
-    finish_effect,
-    hand_over_effect,
-    insert_effects,
-    postpone_effect,
-    put_back_effect,
-    start_effect,
-)
-from openslot.core.events import (
+from openslot.core.actor import SYSTEM, Destination
+from openslot.core.effects import finish_effect, hand_over_effect, postpone_effect, put_back_effect, start_effect
+from openslot.core.events import Effect, NewEffect, insert_effects
+from openslot.core.queue import Job, Priority, hurry, name_job
+from openslot.core.work import (
     Done,
-    Effect,
     Expanded,
     GiveUp,
     Outcome,
     Reaction,
+    Runtime,
     Skipped,
     Target,
     TryLater,
+    Work,
     to_target,
 )
-from openslot.core.queue import Job, Priority, hurry, name_job
-from openslot.core.work import Runtime, Work
 from openslot.jobs.gate import Gate, Rejected, hand_over_delay, next_delay
 
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
@@ -132,10 +124,11 @@ async def _settle(runtime: Runtime, effect: Effect, reaction: Reaction, outcome:
 
 def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
     """Plan the effect for a target; one that the gate would turn away is scheduled for its turn."""
-    new = NewEffect(effect.event_id, _get_reaction(work, target.reaction), target.target, target.lane)
-    if new.reaction.destination is not to_target:
+    reaction = _get_reaction(work, target.reaction)
+    new = NewEffect(effect.event_id, reaction, target.target, target.lane)
+    if reaction.destination is not to_target:
         return new
-    wait = gate.foresee(new.reaction.name, Destination(target.target, effect.tenant_id), now=work.now)
+    wait = gate.foresee(reaction.name, Destination(target.target, effect.tenant_id), now=work.now)
     return new if wait is None else new._replace(priority=Priority.LATER, after=wait.after, reason=wait.reason)
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
-from openslot.core.destinations import Destination
+from openslot.core.actor import Destination
 
 # An answer within this time is quick. A target that takes longer counts as slow, even before it has answered.
 QUICK = timedelta(seconds=2)

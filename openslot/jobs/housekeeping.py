@@ -4,11 +4,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import BEFORE_ALL, enqueue_due, release_held
-from openslot.core.events import Periodic
-from openslot.core.planned import delete_finished
+from openslot.core.effects import BEFORE_ALL, delete_finished, enqueue_due, release_held
 from openslot.core.retention import delete_events, find_old_events, kept_since
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.jobs import store
 from openslot.jobs.batches import Batch, repeat, walk
 

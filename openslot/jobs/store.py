@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from openslot.core.db import Db, Row, count_of
-from openslot.core.events import Periodic
+from openslot.core.work import Periodic
 
 if TYPE_CHECKING:
     from pgqueuer.db import Driver

@@ -17,13 +17,11 @@ from pgqueuer.models import Job as QueuedJob
 from pgqueuer.models import Schedule
 
 from openslot.core.actor import SYSTEM
-from openslot.core.clock import system_clock
 from openslot.core.db import DOWN
-from openslot.core.events import Periodic
 from openslot.core.ids import new_id
 from openslot.core.outages import OUTAGE, reason
 from openslot.core.queue import ENTRYPOINT, PLANNED, Job
-from openslot.core.work import Runtime
+from openslot.core.work import Periodic, Runtime, system_clock
 from openslot.jobs import store
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate

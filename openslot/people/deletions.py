@@ -25,9 +25,8 @@ from openslot.bookings.models import UNAVAILABLE
 from openslot.contacts import operations as contacts
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Refusal
-from openslot.core.events import Periodic
 from openslot.core.tenants import count_unfinished, delete_rest, delete_some_events
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Periodic, Runtime, Work
 from openslot.people import store as people_store
 from openslot.people.store import UpcomingMeeting
 

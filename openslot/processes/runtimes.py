@@ -9,13 +9,12 @@ from openslot.core.config import Settings
 from openslot.core.db import BUSY, DOWN
 from openslot.core.direct import direct_url
 from openslot.core.errors import StartupError
-from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.migrate import check_migrated
 from openslot.core.outages import reason
 from openslot.core.profiles import COMMANDS, ConnectionProfile
 from openslot.core.secrets import load_secrets
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Runtime, Wiring, Work
 from openslot.processes.environment import database, settings
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING

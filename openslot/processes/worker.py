@@ -5,10 +5,9 @@ from functools import partial
 
 import uvloop
 
-from openslot.core.events import Wiring
 from openslot.core.migrate import bring_up_to_date
 from openslot.core.profiles import JOBS
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, Wiring
 from openslot.jobs.worker import run_worker
 from openslot.processes.exits import ENDINGS, leave_on_signals
 from openslot.processes.inheritance import beating

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 from openslot.accounts.invitations import delete_old_invitations, delete_uncounted
-from openslot.core.events import Periodic
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import repeat
 from openslot.people.departures import WITHIN
 from openslot.people.store import delete_old_departures

@@ -7,8 +7,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.core.effects import NewEffect, insert_effects, replay_lane
+from openslot.core.effects import replay_lane
 from openslot.core.errors import Invalid
+from openslot.core.events import NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.queue import Priority

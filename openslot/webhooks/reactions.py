@@ -6,9 +6,11 @@ from uuid import UUID
 
 from openslot.core import migrate
 from openslot.core.actor import SYSTEM
-from openslot.core.events import (
+from openslot.core.events import Effect
+from openslot.core.ids import new_id
+from openslot.core.outbound import OutboundFailed, OutboundRefused, OutboundResponse
+from openslot.core.work import (
     Done,
-    Effect,
     Expanded,
     GiveUp,
     Outcome,
@@ -17,11 +19,9 @@ from openslot.core.events import (
     Skipped,
     Target,
     TryLater,
+    Work,
     to_target,
 )
-from openslot.core.ids import new_id
-from openslot.core.outbound import OutboundFailed, OutboundRefused, OutboundResponse
-from openslot.core.work import Work
 from openslot.jobs.batches import repeat
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested

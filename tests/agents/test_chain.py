@@ -9,7 +9,6 @@ from openslot.agents import audit
 from openslot.agents.audit import verify
 from openslot.agents.chain import ChainEnd, extend, follows, is_intact
 from openslot.agents.models import AuditStatus, CallRecord
-from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
 from openslot.core.signing import Signer
 from openslot.core.work import Runtime

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from openslot.agents import approvals, budget
 from openslot.agents.models import ToolCall
-from openslot.core.actor import SYSTEM
+from openslot.core.actor import SYSTEM, Destination
 from openslot.core.config import Networks, Settings
-from openslot.core.destinations import Destination
 from openslot.core.work import Runtime
 from openslot.integrations.chat import Chat, ChatDeferred, team_chat
 from openslot.runtime import open_runtime

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.clock import system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.errors import StartupError
+from openslot.core.work import system_clock
 from openslot.doctor.finding import FindingState
 from openslot.doctor.machine import look_at_oidc
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, providing

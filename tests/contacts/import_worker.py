@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from openslot.contacts import imports
 from openslot.contacts.reactions import import_next_lines
 from openslot.core.config import load_settings
-from openslot.core.events import Effect, Outcome, Reaction
+from openslot.core.events import Effect
 from openslot.core.log import set_up_logging
-from openslot.core.work import Work
+from openslot.core.work import Outcome, Reaction, Work
 from openslot.jobs import worker
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime

@@ -6,9 +6,8 @@ import asyncpg
 import pytest
 
 from openslot.core.actor import OPERATOR
-from openslot.core.changes import Change, make, write_parts
 from openslot.core.errors import Conflict
-from openslot.core.events import Event
+from openslot.core.events import Change, Event, make_changes, write_parts
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 
@@ -41,9 +40,9 @@ def test_arguments_are_numbered_on() -> None:
 
 
 async def test_changes_are_made_together_or_not_at_all(runtime: Runtime) -> None:
-    await make(runtime.pool, (Change(INSERT, ("a", 1)), Change(INSERT, ("b", 2))))
+    await make_changes(runtime.pool, (Change(INSERT, ("a", 1)), Change(INSERT, ("b", 2))))
     with pytest.raises(asyncpg.UniqueViolationError):
-        await make(runtime.pool, (Change(UPDATE, ("a", 9)), Change(INSERT, ("b", 3))))
+        await make_changes(runtime.pool, (Change(UPDATE, ("a", 9)), Change(INSERT, ("b", 3))))
 
     rows = await runtime.pool.fetch("select lane, unfinished from lanes")
     assert {row["lane"]: row["unfinished"] for row in rows} == {"a": 1, "b": 2}
@@ -51,10 +50,10 @@ async def test_changes_are_made_together_or_not_at_all(runtime: Runtime) -> None
 
 async def test_a_constraints_name_becomes_the_changes_own_refusal(runtime: Runtime) -> None:
     change = Change(INSERT, ("a", 1), {"lanes_pkey": Twice})
-    await make(runtime.pool, (change,))
+    await make_changes(runtime.pool, (change,))
 
     with pytest.raises(Twice):
-        await make(runtime.pool, (change,))
+        await make_changes(runtime.pool, (change,))
 
 
 async def test_a_fact_is_kept_with_its_changes_or_not_at_all(runtime: Runtime) -> None:

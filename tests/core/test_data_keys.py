@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from openslot.bookings.links import PURPOSE, manage_token, read_manage_token
-from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
@@ -19,7 +18,7 @@ from openslot.core.key_file import KEY_FILE, read_key_file, rotate_key_file
 from openslot.core.sealing import replace_lost_data_keys
 from openslot.core.secrets import SealBroken, Secrets, derive, load_secrets
 from openslot.core.signing import SIGNATURE_BYTES
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
 
 OLD, NEW = "o" * 40, "n" * 40

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.clock import system_clock
 from openslot.core.config import Networks, Settings
 from openslot.core.outbound import RequestLimits, Resolver, lookups, resolver
 from openslot.core.outbound import resolver as resolver_module
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, system_clock
 from openslot.integrations.calendars import dav_client, ics_feed
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalDavWanted, IcsWanted

@@ -7,9 +7,9 @@ import httpx2
 import pytest
 
 from openslot.app import create_app
-from openslot.core.changes import Change
 from openslot.core.config import Settings
 from openslot.core.errors import Conflict
+from openslot.core.events import Change
 from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, post
 from tests.support.live import connect, serving

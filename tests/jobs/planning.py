@@ -10,9 +10,9 @@ from msgspec import Struct
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import Row
-from openslot.core.events import Done, Effect, Outcome, Reaction, TryLater, Wiring
+from openslot.core.events import Effect
 from openslot.core.queue import Job
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Done, Outcome, Reaction, Runtime, TryLater, Wiring, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked

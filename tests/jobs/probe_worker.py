@@ -6,9 +6,9 @@ import signal
 from pathlib import Path
 
 from openslot.core.config import load_settings
-from openslot.core.events import Done, Effect, Outcome
+from openslot.core.events import Effect
 from openslot.core.log import set_up_logging
-from openslot.core.work import Work
+from openslot.core.work import Done, Outcome, Work
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired

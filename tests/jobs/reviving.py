@@ -1,13 +1,13 @@
 """A target that refuses what it is told to, and what became of each note."""
 
 from openslot.core.actor import OPERATOR
-from openslot.core.events import Done, Effect, Outcome
+from openslot.core.events import Effect
 from openslot.core.queue import Job
 from openslot.core.revivals import (
     RevivalVerdict,
     revive_effects,
 )
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Done, Outcome, Runtime, Work
 from openslot.jobs.effects import run_effect
 from tests.jobs.probes import Poked
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.effects import enqueue_due, release_held
-from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, Wiring
+from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.revivals import RevivalVerdict, revive_effects
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Done, Expanded, GiveUp, Outcome, Reaction, Runtime, Skipped, Target, Wiring, Work
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired

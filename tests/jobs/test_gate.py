@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from openslot.core.destinations import Destination
+from openslot.core.actor import Destination
 from openslot.core.ids import new_id
 from openslot.jobs import gate as gates
 from openslot.jobs.gate import (

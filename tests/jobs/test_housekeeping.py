@@ -9,11 +9,11 @@ import pytest
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.db import transaction
-from openslot.core.effects import NewEffect, enqueue_due, insert_effects, release_held
-from openslot.core.events import Periodic
+from openslot.core.effects import enqueue_due, release_held
+from openslot.core.events import NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.queue import AHEAD, Job, Priority, enqueue
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import Batch, repeat, walk
 from openslot.jobs.worker import run_job, run_periodic
 from openslot.runtime import open_runtime

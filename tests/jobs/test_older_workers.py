@@ -9,10 +9,10 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.db import Row
 from openslot.core.effects import release_held
-from openslot.core.events import Effect, Expanded, Outcome, Periodic, Reaction, Target, Wiring
+from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Runtime, Target, Wiring, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.planning import jobs as planned_jobs

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from openslot.core.destinations import Destination
+from openslot.core.actor import Destination
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
 from openslot.jobs.gate import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from openslot.core.config import Settings
-from openslot.core.events import Periodic, Wiring
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Periodic, Runtime, Wiring, Work
 from openslot.jobs.worker import due_since, follow_clock, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING

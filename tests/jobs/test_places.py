@@ -7,13 +7,24 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, Destination
 from openslot.core.config import Settings
-from openslot.core.destinations import Destination
-from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, TryLater, to_target
+from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.queue import Job, Priority, enqueue, hurry
-from openslot.core.work import Runtime, Work
+from openslot.core.work import (
+    Done,
+    Expanded,
+    GiveUp,
+    Outcome,
+    Reaction,
+    Runtime,
+    Skipped,
+    Target,
+    TryLater,
+    Work,
+    to_target,
+)
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime

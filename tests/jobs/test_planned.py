@@ -7,12 +7,12 @@ import pytest
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.effects import NewEffect, enqueue_due, insert_effects
-from openslot.core.events import Done, Effect, Expanded, Outcome, Reaction, Target, Wiring
+from openslot.core.effects import enqueue_due
+from openslot.core.events import Effect, NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.queue import AHEAD, PLANNED, Job
 from openslot.core.revivals import RevivalVerdict, revive_effects
-from openslot.core.work import Work
+from openslot.core.work import Done, Expanded, Outcome, Reaction, Target, Wiring, Work
 from openslot.jobs.effects import run_effect
 from openslot.jobs.worker import run_job
 from openslot.runtime import open_runtime

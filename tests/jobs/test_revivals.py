@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.effects import NewEffect, finish_effect, insert_effects, release_held, replay_lane, start_effect
-from openslot.core.events import Done, Effect, Expanded, Outcome, Reaction, Skipped, Target
+from openslot.core.effects import finish_effect, release_held, replay_lane, start_effect
+from openslot.core.events import Effect, NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired

@@ -4,9 +4,8 @@ from msgspec.structs import replace
 
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.events import Reaction, Wiring
 from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.core.work import Reaction, Runtime, Wiring
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, Poked, wired
 from tests.jobs.test_effects import settled, working

@@ -6,9 +6,8 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_url
 from openslot.accounts.models import Organization, Role, User
 from openslot.core.actor import OPERATOR
-from openslot.core.clock import system_clock
 from openslot.core.queue import Job
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, system_clock
 from openslot.jobs.effects import run_effect
 from openslot.people.departures import approve, list_held
 from tests.integrations.mail.conftest import mails, messages, part

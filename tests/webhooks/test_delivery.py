@@ -7,8 +7,7 @@ from standardwebhooks import Webhook
 
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.destinations import Destination
+from openslot.core.actor import OPERATOR, Destination
 from openslot.core.effects import release_held
 from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect

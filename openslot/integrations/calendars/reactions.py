@@ -11,10 +11,11 @@ from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
 from openslot.bookings.links import booking_url, hide_manage_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
-from openslot.core.destinations import Destination
-from openslot.core.events import (
+from openslot.core.actor import Destination
+from openslot.core.effects import forget_effect
+from openslot.core.events import Effect
+from openslot.core.work import (
     Done,
-    Effect,
     Expanded,
     GiveUp,
     Outcome,
@@ -23,10 +24,9 @@ from openslot.core.events import (
     Skipped,
     Target,
     TryLater,
+    Work,
     to_target,
 )
-from openslot.core.planned import forget_effect
-from openslot.core.work import Work
 from openslot.integrations.calendars import event_store, operations, store
 from openslot.integrations.calendars.booking_events import change_lines, write_event
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar

@@ -10,8 +10,8 @@ from openslot.accounts.errors import InvitationInvalid, UserNotFound
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserPasswordChanged
 from openslot.accounts.models import SignUp
 from openslot.core.actor import SYSTEM
-from openslot.core.events import Effect, Outcome
-from openslot.core.work import Runtime, Work
+from openslot.core.events import Effect
+from openslot.core.work import Outcome, Runtime, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail.meetings import format_short
 from openslot.integrations.mail.message import one_line

@@ -9,8 +9,8 @@ from openslot.accounts.errors import UserNotFound
 from openslot.accounts.events import UserChanged
 from openslot.accounts.models import User
 from openslot.core.actor import SYSTEM, ActorKind
-from openslot.core.events import Effect, Outcome, Skipped
-from openslot.core.work import Runtime, Work
+from openslot.core.events import Effect
+from openslot.core.work import Outcome, Runtime, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail.account_mails import FORGOT, to_account, write_account_mail
 from openslot.integrations.mail.message import one_line

@@ -6,11 +6,10 @@ from msgspec import Struct, json
 
 from openslot.accounts.models import User
 from openslot.accounts.profiles import photo_path
-from openslot.core.actor import SYSTEM, Actor
-from openslot.core.destinations import Destination
-from openslot.core.events import Done, Effect, GiveUp, Outcome, Skipped, TryLater
+from openslot.core.actor import SYSTEM, Actor, Destination
+from openslot.core.events import Effect
 from openslot.core.secrets import SealBroken
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater, Work
 from openslot.event_types.models import EventType
 from openslot.i18n.languages import DEFAULT, Locale, find_locale
 from openslot.integrations.mail import rules, store

@@ -1,8 +1,8 @@
 """Mails to people about departures that wait, one for many of them, and about an organization that was deleted."""
 
 from openslot.core.actor import SYSTEM
-from openslot.core.events import Effect, Outcome, Reaction, Skipped
-from openslot.core.work import Work
+from openslot.core.events import Effect
+from openslot.core.work import Outcome, Reaction, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.message import one_line

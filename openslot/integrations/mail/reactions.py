@@ -16,8 +16,8 @@ from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRe
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over
 from openslot.core.actor import Actor
-from openslot.core.events import Effect, Expanded, Outcome, Periodic, Reaction, Skipped, Target
-from openslot.core.work import Work
+from openslot.core.events import Effect
+from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.mail import operations, rules, store

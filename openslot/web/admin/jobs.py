@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.change_log.models import ChangeAction, ChangeAuthor
-from openslot.core.events import Periodic
 from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
 from openslot.i18n import PluralText, Text
 from openslot.jobs.health import PeriodicRun, UnfinishedEffect, count_effects, count_workers, list_runs, list_unfinished
 from openslot.routing import Request, Response, get, post

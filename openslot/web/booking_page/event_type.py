@@ -16,7 +16,6 @@ from openslot.core.work import Work
 from openslot.event_types.operations import get_host_page
 from openslot.http.errors import headers_of, status_of
 from openslot.http.limits import take
-from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
 from openslot.web.booking_page.forms import (
@@ -114,7 +113,7 @@ async def _book(context: PageContext, form: Form[BookingForm]) -> Booking:
     work = context.work
     await take(work.runtime, booking_limit(work.runtime.settings), context.address)
     wanted = read_wanted(context.which, form, context.options)
-    return await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.create_booking(it, wanted))
+    return await work.runtime.run(PUBLIC, lambda it: bookings.create_booking(it, wanted))
 
 
 async def _ask_again(context: PageContext, form: Form[BookingForm], refusal: Refusal) -> Response:

@@ -19,7 +19,6 @@ from openslot.core.zones import get_zone
 from openslot.event_types.models import LocationKind
 from openslot.http.errors import headers_of, status_of
 from openslot.http.limits import take
-from openslot.http.running import run_in_turn
 from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
@@ -183,16 +182,14 @@ async def _move(managed: Managed, sent: RescheduleForm) -> None:
     work = managed.work
     await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
     ref = BookingRef(managed.booking.id, None)
-    await run_in_turn(
-        work.runtime, PUBLIC, lambda it: bookings.reschedule_booking(it, ref, sent.start, reason=sent.reason)
-    )
+    await work.runtime.run(PUBLIC, lambda it: bookings.reschedule_booking(it, ref, sent.start, reason=sent.reason))
 
 
 async def _cancel(managed: Managed, sent: CancelForm) -> None:
     work = managed.work
     await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
     ref = BookingRef(managed.booking.id, None)
-    await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.cancel_booking(it, ref, reason=sent.reason))
+    await work.runtime.run(PUBLIC, lambda it: bookings.cancel_booking(it, ref, reason=sent.reason))
 
 
 async def _pick(managed: Managed, start: str = "") -> Picked:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.bookings.events import BookingCancelled, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
-from openslot.core.planned import REPLANNED
+from openslot.core.effects import REPLANNED
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.core.zones import get_zone
 from openslot.event_types.models import Location, LocationKind

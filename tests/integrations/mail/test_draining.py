@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.events import Reaction
 from openslot.core.smtp import MailFrom, SmtpUrl
-from openslot.core.work import Runtime
+from openslot.core.work import Reaction, Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
-from openslot.core.actor import DEMO, OPERATOR, SYSTEM
+from openslot.core.actor import DEMO, OPERATOR, SYSTEM, Destination
 from openslot.core.config import Settings
-from openslot.core.destinations import Destination
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
 from openslot.core.revivals import revive_effects
