@@ -11,7 +11,7 @@ from openslot.agents.chain import ChainEnd, extend, follows, is_intact
 from openslot.agents.models import AuditStatus, CallRecord
 from openslot.core.ids import new_id
 from openslot.core.signing import Signer
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, system_clock
 from tests.support.agent import TestAgent
 
 SIGNER = Signer(("k" * 40,))
