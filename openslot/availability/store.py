@@ -26,9 +26,9 @@ from openslot.core.db import Db, Row
 from openslot.core.secrets import fingerprint
 from openslot.core.zones import ceil_second, floor_second
 from openslot.event_types.models import EventType
-from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type, to_record
+from openslot.event_types.store import EVENT_TYPES, to_record
 from openslot.schedules.models import OutOfOffice
-from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
+from openslot.schedules.store import SCHEDULES
 
 MAX_OFFERS = 100
 """How many event types of a host are looked at for the share of holds, the held one first."""
@@ -39,7 +39,7 @@ MAX_OFFERS = 100
 # session's seats from being counted again for each column that depends on them. Few claims are sessions: what
 # only sessions have is not read for the others.
 SETTING = f"""
-select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
+select {EVENT_TYPES.columns}, {SCHEDULES.columns}, u.no as host_no, u.name as host_name, u.username as host_username,
        u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, unread.*, counted.*
 from event_types e
 join users u on u.id = e.owner_id
@@ -176,7 +176,9 @@ def _to_context(row: Row, now: datetime) -> SlotContext:
         ],
         booked=row["counted_starts"] or (),
     )
-    inputs = SlotInputs(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)
+    inputs = SlotInputs(
+        event_type=EVENT_TYPES.read(row), schedule=SCHEDULES.read(row, out_of_office=tuple(away)), taken=taken, now=now
+    )
     return SlotContext(
         inputs=inputs,
         claim_ids=[*([None] * len(plain)), *(session[-1] for session in sessions)],

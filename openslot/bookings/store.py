@@ -8,61 +8,27 @@ import msgspec
 from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.bookings.events import BookingRescheduled
 from openslot.bookings.models import (
-    Answers,
     Booking,
     BookingDetails,
     BookingRef,
     HistoryEntry,
     Host,
-    Payment,
-    Status,
 )
-from openslot.contacts.store import CONTACT_COLUMNS, to_contact
+from openslot.contacts.store import CONTACTS
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
-from openslot.event_types.models import Location
-from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
+from openslot.core.rows import Part, Rows
+from openslot.event_types.store import EVENT_TYPES
 
-COLUMNS = (
-    "id",
-    "host_id",
-    "event_type_id",
-    "contact_id",
-    "claim_id",
-    "seat_id",
-    "status",
-    "starts_at",
-    "ends_at",
-    "invitee_name",
-    "invitee_email",
-    "invitee_zone",
-    "notes",
-    "location",
-    "answers",
-    "guests",
-    "payment",
-    "sequence",
-    "reschedule_count",
-    "previous_starts_at",
-    "cancelled_at",
-    "cancel_reason",
-    "cancelled_by",
-    "created_at",
-    "updated_at",
-    "invitee_locale",
+BOOKINGS = Rows(Booking, "bookings b", prefix="b_")
+INSERT = BOOKINGS.insert()
+CANCELLED = BOOKINGS.stored.only("status", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "updated_at")
+MOVED = BOOKINGS.stored.only(
+    "starts_at", "ends_at", "claim_id", "seat_id", "sequence", "reschedule_count", "previous_starts_at", "updated_at"
 )
-BOOKING_COLUMNS = ", ".join(f"b.{name} as b_{name}" for name in COLUMNS)
-INSERT = f"""
-insert into bookings ({", ".join(COLUMNS)}) values ({", ".join(f"${n}" for n in range(1, len(COLUMNS) + 1))})"""
-CANCEL = """
-update bookings set status = 'CANCELLED', cancelled_at = $2, cancel_reason = $3, cancelled_by = $4, sequence = $5,
-    updated_at = $6 where id = $1"""
-MOVE = """
-update bookings set starts_at = $2, ends_at = $3, claim_id = $4, seat_id = $5, sequence = $6, reschedule_count = $7,
-    previous_starts_at = $8, updated_at = $9 where id = $1"""
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
-DETAIL_COLUMNS = f"{BOOKING_COLUMNS}, {EVENT_TYPE_COLUMNS}, {CONTACT_COLUMNS}"
+DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}"
 # `offset 0` makes the planner look up each one by its id: it does not know how few bookings a page has, and would read
 # all.
 BELONGINGS = """
@@ -100,52 +66,17 @@ update events set fact = (fact || '{"manage_url": ""}') #- '{event_type,private_
 where no = any(array(select no from events where fact ->> 'manage_url' <> '' order by no limit $1))
   and fact ->> 'manage_url' <> ''"""
 
-_location = msgspec.json.Decoder(Location)
-_answers = msgspec.json.Decoder(Answers)
-_payment = msgspec.json.Decoder(Payment)
 _actor = msgspec.json.Decoder(Actor)
-_STATUSES = {each.value: each for each in Status}
 
 
 def to_details(row: Row) -> BookingDetails:
     """Make a booking and what belongs to it of a row of `DETAILS`."""
-    contact = to_contact(row) if row["b_contact_id"] else None
-    return BookingDetails(_to_booking(row), to_event_type(row), contact)
-
-
-def _to_booking(row: Row) -> Booking:
-    return Booking(
-        id=row["b_id"],
-        host_id=row["b_host_id"],
-        event_type_id=row["b_event_type_id"],
-        contact_id=row["b_contact_id"],
-        claim_id=row["b_claim_id"],
-        seat_id=row["b_seat_id"],
-        status=_STATUSES[row["b_status"]],
-        starts_at=row["b_starts_at"],
-        ends_at=row["b_ends_at"],
-        invitee_name=row["b_invitee_name"],
-        invitee_email=row["b_invitee_email"],
-        invitee_zone=row["b_invitee_zone"],
-        notes=row["b_notes"],
-        location=_location.decode(row["b_location"]),
-        answers=_answers.decode(row["b_answers"]),
-        guests=tuple(row["b_guests"]),
-        payment=_payment.decode(row["b_payment"]) if row["b_payment"] else None,
-        sequence=row["b_sequence"],
-        reschedule_count=row["b_reschedule_count"],
-        previous_starts_at=row["b_previous_starts_at"],
-        cancelled_at=row["b_cancelled_at"],
-        cancel_reason=row["b_cancel_reason"],
-        cancelled_by=row["b_cancelled_by"],
-        created_at=row["b_created_at"],
-        updated_at=row["b_updated_at"],
-        invitee_locale=row["b_invitee_locale"],
-    )
+    contact = CONTACTS.read(row) if row["b_contact_id"] else None
+    return BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), contact)
 
 
 def insert_booking(booking: Booking) -> Change:
-    return Change(INSERT, _values(booking))
+    return Change(INSERT, BOOKINGS.values(booking))
 
 
 async def find_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
@@ -185,35 +116,17 @@ async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) 
 
 
 def update_cancelled(booking: Booking) -> Change:
-    return Change(
-        CANCEL,
-        (
-            booking.id,
-            booking.cancelled_at,
-            booking.cancel_reason,
-            booking.cancelled_by,
-            booking.sequence,
-            booking.updated_at,
-        ),
-    )
+    return _update(CANCELLED, booking)
 
 
 def update_moved(booking: Booking) -> Change:
     """Write that a booking takes place at another time."""
-    return Change(
-        MOVE,
-        (
-            booking.id,
-            booking.starts_at,
-            booking.ends_at,
-            booking.claim_id,
-            booking.seat_id,
-            booking.sequence,
-            booking.reschedule_count,
-            booking.previous_starts_at,
-            booking.updated_at,
-        ),
-    )
+    return _update(MOVED, booking)
+
+
+def _update(part: Part[Booking], booking: Booking) -> Change:
+    statement = f"update bookings set {part.assign(first=2)} where id = $1"
+    return Change(statement, (booking.id, *part.values(booking)))
 
 
 async def find_reschedule_by_link(db: Db, booking_id: UUID, *, since: datetime, place: int) -> datetime | None:
@@ -241,15 +154,6 @@ async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
         order by b.id"""
     rows = await db.fetch(statement, now)
     return [row["id"] for row in rows]
-
-
-def _values(booking: Booking) -> tuple[object, ...]:
-    values = {name: getattr(booking, name) for name in COLUMNS}
-    for name in ("location", "answers"):
-        values[name] = msgspec.json.encode(values[name]).decode()
-    values["payment"] = msgspec.json.encode(booking.payment).decode() if booking.payment else None
-    values["guests"] = list(booking.guests)
-    return tuple(values.values())
 
 
 async def delete_some(db: Db, host_id: UUID, limit: int) -> int:

@@ -8,6 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.contacts.models import NamedContact
 from openslot.core.errors import NotFound
 from openslot.core.phones import parse_phone
 from openslot.core.text import is_line
@@ -58,18 +59,11 @@ class Call(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-class CallContact(Struct, frozen=True):
-    """The contact whose phone number it is."""
-
-    id: UUID
-    name: str
-
-
 class KnownCall(Struct, frozen=True):
     """A call, and the contact with the other side's number: of several, the one known longest."""
 
     call: Call
-    contact: CallContact | None = None
+    contact: NamedContact | None = None
 
 
 class CallNotFound(NotFound):

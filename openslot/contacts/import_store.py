@@ -9,38 +9,33 @@ import msgspec
 from openslot.contacts.folding import fold_contact
 from openslot.contacts.import_models import (
     ContactImport,
-    ExistingContacts,
     HandledLine,
     ImportLine,
     ImportState,
-    LineFault,
 )
 from openslot.contacts.models import Contact
-from openslot.contacts.store import CONTACT_COLUMNS, to_contact
-from openslot.core.db import Db, Row, count_of
+from openslot.contacts.store import CHANGEABLE, CONTACTS
+from openslot.core.db import Db, count_of
+from openslot.core.rows import Rows
 
 # The first of the two numbers of an advisory lock.
 OWNERS = 25
 
-INSERT_IMPORT = """
-insert into contact_imports (id, owner_id, file_name, encoding, delimiter, header, columns, existing, state,
-    line_count, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)"""
+IMPORTS = Rows(ContactImport, "contact_imports")
+LINES = Rows(ImportLine, "contact_import_lines l", json={"cells"})
 INSERT_LINES = """
 insert into contact_import_lines (import_id, number, cells, fault)
 select $1, * from unnest($2::int[], $3::text[], $4::text[])"""
 
 # Both write what `store.insert_contact` and `store.update_contact` write, for many contacts at once.
-ROWS = """json_to_recordset($1::json) as r (id uuid, owner_id uuid, name text, email text, phone text, company text,
-    notes text, tags text[], search_text text, created_at timestamptz, updated_at timestamptz)"""
+ROWS = "json_populate_recordset(null::contacts, $1::json) r"
 INSERT_CONTACTS = f"""
-insert into contacts (id, owner_id, name, email, phone, company, notes, tags, search_text, created_at, updated_at)
-select id, owner_id, name, email, phone, company, notes, coalesce(tags, '{{}}'), search_text, created_at, updated_at
-from {ROWS}
+insert into contacts ({CONTACTS.stored.columns}, search_text)
+select {CONTACTS.stored.columns}, search_text from {ROWS}
 on conflict (owner_id, lower(email)) do nothing"""
+CHANGED = (*CHANGEABLE.without("email").names, "search_text")
 UPDATE_CONTACTS = f"""
-update contacts c set name = r.name, phone = r.phone, company = r.company, notes = r.notes,
-    tags = coalesce(r.tags, '{{}}'), search_text = r.search_text, updated_at = r.updated_at
+update contacts c set {", ".join(f"{name} = r.{name}" for name in CHANGED)}
 from {ROWS} where c.id = r.id and c.owner_id = r.owner_id"""
 
 KEYS = """
@@ -59,8 +54,6 @@ update contact_imports set position = $3, handled = handled + $4, added = added 
     finished_at = case when $10 = 'done' then $9::timestamptz end
 where id = $1 and owner_id = $2"""
 
-_cells = msgspec.json.Decoder(tuple[str, ...])
-
 
 async def lock_owner(db: Db, owner_id: UUID) -> None:
     """Let changes of an owner's imports wait for each other until the commit."""
@@ -76,20 +69,7 @@ async def count_unfinished(db: Db, owner_id: UUID) -> tuple[int, int]:
 
 
 async def insert_import(db: Db, new: ContactImport, lines: Sequence[ImportLine]) -> None:
-    await db.execute(
-        INSERT_IMPORT,
-        new.id,
-        new.owner_id,
-        new.file_name,
-        new.encoding,
-        new.delimiter,
-        new.header,
-        new.columns,
-        new.existing,
-        new.state,
-        new.line_count,
-        new.created_at,
-    )
+    await db.execute(IMPORTS.insert(), *IMPORTS.values(new))
     await db.execute(
         INSERT_LINES,
         new.id,
@@ -102,15 +82,19 @@ async def insert_import(db: Db, new: ContactImport, lines: Sequence[ImportLine])
 async def list_imports(db: Db, owner_id: UUID, *, limit: int) -> list[ContactImport]:
     """List an owner's imports, newest first."""
     rows = await db.fetch(
-        "select * from contact_imports where owner_id = $1 order by created_at desc, id desc limit $2", owner_id, limit
+        f"select {IMPORTS.columns} from contact_imports where owner_id = $1 order by created_at desc, id desc limit $2",
+        owner_id,
+        limit,
     )
-    return [_to_import(row) for row in rows]
+    return [IMPORTS.read(row) for row in rows]
 
 
 async def find_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport | None:
     """Look an owner's import up."""
-    row = await db.fetchrow("select * from contact_imports where owner_id = $1 and id = $2", owner_id, import_id)
-    return _to_import(row) if row else None
+    row = await db.fetchrow(
+        f"select {IMPORTS.columns} from contact_imports where owner_id = $1 and id = $2", owner_id, import_id
+    )
+    return IMPORTS.read(row) if row else None
 
 
 async def find_owner(db: Db, import_id: UUID) -> UUID | None:
@@ -122,9 +106,11 @@ async def find_owner(db: Db, import_id: UUID) -> UUID | None:
 async def lock_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport | None:
     """Look an owner's import up and keep others from changing it until the commit."""
     row = await db.fetchrow(
-        "select * from contact_imports where owner_id = $1 and id = $2 for no key update", owner_id, import_id
+        f"select {IMPORTS.columns} from contact_imports where owner_id = $1 and id = $2 for no key update",
+        owner_id,
+        import_id,
     )
-    return _to_import(row) if row else None
+    return IMPORTS.read(row) if row else None
 
 
 async def start_import(db: Db, started: ContactImport) -> None:
@@ -135,18 +121,18 @@ async def start_import(db: Db, started: ContactImport) -> None:
 
 
 async def list_lines(db: Db, owner_id: UUID, import_id: UUID, *, behind: int, limit: int) -> list[ImportLine]:
-    statement = """select l.* from contact_import_lines l join contact_imports i on i.id = l.import_id
+    statement = f"""select {LINES.columns} from contact_import_lines l join contact_imports i on i.id = l.import_id
         where i.owner_id = $1 and l.import_id = $2 and l.number > $3 order by l.number limit $4"""
     rows = await db.fetch(statement, owner_id, import_id, behind, limit)
-    return [_to_line(row) for row in rows]
+    return [LINES.read(row) for row in rows]
 
 
 async def list_bad_lines(db: Db, owner_id: UUID, import_id: UUID, *, limit: int, offset: int) -> list[ImportLine]:
     """List the lines of an import that have a fault."""
-    statement = """select l.* from contact_import_lines l join contact_imports i on i.id = l.import_id
+    statement = f"""select {LINES.columns} from contact_import_lines l join contact_imports i on i.id = l.import_id
         where i.owner_id = $1 and l.import_id = $2 and l.fault is not null order by l.number limit $3 offset $4"""
     rows = await db.fetch(statement, owner_id, import_id, limit, offset)
-    return [_to_line(row) for row in rows]
+    return [LINES.read(row) for row in rows]
 
 
 async def list_keys(db: Db, import_id: UUID, emails: Sequence[str]) -> list[tuple[str, int | None]]:
@@ -157,10 +143,10 @@ async def list_keys(db: Db, import_id: UUID, emails: Sequence[str]) -> list[tupl
 
 async def lock_contacts(db: Db, owner_id: UUID, keys: Iterable[str]) -> dict[str, Contact]:
     """Read an owner's contacts by their addresses, and keep others from changing them until the commit."""
-    statement = f"""select lower(c.email) as key, {CONTACT_COLUMNS} from contacts c
+    statement = f"""select lower(c.email) as key, {CONTACTS.columns} from contacts c
         where c.owner_id = $1 and lower(c.email) = any($2::text[]) order by c.id for no key update"""
     rows = await db.fetch(statement, owner_id, list(keys))
-    return {row["key"]: to_contact(row) for row in rows}
+    return {row["key"]: CONTACTS.read(row) for row in rows}
 
 
 async def insert_contacts(db: Db, contacts: Sequence[Contact]) -> int:
@@ -244,25 +230,3 @@ def _to_json(contacts: Sequence[Contact]) -> str:
         for contact in contacts
     ]
     return msgspec.json.encode(rows).decode()
-
-
-def _to_import(row: Row) -> ContactImport:
-    values = {name: row[name] for name in ContactImport.__struct_fields__}
-    return ContactImport(
-        **{
-            **values,
-            "header": tuple(row["header"]),
-            "columns": tuple(row["columns"]),
-            "existing": ExistingContacts(row["existing"]),
-            "state": ImportState(row["state"]),
-        }
-    )
-
-
-def _to_line(row: Row) -> ImportLine:
-    return ImportLine(
-        number=row["number"],
-        cells=_cells.decode(row["cells"]),
-        fault=LineFault(row["fault"]) if row["fault"] else None,
-        first_line=row["first_line"],
-    )

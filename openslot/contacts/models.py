@@ -35,6 +35,13 @@ class ContactSummary(Struct, frozen=True, gc=False):
     notes: str | None
 
 
+class NamedContact(Struct, frozen=True):
+    """The contact whose phone number it is."""
+
+    id: UUID
+    name: str
+
+
 class CountedContact(Struct, frozen=True):
     """A contact and how many confirmed meetings there are."""
 

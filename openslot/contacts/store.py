@@ -8,18 +8,19 @@ import msgspec
 
 from openslot.contacts.folding import cover, fold, fold_contact
 from openslot.contacts.models import Contact, ContactEntry, ContactSort, CountedContact, KnownContact, Meeting
-from openslot.core.db import Db, Row, count_of
+from openslot.core.db import Db, count_of
+from openslot.core.rows import Rows
 
 MAX_MEETINGS = 100
 
-FIELDS = ("id", "owner_id", "name", "email", "phone", "company", "notes", "tags", "created_at", "updated_at")
-CONTACT_COLUMNS = ", ".join(f"c.{field} as c_{field}" for field in FIELDS)
+CONTACTS = Rows(Contact, "contacts c", prefix="c_")
+CHANGEABLE = CONTACTS.stored.without("id", "owner_id", "created_at")
 
 COUNT = "(select count(*) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED') as meeting_count"
 
 # The total decides whether there is a page to look for.
 LIST = f"""
-select {CONTACT_COLUMNS}, {COUNT}, t.total
+select {CONTACTS.columns}, {COUNT}, t.total
 from (select count(*) as total from contacts where owner_id = $1 and {{match}}) t
 left join lateral (
     select * from contacts where owner_id = $1 and {{match}} and t.total > $3
@@ -37,7 +38,7 @@ with found as materialized (
     where contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest($5::text[]) gram)
       and strpos(search_text, $4) > 0 and (owner_id = $1) is true
 ), page as (select id from found order by created_at desc, id desc limit $2 offset $3)
-select {CONTACT_COLUMNS}, {COUNT}, t.total
+select {CONTACTS.columns}, {COUNT}, t.total
 from (select count(*) as total from found) t left join (page join contacts c using (id)) on true
 order by c.created_at desc, c.id desc"""
 
@@ -51,62 +52,44 @@ array(
 UPCOMING = MEETINGS.format(which="b.status = 'CONFIRMED' and b.ends_at > $3", order="asc")
 PAST = MEETINGS.format(which="b.status in ('CONFIRMED', 'CANCELLED') and b.ends_at <= $3", order="desc")
 DETAIL = f"""
-select {CONTACT_COLUMNS}, {COUNT}, {UPCOMING} as upcoming, {PAST} as past
+select {CONTACTS.columns}, {COUNT}, {UPCOMING} as upcoming, {PAST} as past
 from contacts c where c.owner_id = $1 and c.id = $2"""
 
-INSERT = """
-insert into contacts (id, owner_id, name, email, phone, company, notes, tags, search_text, updated_at, created_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict (owner_id, lower(email)) do nothing returning id"""
+INSERT = f"{CONTACTS.insert('search_text')} on conflict (owner_id, lower(email)) do nothing returning id"
 
 _meeting = msgspec.json.Decoder(Meeting)
-
-
-def to_contact(row: Row) -> Contact:
-    """Make a contact of a row that has `CONTACT_COLUMNS`."""
-    return Contact(
-        id=row["c_id"],
-        owner_id=row["c_owner_id"],
-        name=row["c_name"],
-        email=row["c_email"],
-        phone=row["c_phone"],
-        company=row["c_company"],
-        notes=row["c_notes"],
-        tags=tuple(row["c_tags"]),
-        created_at=row["c_created_at"],
-        updated_at=row["c_updated_at"],
-    )
 
 
 async def find_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
     """Look an owner's contact up."""
     row = await db.fetchrow(
-        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.id = $2", owner_id, contact_id
+        f"select {CONTACTS.columns} from contacts c where c.owner_id = $1 and c.id = $2", owner_id, contact_id
     )
-    return to_contact(row) if row else None
+    return CONTACTS.read(row) if row else None
 
 
 async def lock_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
     """Look an owner's contact up and keep others from changing it until the commit."""
-    statement = f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.id = $2 for no key update"
+    statement = f"select {CONTACTS.columns} from contacts c where c.owner_id = $1 and c.id = $2 for no key update"
     row = await db.fetchrow(statement, owner_id, contact_id)
-    return to_contact(row) if row else None
+    return CONTACTS.read(row) if row else None
 
 
 async def find_by_email(db: Db, owner_id: UUID, email: str) -> Contact | None:
     """Look up who has an email address, and keep them from being deleted until the commit: a booking may name them."""
     statement = (
-        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and lower(c.email) = lower($2) for key share"
+        f"select {CONTACTS.columns} from contacts c where c.owner_id = $1 and lower(c.email) = lower($2) for key share"
     )
     row = await db.fetchrow(statement, owner_id, email)
-    return to_contact(row) if row else None
+    return CONTACTS.read(row) if row else None
 
 
 async def find_by_phone(db: Db, owner_id: UUID, phone: str) -> Contact | None:
     """Look up who has a phone number: the first that was added, where several share it."""
-    statement = f"""select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.phone = $2
+    statement = f"""select {CONTACTS.columns} from contacts c where c.owner_id = $1 and c.phone = $2
         order by c.created_at, c.id limit 1"""
     row = await db.fetchrow(statement, owner_id, phone)
-    return to_contact(row) if row else None
+    return CONTACTS.read(row) if row else None
 
 
 async def find_with_meetings(db: Db, owner_id: UUID, contact_id: UUID, *, now: datetime) -> KnownContact | None:
@@ -115,7 +98,7 @@ async def find_with_meetings(db: Db, owner_id: UUID, contact_id: UUID, *, now: d
     if row is None:
         return None
     upcoming, past = (tuple(_meeting.decode(each) for each in row[side]) for side in ("upcoming", "past"))
-    return KnownContact(to_contact(row), row["meeting_count"], upcoming, past)
+    return KnownContact(CONTACTS.read(row), row["meeting_count"], upcoming, past)
 
 
 async def list_contacts(
@@ -131,20 +114,21 @@ async def list_contacts(
         rows = await db.fetch(LIST_MATCHING, *asked, folded)
     else:
         rows = await db.fetch(LIST_ALL, *asked)
-    found = [CountedContact(to_contact(row), row["meeting_count"]) for row in rows if row["c_id"] is not None]
+    found = [CountedContact(CONTACTS.read(row), row["meeting_count"]) for row in rows if row["c_id"] is not None]
     return found, rows[0]["total"]
 
 
 async def insert_contact(db: Db, contact: Contact) -> bool:
     """Write a new contact; False where the owner has one with its email address."""
-    return await db.fetchval(INSERT, *_columns(contact), contact.created_at) is not None
+    return await db.fetchval(INSERT, *CONTACTS.values(contact), _fold(contact)) is not None
 
 
 async def update_contact(db: Db, contact: Contact) -> None:
     """Write what may change of a contact."""
-    statement = """update contacts set name = $3, email = $4, phone = $5, company = $6, notes = $7, tags = $8,
-            search_text = $9, updated_at = $10 where id = $1 and owner_id = $2"""
-    await db.execute(statement, *_columns(contact))
+    statement = (
+        f"""update contacts set search_text = $3, {CHANGEABLE.assign(first=4)} where id = $1 and owner_id = $2"""
+    )
+    await db.execute(statement, contact.id, contact.owner_id, _fold(contact), *CHANGEABLE.values(contact))
 
 
 async def fill_phone(db: Db, contact: Contact) -> None:
@@ -159,19 +143,8 @@ async def delete_contact(db: Db, owner_id: UUID, contact_id: UUID) -> bool:
     return gone is not None
 
 
-def _columns(contact: Contact) -> tuple[object, ...]:
-    return (
-        contact.id,
-        contact.owner_id,
-        contact.name,
-        contact.email,
-        contact.phone,
-        contact.company,
-        contact.notes,
-        contact.tags,
-        fold_contact(name=contact.name, email=contact.email, company=contact.company),
-        contact.updated_at,
-    )
+def _fold(contact: Contact) -> str:
+    return fold_contact(name=contact.name, email=contact.email, company=contact.company)
 
 
 async def delete_some(db: Db, owner_id: UUID, limit: int) -> int:
@@ -190,7 +163,7 @@ DIRECTORY_MEETINGS = """
 (select min(b.starts_at) from bookings b
     where b.contact_id = c.id and b.status = 'CONFIRMED' and b.ends_at > $4) as next_meeting_at"""
 DIRECTORY = f"""
-select {CONTACT_COLUMNS}, {COUNT}, {DIRECTORY_MEETINGS}, t.total
+select {CONTACTS.columns}, {COUNT}, {DIRECTORY_MEETINGS}, t.total
 from (select count(*) as total from contacts where owner_id = $1 and {{match}}) t
 left join lateral (
     select * from contacts x where owner_id = $1 and {{match}} and t.total > $3 order by {{inner}} limit $2 offset $3
@@ -203,7 +176,7 @@ with found as materialized (
     where contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest($6::text[]) gram)
       and strpos(search_text, $5) > 0 and (owner_id = $1) is true
 ), page as (select id from found x order by {{inner}} limit $2 offset $3)
-select {CONTACT_COLUMNS}, {COUNT}, {DIRECTORY_MEETINGS}, t.total
+select {CONTACTS.columns}, {COUNT}, {DIRECTORY_MEETINGS}, t.total
 from (select count(*) as total from found) t left join (page join contacts c using (id)) on true
 order by {{outer}}"""
 
@@ -224,7 +197,7 @@ async def list_entries(
         rows = await db.fetch(DIRECTORY.format(match="true", **order), *asked)
     entries = [
         ContactEntry(
-            contact=to_contact(row),
+            contact=CONTACTS.read(row),
             meeting_count=row["meeting_count"],
             last_met_at=row["last_met_at"],
             next_meeting_at=row["next_meeting_at"],
@@ -235,6 +208,10 @@ async def list_entries(
     return entries, rows[0]["total"]
 
 
+# A `NamedContact` in a row of the owner `$1` that has a phone number: of several, the one known longest.
+NAMED_BY_PHONE = """(
+    select json_build_object('id', k.id, 'name', k.name) from contacts k
+    where k.owner_id = $1 and k.phone = {phone} order by k.created_at, k.id limit 1)"""
 # A condition on a row of the owner `$1` that has a phone number.
 OF_PERSON = """(strpos({phone}, {digits}) > 0 or {phone} in (
     select k.phone from contacts k

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.contacts.models import NamedContact
 from openslot.core.errors import Conflict, NotFound
 from openslot.core.phones import parse_phone
 from openslot.core.zones import FIRST_YEAR, LAST_YEAR
@@ -47,13 +48,6 @@ class Message(Struct, frozen=True):
     status: MessageStatus
     at: datetime
     """When it was written, by the vendor's clock."""
-
-
-class NamedContact(Struct, frozen=True):
-    """The contact whose phone number it is."""
-
-    id: UUID
-    name: str
 
 
 class Conversation(Struct, frozen=True, kw_only=True):

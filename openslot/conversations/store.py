@@ -3,13 +3,24 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.contacts.store import OF_PERSON, fold_person
-from openslot.conversations.models import Channel, Conversation, Message, MessageDirection, MessageStatus, NamedContact
+import msgspec
+
+from openslot.contacts.store import NAMED_BY_PHONE, OF_PERSON, fold_person
+from openslot.conversations.models import Channel, Conversation, Message
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
 NEWEST = 50
+CONTACT = NAMED_BY_PHONE.format(phone="c.contact_phone")
+CONVERSATIONS = Rows(Conversation, "conversations c", computed={"contact": CONTACT}, given={"messages"})
+MESSAGE_ROWS = Rows(Message, "messages")
+MESSAGES = """(
+    select coalesce(json_agg(m order by m.at, m.id), '[]') from (
+        select * from messages where conversation_id = c.id
+        order by at desc, id desc limit {limit} offset {offset}) m) as messages"""
+_messages = msgspec.json.Decoder(tuple[Message, ...])
 
 
 @custom_plans
@@ -23,18 +34,12 @@ async def list_conversations(
             select * from conversations where owner_id = $1 and {of_phone}
                 and last_message_at >= coalesce($3::timestamptz, '-infinity')
                 and last_message_at < coalesce($4::timestamptz, 'infinity'))
-        select t.total, c.*, known.id as contact_id, known.name as contact_name, array(
-            select row (m.id, m.content, m.direction, m.status, m.at)
-            from (select * from messages where conversation_id = c.id order by at desc, id desc limit $7) m
-            order by m.at, m.id) as messages
+        select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(limit="$7", offset=0)}
         from (select count(*) as total from found) t
         left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
-        left join lateral (
-            select id, name from contacts where owner_id = $1 and phone = c.contact_phone
-            order by created_at, id limit 1) known on true
         order by c.last_message_at desc, c.id desc"""
     rows = await db.fetch(statement, owner_id, phone, span.starts_at, span.ends_before, limit, offset, NEWEST)
-    return [to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [_to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def keep_thread(
@@ -52,80 +57,39 @@ async def keep_thread(
 
 async def insert_message(db: Db, message: Message, *, vendor_id: str | None, now: datetime) -> bool:
     """Write a message and update its thread; False if the vendor has reported it before."""
-    statement = """with added as (
-            insert into messages (id, conversation_id, content, direction, status, at, vendor_id, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8)
+    statement = f"""with added as (
+            {MESSAGE_ROWS.insert("vendor_id", "created_at")}
             on conflict (conversation_id, vendor_id) where vendor_id is not null do nothing
             returning conversation_id, at)
         update conversations c set message_count = c.message_count + 1,
             last_message_at = greatest(c.last_message_at, added.at), updated_at = $8
         from added where c.id = added.conversation_id returning c.id"""
-    thread_id = await db.fetchval(
-        statement,
-        message.id,
-        message.conversation_id,
-        message.content,
-        message.direction,
-        message.status,
-        message.at,
-        vendor_id,
-        now,
-    )
+    thread_id = await db.fetchval(statement, *MESSAGE_ROWS.values(message), vendor_id, now)
     return thread_id is not None
 
 
 async def get_message_of_vendor(db: Db, conversation_id: UUID, vendor_id: str) -> Message:
     """Read the message that a vendor knows by this id."""
-    statement = """select id, content, direction, status, at from messages
+    statement = f"""select {MESSAGE_ROWS.columns} from messages
         where conversation_id = $1 and vendor_id = $2"""
     row = await db.fetchrow(statement, conversation_id, vendor_id)
     if row is None:
         raise LookupError(f"no message {vendor_id!r} in {conversation_id}")
-    return _to_message(conversation_id, tuple(row.values()))
+    return MESSAGE_ROWS.read(row)
 
 
-def to_conversation(row: Row) -> Conversation:
-    """Make a thread of a row that has its contact and its messages."""
-    known = NamedContact(row["contact_id"], row["contact_name"]) if row["contact_id"] else None
-    return Conversation(
-        id=row["id"],
-        owner_id=row["owner_id"],
-        contact_phone=row["contact_phone"],
-        channel=Channel(row["channel"]),
-        last_message_at=row["last_message_at"],
-        message_count=row["message_count"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        messages=tuple(_to_message(row["id"], each) for each in row["messages"]),
-        contact=known,
-    )
-
-
-def _to_message(conversation_id: UUID, values: tuple[UUID, str, str, str, datetime]) -> Message:
-    message_id, content, direction, status, at = values
-    return Message(message_id, conversation_id, content, MessageDirection(direction), MessageStatus(status), at)
-
-
-KNOWN = """left join lateral (
-    select id, name from contacts where owner_id = $1 and phone = c.contact_phone
-    order by created_at, id limit 1) known on true"""
-MESSAGES = """array(
-    select row (m.id, m.content, m.direction, m.status, m.at)
-    from (select * from messages where conversation_id = c.id order by at desc, id desc limit {limit} offset {offset}) m
-    order by m.at, m.id) as messages"""
 LIST = f"""
 with found as not materialized (
     select * from conversations f where owner_id = $1 and ($2::text is null or channel = $2)
         and last_message_at >= coalesce($3::timestamptz, '-infinity')
         and last_message_at < coalesce($4::timestamptz, 'infinity') and {{of_person}})
-select t.total, c.*, known.id as contact_id, known.name as contact_name, {MESSAGES.format(limit=1, offset=0)}
+select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(limit=1, offset=0)}
 from (select count(*) as total from found) t
 left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
-{KNOWN}
 order by c.last_message_at desc, c.id desc"""
 FIND = f"""
-select c.*, known.id as contact_id, known.name as contact_name, {MESSAGES.format(limit="$3", offset="$4")}
-from conversations c {KNOWN} where c.owner_id = $1 and c.id = $2"""
+select {CONVERSATIONS.columns}, {MESSAGES.format(limit="$3", offset="$4")}
+from conversations c where c.owner_id = $1 and c.id = $2"""
 
 
 @custom_plans
@@ -139,10 +103,14 @@ async def list_threads(
         rows = await db.fetch(statement, *asked, *fold_person(search))
     else:
         rows = await db.fetch(LIST.format(of_person="true"), *asked)
-    return [to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [_to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_thread(db: Db, owner_id: UUID, conversation_id: UUID, *, limit: int, offset: int) -> Conversation | None:
     """Look an owner's thread up with some of its messages."""
     row = await db.fetchrow(FIND, owner_id, conversation_id, limit, offset)
-    return to_conversation(row) if row else None
+    return _to_conversation(row) if row else None
+
+
+def _to_conversation(row: Row) -> Conversation:
+    return CONVERSATIONS.read(row, messages=_messages.decode(row["messages"]))

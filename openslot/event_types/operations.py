@@ -27,7 +27,7 @@ from openslot.event_types.errors import (
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
 from openslot.event_types.rules import find_event_type_faults
-from openslot.event_types.store import to_event_type
+from openslot.event_types.store import EVENT_TYPES
 from openslot.jobs.batches import repeat
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
@@ -123,7 +123,7 @@ async def get_host_page(work: Work, username: str) -> HostPage:
     rows = await store.find_host_page(work.db, username)
     if not rows:
         raise HostNotFound
-    offered = tuple(store.to_event_type(row) for row in rows if row["id"] is not None)
+    offered = tuple(EVENT_TYPES.read(row) for row in rows if row["id"] is not None)
     head = rows[0]
     return HostPage(
         host_id=head["host_id"],
@@ -267,7 +267,7 @@ async def get_overview(work: Work, owner: User, event_type_id: UUID) -> EventTyp
 
 def _to_overview(work: Work, row: Row) -> EventTypeOverview:
     return EventTypeOverview(
-        event_type=to_event_type(row),
+        event_type=EVENT_TYPES.read(row),
         upcoming=row["upcoming"],
         was_booked=row["was_booked"],
         token=_find_token(work, row),

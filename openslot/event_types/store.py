@@ -1,66 +1,32 @@
 """All SQL of event types."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from openslot.accounts.profile_store import BRAND
 from openslot.core.db import Db, Row
-from openslot.event_types.models import BookingWindow, EventType, Limits, Location, Money, Question, SealedToken
+from openslot.core.rows import Rows
+from openslot.event_types.models import EventType, SealedToken
 
-EVENT_TYPE_COLUMNS = """
-e.id, e.owner_id, e.schedule_id, e.name, e.slug, e.description, e.colour, e.duration_minutes, e.buffer_before,
-e.buffer_after, e.location, e.min_notice_minutes, e.booking_window, e.slot_interval_minutes, e.limit_per_day,
-e.limit_per_week, e.seats, e.questions, e.price, e.position, e.active, e.private_token is not null as is_private,
-e.created_at, e.updated_at"""
+EVENT_TYPES = Rows(
+    EventType, "event_types e", computed={"is_private": "e.private_token is not null"}, spread={"limits": "limit_"}
+)
+NEW = EVENT_TYPES.stored.without("position")
+CHANGEABLE = EVENT_TYPES.stored.without("id", "owner_id", "position", "created_at")
 
 # Stored in place of a private token. Processes of the previous release compare it with the requested token, which has
 # no line break, so that for them the event type stays private.
 NOT_IN_CLEAR = "kept as a hash only\n"
 
-_location = msgspec.json.Decoder(Location)
-_window: msgspec.json.Decoder[BookingWindow] = msgspec.json.Decoder(BookingWindow)
-_questions = msgspec.json.Decoder(tuple[Question, ...])
-_price = msgspec.json.Decoder(Money)
-
-
-def to_event_type(row: Row) -> EventType:
-    """Make an event type of a row that has `EVENT_TYPE_COLUMNS`."""
-    return EventType(
-        id=row["id"],
-        owner_id=row["owner_id"],
-        schedule_id=row["schedule_id"],
-        name=row["name"],
-        slug=row["slug"],
-        description=row["description"],
-        colour=row["colour"],
-        duration_minutes=row["duration_minutes"],
-        buffer_before=row["buffer_before"],
-        buffer_after=row["buffer_after"],
-        location=_location.decode(row["location"]),
-        min_notice_minutes=row["min_notice_minutes"],
-        booking_window=_window.decode(row["booking_window"]),
-        slot_interval_minutes=row["slot_interval_minutes"],
-        limits=Limits(row["limit_per_day"], row["limit_per_week"]),
-        seats=row["seats"],
-        questions=_questions.decode(row["questions"]),
-        price=_price.decode(row["price"]) if row["price"] else None,
-        position=row["position"],
-        active=row["active"],
-        is_private=row["is_private"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
-
 
 async def find_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> EventType | None:
     """Look an owner's event type up."""
     row = await db.fetchrow(
-        f"select {EVENT_TYPE_COLUMNS} from event_types e where e.owner_id = $1 and e.id = $2", owner_id, event_type_id
+        f"select {EVENT_TYPES.columns} from event_types e where e.owner_id = $1 and e.id = $2", owner_id, event_type_id
     )
-    return to_event_type(row) if row else None
+    return EVENT_TYPES.read(row) if row else None
 
 
 async def list_event_types(
@@ -68,19 +34,19 @@ async def list_event_types(
 ) -> tuple[list[EventType], int]:
     """List an owner's event types by position, with how many there are in all."""
     statement = f"""with found as (select * from event_types where owner_id = $1 and (active or not $2))
-        select {EVENT_TYPE_COLUMNS}, t.total
+        select {EVENT_TYPES.columns}, t.total
         from (select count(*) as total from found) t
         left join (select * from found order by position, id limit $3 offset $4) e on true
         order by e.position, e.id"""
     rows = await db.fetch(statement, owner_id, only_active, limit, offset)
-    return [to_event_type(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [EVENT_TYPES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_host_page(db: Db, username: str) -> list[Row]:
     """Look a host's page up: the host beside every public event type, or one row without any."""
     statement = f"""
         select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
-            u.photo, b.colour as brand_colour, {EVENT_TYPE_COLUMNS}
+            u.photo, b.colour as brand_colour, {EVENT_TYPES.columns}
         from users u left join lateral ({BRAND}) b on true
         left join event_types e on e.owner_id = u.id and e.active and e.private_token is null
         where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200"""
@@ -89,23 +55,16 @@ async def find_host_page(db: Db, username: str) -> list[Row]:
 
 async def insert_event_type(db: Db, event_type: EventType) -> None:
     """Write a new event type at the position after the last one."""
-    statement = """insert into event_types (
-            id, owner_id, schedule_id, name, slug, description, colour, duration_minutes, buffer_before, buffer_after,
-            location, min_notice_minutes, booking_window, slot_interval_minutes, limit_per_day, limit_per_week, seats,
-            questions, price, active, updated_at, created_at, position)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+    statement = f"""insert into event_types ({NEW.columns}, position) values ({NEW.places()},
             (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))"""
-    await db.execute(statement, *_columns(event_type), event_type.created_at)
+    await db.execute(statement, *NEW.values(event_type))
 
 
 async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime) -> bool:
     """Write what may change of an event type; False where it is not the one that was read."""
-    statement = """update event_types set schedule_id = $3, name = $4, slug = $5, description = $6, colour = $7,
-            duration_minutes = $8, buffer_before = $9, buffer_after = $10, location = $11, min_notice_minutes = $12,
-            booking_window = $13, slot_interval_minutes = $14, limit_per_day = $15, limit_per_week = $16, seats = $17,
-            questions = $18, price = $19, active = $20, updated_at = $21
-        where id = $1 and owner_id = $2 and updated_at = $22 returning id"""
-    changed = await db.fetchval(statement, *_columns(event_type), read_at)
+    statement = f"""update event_types set {CHANGEABLE.assign(first=4)}
+        where id = $1 and owner_id = $2 and updated_at = $3 returning id"""
+    changed = await db.fetchval(statement, event_type.id, event_type.owner_id, read_at, *CHANGEABLE.values(event_type))
     return changed is not None
 
 
@@ -173,37 +132,7 @@ def to_record(event_type: EventType) -> str:
     fields = msgspec.structs.asdict(event_type)
     limits = fields.pop("limits")
     del fields["is_private"]
-    return _json({**fields, "limit_per_day": limits.per_day, "limit_per_week": limits.per_week})
-
-
-def _columns(event_type: EventType) -> tuple[Any, ...]:
-    return (
-        event_type.id,
-        event_type.owner_id,
-        event_type.schedule_id,
-        event_type.name,
-        event_type.slug,
-        event_type.description,
-        event_type.colour,
-        event_type.duration_minutes,
-        event_type.buffer_before,
-        event_type.buffer_after,
-        _json(event_type.location),
-        event_type.min_notice_minutes,
-        _json(event_type.booking_window),
-        event_type.slot_interval_minutes,
-        event_type.limits.per_day,
-        event_type.limits.per_week,
-        event_type.seats,
-        _json(event_type.questions),
-        _json(event_type.price) if event_type.price else None,
-        event_type.active,
-        event_type.updated_at,
-    )
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    return msgspec.json.encode({**fields, "limit_per_day": limits.per_day, "limit_per_week": limits.per_week}).decode()
 
 
 # A meeting lasts a day at most, so the index on starts finds those that are not over.
@@ -211,7 +140,7 @@ UPCOMING = """
 select b.event_type_id, count(*) as upcoming from bookings b
 where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at > $2 - interval '1 day'
 group by b.event_type_id"""
-COLUMNS = f"{EVENT_TYPE_COLUMNS}, e.private_token, e.private_hash, e.private_sealed"
+COLUMNS = f"{EVENT_TYPES.columns}, e.private_token, e.private_hash, e.private_sealed"
 LIST = f"""
 with upcoming as materialized ({UPCOMING})
 select {COLUMNS}, coalesce(n.upcoming, 0) as upcoming,
