@@ -59,7 +59,8 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
     locale = shown.locale or locale_of(exchange)
     places = list_places(exchange.entry)
-    return render(shown.template, locale, user=shown.user, csrf=token, places=places, **shown.values)
+    given = {"this_path": exchange.path, "csrf": token, "places": places}
+    return render(shown.template, locale, user=shown.user, **given, **shown.values)
 
 
 def render(template: str, locale: Locale, **values: object) -> bytes:

@@ -80,15 +80,13 @@ async def ask_to_remove_away(work: Work, user: User, away_id: UUID) -> Response:
     if absence is None:
         raise OutOfOfficeNotFound
     return page(
-        "dashboard/availability/confirm.html",
+        "confirm.html",
         user,
         here="/availability",
         title=Text("Remove this time off?"),
         explanation=_row(absence, user, now=work.now).when,
-        action=f"/availability/away/{away_id}/remove",
-        button=Text("Remove"),
+        yes=Text("Remove"),
         back="/availability/away",
-        refusal=None,
     )
 
 

@@ -169,15 +169,13 @@ async def ask_to_remove_override(work: Work, user: User, schedule_id: UUID, day:
     schedule = await schedules.get_schedule(work, user, schedule_id)
     override = _get_override(schedule, day)
     return page(
-        "dashboard/availability/confirm.html",
+        "confirm.html",
         user,
         here="/availability",
         title=Text("Remove the hours of %(day)s?", day=Weekday(override.on, words.day(work.now, schedule.zone))),
         explanation=Text("The date then uses the weekly hours again. Existing bookings are not affected."),
-        action=f"/availability/{schedule.id}/days/{override.on}/remove",
-        button=Text("Remove"),
+        yes=Text("Remove"),
         back=f"/availability/{schedule.id}#dates",
-        refusal=None,
     )
 
 

@@ -331,7 +331,7 @@ async def change_holidays(work: Work, user: User, schedule_id: UUID, form: Form[
 
 @get("/availability/{schedule_id}/delete")
 async def ask_to_delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
-    return _ask_to_delete(user, await schedules.get_schedule(work, user, schedule_id))
+    return _ask_to_delete(user, await schedules.get_schedule(work, user, schedule_id), Form())
 
 
 @post("/availability/{schedule_id}/delete")
@@ -341,20 +341,19 @@ async def delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response
         async with work.attempt():
             await schedules.delete_schedule(work, schedule)
     except Conflict as refusal:
-        return _ask_to_delete(user, schedule, refusal=refusal.sentence)
+        return _ask_to_delete(user, schedule, Form(faults={"form": refusal.sentence}))
     return redirect("/availability?done=deleted")
 
 
-def _ask_to_delete(user: User, schedule: Schedule, *, refusal: str | None = None) -> Response:
+def _ask_to_delete(user: User, schedule: Schedule, form: Form[Any]) -> Response:
     return page(
-        "dashboard/availability/confirm.html",
+        "confirm.html",
         user,
         here="/availability",
-        status=409 if refusal else 200,
+        status=409 if form.faults else 200,
+        form=form,
         title=Text("Delete “%(name)s”?", name=schedule.name),
         explanation=Text("Its hours, dates and holidays are deleted. This can't be undone."),
-        action=f"/availability/{schedule.id}/delete",
-        button=Text("Delete schedule"),
+        yes=Text("Delete schedule"),
         back=f"/availability/{schedule.id}",
-        refusal=refusal,
     )

@@ -175,13 +175,7 @@ async def restore_event_type(work: Work, user: User, event_type_id: UUID) -> Res
 async def ask_for_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
     """Say what a new private link changes, before it is made."""
     found = await overview.get_overview(work, user, event_type_id)
-    return page(
-        "dashboard/event_types/private.html",
-        user,
-        here="/event-types",
-        event_type=found.event_type,
-        path=f"/event-types/{event_type_id}",
-    )
+    return page("dashboard/event_types/private.html", user, here="/event-types", event_type=found.event_type)
 
 
 @post("/event-types/{event_type_id}/private")
@@ -198,13 +192,7 @@ async def ask_to_make_public(work: Work, user: User, event_type_id: UUID) -> Res
     found = await overview.get_overview(work, user, event_type_id)
     if not found.event_type.is_private:
         return redirect(f"/event-types/{event_type_id}")
-    return page(
-        "dashboard/event_types/public.html",
-        user,
-        here="/event-types",
-        event_type=found.event_type,
-        path=f"/event-types/{event_type_id}",
-    )
+    return page("dashboard/event_types/public.html", user, here="/event-types", event_type=found.event_type)
 
 
 @post("/event-types/{event_type_id}/public")
@@ -226,7 +214,6 @@ async def ask_to_delete(work: Work, user: User, event_type_id: UUID) -> Response
         event_type=found.event_type,
         was_booked=found.was_booked,
         links=links_of(work, user, found),
-        path=f"/event-types/{event_type_id}",
     )
 
 
