@@ -93,9 +93,9 @@ async def require(
     raise rules.require(await _request(work, call, asked, arguments))
 
 
-async def keep_result(work: Work, verdict: Verdict, result: object, *, is_error: bool = False) -> object:
+async def keep_result(work: Work, verdict: Verdict | None, result: object, *, is_error: bool = False) -> object:
     """Use an approval up and keep what the tool answered, in the transaction in which it ran; return the answer."""
-    if verdict.approval is None or verdict.run_as is None:
+    if verdict is None or verdict.approval is None or verdict.run_as is None:
         return result
     if isinstance(result, Decided):
         result = replace(result, approval_id=verdict.approval.id)

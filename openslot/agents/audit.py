@@ -6,7 +6,7 @@ from datetime import datetime
 from time import perf_counter
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from openslot.agents import audit_store as store
 from openslot.agents.approvals import Verdict, hash_arguments
@@ -74,71 +74,39 @@ async def _try_to_append(
     return after if await store.append(db, links, before=end, after=after) else None
 
 
-class Recorder:
-    """Collects what is known about one call, and keeps its record when the call ends."""
+class Recorder(Struct, kw_only=True):
+    """Collects what is known about one call, and writes its record when the call ends."""
 
-    __slots__ = (
-        "_began",
-        "_call",
-        "_given",
-        "_runtime",
-        "_tool",
-        "approval_id",
-        "cost_micros",
-        "name",
-        "target",
-        "verdict",
-    )
+    runtime: Runtime
+    call: ToolCall
+    name: str
+    tool: Tool | None
+    given: Mapping[str, object]
+    began: float = field(default_factory=perf_counter)
+    cost_micros: int = 0
+    target: CallTarget | None = None
+    approval_id: UUID | None = None
+    verdict: Verdict | None = None
+    """What became of the approval that the call needs."""
 
-    def __init__(
-        self, runtime: Runtime, call: ToolCall, *, name: str, tool: Tool | None, given: Mapping[str, object]
-    ) -> None:
-        self._began = perf_counter()
-        self._runtime = runtime
-        self._call = call
-        self._given = given
-        self._tool = tool
-        self.name = name
-        self.cost_micros = 0
-        self.target: CallTarget | None = None
-        self.approval_id: UUID | None = None
-        self.verdict: Verdict | None = None
-        """What became of the approval that the call needs."""
-
-    async def keep_done(self) -> None:
-        """Keep the record of a call that has read something."""
-        await keep(self._runtime, self._write(AuditStatus.OK, None))
-
-    async def keep_refused(self, refusal: Refusal) -> None:
-        """Keep the record of a call that was refused or failed."""
-        await keep(self._runtime, self._write(*outcome_of(refusal)))
-
-    async def keep_with(self, work: Work, refusal: Refusal | None) -> None:
-        """Keep the record in the transaction of the call, behind all that it has changed."""
-        done = AuditStatus(self.verdict.status) if self.verdict is not None else AuditStatus.OK
+    def write(self, refusal: Refusal | None = None) -> CallRecord:
+        """Write the record of a call that is done, or that was refused or failed."""
+        call, tool, target, verdict = self.call, self.tool, self.target, self.verdict
+        status, error_code = self._find_outcome(refusal)
         if isinstance(refusal, ApprovalRequired):
             self.approval_id = UUID(str(refusal.data["approvalId"]))
-        status, error_code = outcome_of(refusal) if refusal is not None else (done, None)
-        await keep_with(work, self._write(status, error_code))
-
-    async def keep_unknown(self) -> None:
-        """Keep the record of a call of a tool that does not exist."""
-        await keep(self._runtime, self._write(AuditStatus.UNKNOWN_TOOL, INVALID_PARAMS))
-
-    def _write(self, status: AuditStatus, error_code: int | None) -> CallRecord:
-        call, tool, target, verdict = self._call, self._tool, self.target, self.verdict
         return CallRecord(
             id=call.id,
-            at=self._runtime.clock(),
+            at=self.runtime.clock(),
             agent=verdict.agent if verdict is not None else call.caller.agent.slug,
             key_id=verdict.key_id if verdict is not None else call.caller.key_id,
             tool=shown(self.name),
             scope=tool.scope if tool is not None else None,
             tier=tool.tier if tool is not None else None,
-            input_hash=hash_arguments(self._given),
+            input_hash=hash_arguments(self.given),
             status=status,
             error_code=error_code,
-            latency_ms=round((perf_counter() - self._began) * 1000),
+            latency_ms=round((perf_counter() - self.began) * 1000),
             cost_micros=self.cost_micros if status in {AuditStatus.OK, AuditStatus.APPROVED} else 0,
             approval_id=verdict.approval_id if verdict is not None else self.approval_id,
             approver=verdict.approver if verdict is not None else None,
@@ -146,6 +114,13 @@ class Recorder:
             target_type=target.type if target is not None else None,
             target_id=target.id if target is not None else None,
         )
+
+    def _find_outcome(self, refusal: Refusal | None) -> tuple[AuditStatus, int | None]:
+        if self.tool is None:
+            return AuditStatus.UNKNOWN_TOOL, INVALID_PARAMS
+        if refusal is not None:
+            return outcome_of(refusal)
+        return AuditStatus(self.verdict.status) if self.verdict is not None else AuditStatus.OK, None
 
 
 def outcome_of(refusal: Refusal) -> tuple[AuditStatus, int | None]:
