@@ -22,7 +22,6 @@ from openslot.agents.rules import Approval, ApprovalStatus, AskedCall, refuse
 from openslot.agents.schemas import Decided, rejected_result
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
-from openslot.core.moments import iso
 from openslot.core.work import Work
 
 OF_THE_GATES = frozenset({"confirm", "approvalId", "decision"})
@@ -160,9 +159,9 @@ async def expire(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
     return expired
 
 
-async def list_pending(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
-    """List the calls that wait for a decision, oldest first."""
-    return await store.list_pending(work.db, None, now=work.now, limit=limit)
+async def list_pending(work: Work, ids: Sequence[UUID] | None = None, *, limit: int = AT_ONCE) -> list[Approval]:
+    """List the calls that wait for a decision, or those of them with these ids, oldest first."""
+    return await store.list_pending(work.db, ids, now=work.now, limit=limit)
 
 
 async def get_approval(work: Work, approval_id: UUID) -> Approval:
@@ -176,21 +175,6 @@ async def get_approval(work: Work, approval_id: UUID) -> Approval:
 async def list_decided(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
     """List the calls that were decided about or have expired, the last first."""
     return await store.list_decided(work.db, limit=limit)
-
-
-async def pending(work: Work, ids: Sequence[UUID]) -> dict[UUID, dict[str, object]]:
-    """Show those of these approvals that wait, with their arguments, for the one who decides."""
-    found = await store.list_pending(work.db, ids, now=work.now, limit=len(ids))
-    return {
-        each.id: {
-            "approvalId": str(each.id),
-            "tool": each.tool,
-            "arguments": each.arguments,
-            "requester": each.requester,
-            "expiresAt": iso(each.expires_at),
-        }
-        for each in found
-    }
 
 
 async def _request(work: Work, call: ToolCall, asked: AskedCall, arguments: Mapping[str, object]) -> Approval:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from openslot.agents import budget
 from openslot.agents.errors import BudgetExceeded
 from openslot.agents.rules import Spending, warning_at
-from openslot.agents.tools.budget import NoArguments, check_budget, check_global_budget
+from openslot.agents.tools.budget import check_budget, check_global_budget
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings, load_settings
 from openslot.core.dollars import Dollars, DollarsByName
@@ -289,7 +289,7 @@ async def test_check_budget_tells_what_is_spent_reserved_and_left(runtime: Runti
     await spend(runtime, "support", 160_000)
     await budget.reserve(runtime, call_of("support"), 10_000)
 
-    status = await check_budget.run(runtime.work(SYSTEM), call_of("support"), NoArguments())
+    status = await check_budget.run(runtime.work(SYSTEM), call_of("support"), check_budget.arguments())
 
     assert status == check_budget.result(
         agent="support",
@@ -308,7 +308,7 @@ async def test_check_global_budget_tells_the_total_and_every_agents_share(runtim
     await spend(runtime, "support", EMAIL)
     await budget.report(runtime, "cto", 2 * DOLLAR)
 
-    status: Any = await check_global_budget.run(runtime.work(SYSTEM), call_of("cto"), NoArguments())
+    status: Any = await check_global_budget.run(runtime.work(SYSTEM), call_of("cto"), check_global_budget.arguments())
 
     assert (status.agent, status.limit_usd, status.spent_usd, status.warning) == (None, 50.0, 2.001, False)
     shares = {each.agent: (each.limit_usd, each.spent_usd) for each in status.agents}

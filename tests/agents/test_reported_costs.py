@@ -7,7 +7,7 @@ import pytest
 
 from openslot.agents import budget
 from openslot.agents.errors import BudgetExceeded
-from openslot.agents.tools.budget import NoArguments, check_global_budget
+from openslot.agents.tools.budget import check_global_budget
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.dollars import Dollars, DollarsByName
@@ -21,7 +21,7 @@ __all__ = ["clock"]
 
 async def total(runtime: Runtime) -> Any:
     """Read what the tool says of all agents together."""
-    return await check_global_budget.run(runtime.work(SYSTEM), call_of("cto"), NoArguments())
+    return await check_global_budget.run(runtime.work(SYSTEM), call_of("cto"), check_global_budget.arguments())
 
 
 async def test_a_report_beyond_an_agents_cap_leaves_the_others_their_budget(runtime: Runtime) -> None:

@@ -3,13 +3,15 @@
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from openslot.agents import approvals, audit
-from openslot.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent, ToolCall
+from openslot.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent
 from openslot.agents.registry import tool
 from openslot.core.moments import Instant, Moment, iso, read_span
 from openslot.core.work import Work
+from openslot.routing.declarations import PageNumber
 
 ToolName = Annotated[str, Meta(max_length=100)]
 AgentSlug = Literal[
@@ -24,24 +26,6 @@ AgentSlug = Literal[
     "customer_success",
     "content",
 ]
-
-
-class AuditSearch(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which calls and events to show; without a filter all of them."""
-
-    agent: Annotated[AgentSlug | None, Meta(description="Only what this agent called or caused")] = None
-    user_id: Annotated[
-        UUID | None, Meta(description="Only calls about this user, and events of or about this user")
-    ] = None
-    tool: Annotated[ToolName | None, Meta(description="Only calls of this tool; no events")] = None
-    status: Annotated[
-        AuditStatus | None,
-        Meta(description="Only calls that ended like this; no events. pending_approval: see approval"),
-    ] = None
-    from_: Annotated[Moment | None, Meta(description="Earliest time")] = field(default=None, name="from")
-    to: Annotated[Moment | None, Meta(description="Latest time, inclusive; a date includes the whole day")] = None
-    page: Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, starting at 1")] = 1
-    limit: Annotated[int, Meta(ge=1, le=100, description="Calls, and events, per page")] = 20
 
 
 class WaitingCall(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -110,23 +94,32 @@ class AuditFindings(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 @tool(scope="audit:read")
-async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -> AuditFindings:
+async def search_audit_log(
+    work: Work,
+    *,
+    agent: Annotated[AgentSlug | None, Meta(description="Only what this agent called or caused")] = None,
+    user_id: Annotated[
+        UUID | None, Meta(description="Only calls about this user, and events of or about this user")
+    ] = None,
+    tool: Annotated[ToolName | None, Meta(description="Only calls of this tool; no events")] = None,
+    status: Annotated[
+        AuditStatus | None,
+        Meta(description="Only calls that ended like this; no events. pending_approval: see approval"),
+    ] = None,
+    from_: Annotated[Moment | None, Meta(description="Earliest time")] = None,
+    to: Annotated[Moment | None, Meta(description="Latest time, inclusive; a date includes the whole day")] = None,
+    page: PageNumber = 1,
+    limit: Annotated[int, Meta(ge=1, le=100, description="Calls, and events, per page")] = 20,
+) -> AuditFindings:
     """Search agents' calls (`data`) and events on the platform (`events`), newest first.
 
     Use it to find out who did what, or with status pending_approval to find calls that wait for a decision: `approval`
     shows what such a call would do. Refused calls are recorded too. Costs nothing and changes nothing.
     """
-    wanted = AuditFilter(
-        agent=arguments.agent,
-        user_id=arguments.user_id,
-        tool=arguments.tool,
-        status=arguments.status,
-        span=read_span(arguments.from_, arguments.to),
-    )
-    page, limit = arguments.page, arguments.limit
+    wanted = AuditFilter(agent=agent, user_id=user_id, tool=tool, status=status, span=read_span(from_, to))
     calls, has_more = await audit.list_page(work, wanted, page=page, limit=limit)
     events: list[RecordedEvent] = []
-    if arguments.tool is None and arguments.status is None:
+    if tool is None and status is None:
         events, has_more_events = await audit.list_events(work, wanted, page=page, limit=limit)
         has_more = has_more or has_more_events
     waiting = await _find_waiting(work, calls)
@@ -137,44 +130,26 @@ async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -
     )
 
 
-async def _find_waiting(work: Work, calls: list[CallRecord]) -> dict[UUID, dict[str, Any]]:
+async def _find_waiting(work: Work, calls: list[CallRecord]) -> dict[UUID, WaitingCall]:
+    """Find those of these calls that wait, with their arguments, for the one who decides."""
     ids = [c.approval_id for c in calls if c.status is AuditStatus.PENDING_APPROVAL and c.approval_id is not None]
-    return await approvals.pending(work, ids) if ids else {}
+    found = await approvals.list_pending(work, ids) if ids else []
+    return {
+        each.id: WaitingCall(
+            approval_id=each.id,
+            tool=each.tool,
+            arguments=dict(each.arguments or {}),
+            requester=each.requester,
+            expires_at=iso(each.expires_at),
+        )
+        for each in found
+    }
 
 
-def _show_record(record: CallRecord, waiting: dict[UUID, dict[str, Any]]) -> AuditRecord:
-    found = waiting.get(record.approval_id) if record.approval_id is not None else None
+def _show_record(record: CallRecord, waiting: dict[UUID, WaitingCall]) -> AuditRecord:
     is_pending = record.status is AuditStatus.PENDING_APPROVAL
-    return AuditRecord(
-        id=record.id,
-        at=iso(record.at),
-        agent=record.agent,
-        key_id=record.key_id,
-        tool=record.tool,
-        scope=record.scope,
-        tier=record.tier,
-        input_hash=record.input_hash,
-        status=record.status,
-        error_code=record.error_code,
-        latency_ms=record.latency_ms,
-        cost_micros=record.cost_micros,
-        approval_id=record.approval_id,
-        approver=record.approver,
-        request_id=record.request_id,
-        target_type=record.target_type,
-        target_id=record.target_id,
-        approval=_show_waiting(found) if found is not None and is_pending else None,
-    )
-
-
-def _show_waiting(found: dict[str, Any]) -> WaitingCall:
-    return WaitingCall(
-        approval_id=UUID(found["approvalId"]),
-        tool=found["tool"],
-        arguments=found["arguments"],
-        requester=found["requester"],
-        expires_at=found["expiresAt"],
-    )
+    approval = waiting.get(record.approval_id) if is_pending and record.approval_id else None
+    return AuditRecord(**asdict(record) | {"at": iso(record.at)}, approval=approval)
 
 
 def _show_event(event: RecordedEvent) -> AuditEvent:

@@ -1,15 +1,14 @@
 """Tools: bookings."""
 
 from typing import Annotated
+from uuid import UUID
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from openslot.accounts import operations as accounts
-from openslot.agents.models import Tier, ToolCall
-from openslot.agents.registry import CallTarget, tool
+from openslot.agents.models import Tier
+from openslot.agents.registry import USER, RangePaging, UserId, about, get_user, naming, tool
 from openslot.agents.schemas import Decided
-from openslot.agents.tools.arguments import BookingId, RangePaging, ToolArguments, UserId, naming
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AnswerValue, BookingEntry, BookingRef, Payment, Status
 from openslot.bookings.schemas import BookingFilter, EmailLog, IsoMoment, show_email, show_entry
@@ -19,34 +18,11 @@ from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.event_types.models import Location
 from openslot.event_types.schemas import EmbeddedEventType
-from openslot.routing.declarations import Pagination, paginate
+from openslot.routing.declarations import Listing
 
-
-class ListBookings(RangePaging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which bookings; the time range is that of their start."""
-
-    user_id: UserId | None = None
-    status: BookingFilter = BookingFilter.ALL
-
-
-class BookingArguments(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which booking."""
-
-    booking_id: BookingId
-
-
-class CancelBooking(BookingArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which booking."""
-
-    reason: Annotated[
-        ReasonText | None, Meta(description="Included in the notification to the host and the invitee")
-    ] = None
-
-
-class RescheduleBooking(CancelBooking, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which booking, and its new start."""
-
-    new_start_time: IsoMoment
+BookingId = Annotated[UUID, Meta(description="The booking's id")]
+SentReason = Annotated[ReasonText | None, Meta(description="Included in the notification to the host and the invitee")]
+BOOKING = about("booking", "booking_id")
 
 
 class PlatformBooking(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -82,89 +58,72 @@ class DetailedPlatformBooking(PlatformBooking, frozen=True, kw_only=True, rename
     email_logs: list[EmailLog]
 
 
-class BookingList(Struct, frozen=True, kw_only=True):
-    """One page of bookings, latest start first."""
-
-    data: list[PlatformBooking]
-    pagination: Pagination
-
-
 class CancelledBooking(Decided, frozen=True, kw_only=True, rename="camel"):
     """The cancelled booking."""
 
     booking: PlatformBooking | None = None
 
 
-def _target(arguments: BookingArguments) -> CallTarget:
-    return CallTarget("booking", str(arguments.booking_id))
-
-
-def _list_target(arguments: ListBookings) -> CallTarget | None:
-    return CallTarget("user", str(arguments.user_id)) if arguments.user_id else None
-
-
-@tool(scope="bookings:read", target=_list_target)
-async def list_bookings(work: Work, call: ToolCall, arguments: ListBookings) -> BookingList:
+@tool(scope="bookings:read", target=USER)
+async def list_bookings(
+    work: Work, *, arguments: RangePaging, user_id: UserId | None = None, status: BookingFilter = BookingFilter.ALL
+) -> Listing[PlatformBooking]:
     """List bookings of all users, or of one host, latest start first.
 
     Use it to see what is booked in a time range, or to find a booking whose id you do not know. Without a time range,
     past and future bookings are listed. It costs nothing and changes nothing.
     """
-    del call
     page, limit, span = arguments.page, arguments.limit, arguments.span
-    status = None if arguments.status is BookingFilter.ALL else Status(arguments.status)
-    if arguments.user_id is None:
-        found, total = await bookings.list_all_bookings(work, status=status, span=span, page=page, limit=limit)
+    wanted = None if status is BookingFilter.ALL else Status(status)
+    if user_id is None:
+        found, total = await bookings.list_all_bookings(work, status=wanted, span=span, page=page, limit=limit)
     else:
-        with naming("userId"):
-            host = await accounts.get_user(work, arguments.user_id)
-        found, total = await bookings.list_bookings(work, host, status=status, span=span, page=page, limit=limit)
-    return BookingList(data=[show_platform_booking(each) for each in found], pagination=paginate(page, limit, total))
+        host = await get_user(work, user_id)
+        found, total = await bookings.list_bookings(work, host, status=wanted, span=span, page=page, limit=limit)
+    return arguments.show([show_platform_booking(each) for each in found], total)
 
 
-@tool(scope="bookings:read", target=_target)
-async def get_booking(work: Work, call: ToolCall, arguments: BookingArguments) -> DetailedPlatformBooking:
+@tool(scope="bookings:read", target=BOOKING)
+async def get_booking(work: Work, *, booking_id: BookingId) -> DetailedPlatformBooking:
     """Get one booking with its event type, contact and the emails that were sent about it.
 
     Use it before you cancel or reschedule, or to see whether a confirmation was delivered. It costs nothing and changes
     nothing.
     """
-    del call
-    ref = BookingRef(arguments.booking_id, None)
     with naming("bookingId"):
-        entry, emails = await bookings.get_with_emails(work, ref)
+        entry, emails = await bookings.get_with_emails(work, BookingRef(booking_id, None))
     shown = show_platform_booking(entry)
     return DetailedPlatformBooking(**asdict(shown), email_logs=[show_email(email) for email in emails])
 
 
-@tool(scope="bookings:write", tier=Tier.T3, target=_target, is_destructive=True, reaches_outside=True)
-async def cancel_booking(work: Work, call: ToolCall, arguments: CancelBooking) -> CancelledBooking:
+@tool(scope="bookings:write", tier=Tier.T3, target=BOOKING, is_destructive=True, reaches_outside=True)
+async def cancel_booking(work: Work, *, booking_id: BookingId, reason: SentReason = None) -> CancelledBooking:
     """Cancel a booking for its host: the time is free again, and it can't be undone.
 
     Host, invitee and guests are notified by email, and calendars and webhooks are updated. A booking that is already
     cancelled stays as it is; one that is over is refused. It needs confirm: true and an approval by the Orchestrator.
     It costs nothing.
     """
-    del call
-    ref = BookingRef(arguments.booking_id, None)
+    ref = BookingRef(booking_id, None)
     with naming("bookingId"):
-        await bookings.cancel_booking(work, ref, reason=arguments.reason)
+        await bookings.cancel_booking(work, ref, reason=reason)
     entry, _ = await bookings.get_with_emails(work, ref)
     return CancelledBooking(booking=show_platform_booking(entry))
 
 
-@tool(scope="bookings:write", tier=Tier.T2, target=_target, reaches_outside=True)
-async def reschedule_booking(work: Work, call: ToolCall, arguments: RescheduleBooking) -> PlatformBooking:
+@tool(scope="bookings:write", tier=Tier.T2, target=BOOKING, reaches_outside=True)
+async def reschedule_booking(
+    work: Work, *, booking_id: BookingId, reason: SentReason = None, new_start_time: IsoMoment
+) -> PlatformBooking:
     """Reschedule a booking to another available start of its event type; it keeps its id and calendar entry.
 
     Get the starts from check_availability first; any other start is refused. Host, invitee and guests are notified by
     email, and calendars and webhooks are updated. The same start again changes nothing. It needs confirm: true and
     costs nothing.
     """
-    del call
-    ref = BookingRef(arguments.booking_id, None)
+    ref = BookingRef(booking_id, None)
     with naming("bookingId"):
-        await bookings.reschedule_booking(work, ref, arguments.new_start_time, reason=arguments.reason)
+        await bookings.reschedule_booking(work, ref, new_start_time, reason=reason)
     entry, _ = await bookings.get_with_emails(work, ref)
     return show_platform_booking(entry)
 

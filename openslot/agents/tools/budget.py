@@ -17,10 +17,6 @@ from openslot.core.work import Work
 Usd = Annotated[float, Meta(description="US dollars, to the micro-dollar")]
 
 
-class NoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A tool that needs no arguments."""
-
-
 class BudgetStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     """One budget on one day."""
 
@@ -50,7 +46,7 @@ class GlobalBudgetStatus(BudgetStatus, frozen=True, kw_only=True, rename="camel"
 
 
 @tool(scope="budget:read")
-async def check_budget(work: Work, call: ToolCall, arguments: NoArguments) -> BudgetStatus:
+async def check_budget(work: Work, *, call: ToolCall) -> BudgetStatus:
     """Get what you have spent today and what you may still spend.
 
     Call it before anything that costs money: model calls, send_email, generate_image. A call that costs more than
@@ -61,7 +57,7 @@ async def check_budget(work: Work, call: ToolCall, arguments: NoArguments) -> Bu
 
 
 @tool(scope="budget:read")
-async def check_global_budget(work: Work, call: ToolCall, arguments: NoArguments) -> GlobalBudgetStatus:
+async def check_global_budget(work: Work) -> GlobalBudgetStatus:
     """Get what all agents together have spent today, the global cap, and the budget of each agent.
 
     Use it to see who spends what; your own calls are refused if either your budget or the global one is used up.

@@ -1,15 +1,15 @@
 """Tools: contacts."""
 
 from typing import Annotated
+from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
-from openslot.agents.models import Tier, ToolCall
-from openslot.agents.registry import CallTarget, tool
-from openslot.agents.tools.arguments import ContactId, Paging, Search, ToolArguments, UserId, inside, naming, read_given
+from openslot.agents.models import Tier
+from openslot.agents.registry import USER, Paging, Search, UserId, about, get_user, inside, naming, read_given, tool
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import (
@@ -24,43 +24,27 @@ from openslot.contacts.schemas import (
     show_listed,
 )
 from openslot.core.work import Work
-from openslot.routing.declarations import Pagination, paginate
+from openslot.routing.declarations import Listing
 
+ContactId = Annotated[UUID, Meta(description="The contact's id")]
+ContactSearch = Annotated[
+    Search,
+    Meta(
+        description="Part of the name, email address or company, case-insensitive; at least 3 characters unless "
+        "userId is given"
+    ),
+]
 OwnerId = Annotated[str, Meta(description="The user whose contact it is")]
+CONTACT = about("contact", "contact_id")
 
 
-class ListContacts(Paging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which contacts."""
-
-    user_id: UserId | None = None
-    search: Annotated[
-        Search,
-        Meta(
-            description="Part of the name, email address or company, case-insensitive; at least 3 characters unless "
-            "userId is given"
-        ),
-    ] = ""
-
-
-class ContactArguments(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which contact."""
-
-    contact_id: ContactId
-
-
-class ContactMetadata(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class ContactMetadata(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The fields to change; those that are left out stay, and null clears a field."""
 
     company: CompanyField | UnsetType | None = UNSET
     phone: PhoneField | UnsetType | None = UNSET
     notes: NotesField | UnsetType | None = UNSET
     tags: TagsField | UnsetType | None = UNSET
-
-
-class UpdateContactMetadata(ContactArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which contact, and the fields to change."""
-
-    metadata: ContactMetadata
 
 
 class PlatformContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
@@ -75,65 +59,48 @@ class DetailedPlatformContact(DetailedContact, frozen=True, kw_only=True, rename
     user_id: OwnerId
 
 
-class ContactList(Struct, frozen=True, kw_only=True):
-    """One page of contacts, newest first."""
-
-    data: list[PlatformContact]
-    pagination: Pagination
-
-
-def _target(arguments: ContactArguments) -> CallTarget:
-    return CallTarget("contact", str(arguments.contact_id))
-
-
-def _list_target(arguments: ListContacts) -> CallTarget | None:
-    return CallTarget("user", str(arguments.user_id)) if arguments.user_id else None
-
-
-@tool(scope="contacts:read", target=_list_target)
-async def list_contacts(work: Work, call: ToolCall, arguments: ListContacts) -> ContactList:
+@tool(scope="contacts:read", target=USER)
+async def list_contacts(
+    work: Work, *, arguments: Paging, user_id: UserId | None = None, search: ContactSearch = ""
+) -> Listing[PlatformContact]:
     """List the contacts of all users, or of one user, newest first.
 
     Use it to find an invitee by part of the name, email address or company: someone who books with two users
     is a contact of each. It costs nothing and changes nothing.
     """
-    del call
-    page, limit, search = arguments.page, arguments.limit, arguments.search
-    if arguments.user_id is None:
+    page, limit = arguments.page, arguments.limit
+    if user_id is None:
         found, total = await contacts.list_all_contacts(work, search=search, page=page, limit=limit)
     else:
-        with naming("userId"):
-            owner = await accounts.get_user(work, arguments.user_id)
+        owner = await get_user(work, user_id)
         found, total = await contacts.list_contacts(work, owner, search=search, page=page, limit=limit)
     shown = [PlatformContact(**asdict(show_listed(each)), user_id=str(each.contact.owner_id)) for each in found]
-    return ContactList(data=shown, pagination=paginate(page, limit, total))
+    return arguments.show(shown, total)
 
 
-@tool(scope="contacts:read", target=_target)
-async def get_contact(work: Work, call: ToolCall, arguments: ContactArguments) -> DetailedPlatformContact:
+@tool(scope="contacts:read", target=CONTACT)
+async def get_contact(work: Work, *, contact_id: ContactId) -> DetailedPlatformContact:
     """Get one contact with the next and the last 100 meetings.
 
     Use it to see who the person is before you answer or change something. It costs nothing and changes nothing.
     """
-    del call
     with naming("contactId"):
-        contact = await contacts.get_any_contact(work, arguments.contact_id)
+        contact = await contacts.get_any_contact(work, contact_id)
         return await _show(work, await accounts.get_user(work, contact.owner_id), contact)
 
 
-@tool(scope="contacts:write", tier=Tier.T2, target=_target)
+@tool(scope="contacts:write", tier=Tier.T2, target=CONTACT)
 async def update_contact_metadata(
-    work: Work, call: ToolCall, arguments: UpdateContactMetadata
+    work: Work, *, contact_id: ContactId, metadata: ContactMetadata
 ) -> DetailedPlatformContact:
     """Change a contact's company, phone number, notes or tags; omitted fields stay unchanged, null clears a field.
 
     Tags are replaced as a whole. Name and email address can't be changed here. It can be undone by writing the old
     values again. It needs confirm: true and costs nothing.
     """
-    del call
-    given = read_given(arguments.metadata, argument="metadata")
+    given = read_given(metadata, argument="metadata")
     with naming("contactId"):
-        contact = await contacts.get_any_contact(work, arguments.contact_id)
+        contact = await contacts.get_any_contact(work, contact_id)
         owner = await accounts.get_user(work, contact.owner_id)
         with inside("metadata"):
             changed = await contacts.change_contact(work, owner, contact.id, ContactChanges(**given))

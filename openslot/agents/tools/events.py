@@ -2,14 +2,13 @@
 
 from datetime import date
 from typing import Annotated
+from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from openslot.accounts import operations as accounts
-from openslot.agents.models import ToolCall
-from openslot.agents.registry import CallTarget, tool
-from openslot.agents.tools.arguments import EventTypeId, Paging, ToolArguments, UserId, naming
+from openslot.agents.registry import USER, Paging, UserId, about, get_user, naming, tool
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
 from openslot.availability.schemas import ShownSlots, show_open
@@ -17,32 +16,11 @@ from openslot.core.work import Work
 from openslot.core.zones import Zone
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import DetailedEventType, ListedEventType, show_detailed, show_listed
-from openslot.routing.declarations import Pagination, paginate
+from openslot.routing.declarations import Listing
 
+EventTypeId = Annotated[UUID, Meta(description="The event type's id")]
 HostId = Annotated[str, Meta(description="The host")]
-
-
-class ListEventTypes(Paging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which event types."""
-
-    user_id: UserId | None = None
-    active: Annotated[bool | None, Meta(description="Whether it can be booked; both if omitted")] = None
-
-
-class EventTypeArguments(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which event type."""
-
-    event_type_id: EventTypeId
-
-
-class CheckAvailability(EventTypeArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which event type, on which days."""
-
-    timezone: Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name")]
-    start_date: Annotated[date | None, Meta(description="First day, in that time zone; today if omitted")] = None
-    end_date: Annotated[
-        date | None, Meta(description="Last day, inclusive, at most 62 days in total; a week later if omitted")
-    ] = None
+EVENT_TYPE = about("event_type", "event_type_id")
 
 
 class PlatformEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -57,71 +35,63 @@ class DetailedPlatformEventType(DetailedEventType, frozen=True, kw_only=True, re
     user_id: HostId
 
 
-class EventTypeList(Struct, frozen=True, kw_only=True):
-    """One page of event types."""
-
-    data: list[PlatformEventType]
-    pagination: Pagination
-
-
-def _target(arguments: EventTypeArguments) -> CallTarget:
-    return CallTarget("event_type", str(arguments.event_type_id))
-
-
-def _list_target(arguments: ListEventTypes) -> CallTarget | None:
-    return CallTarget("user", str(arguments.user_id)) if arguments.user_id else None
-
-
-@tool(scope="events:read", target=_list_target)
-async def list_event_types(work: Work, call: ToolCall, arguments: ListEventTypes) -> EventTypeList:
+@tool(scope="events:read", target=USER)
+async def list_event_types(
+    work: Work,
+    *,
+    arguments: Paging,
+    user_id: UserId | None = None,
+    active: Annotated[bool | None, Meta(description="Whether it can be booked; both if omitted")] = None,
+) -> Listing[PlatformEventType]:
     """List what can be booked: the event types of one host in the order of the booking page, or of all hosts.
 
     The event types of all hosts are listed newest first. Use it to find the id of an event type. It costs nothing and
     changes nothing.
     """
-    del call
-    page, limit = arguments.page, arguments.limit
-    if arguments.user_id is not None:
-        with naming("userId"):
-            await accounts.get_user(work, arguments.user_id)
+    if user_id is not None:
+        await get_user(work, user_id)
     found, total = await event_types.list_all_event_types(
-        work, owner_id=arguments.user_id, active=arguments.active, page=page, limit=limit
+        work, owner_id=user_id, active=active, page=arguments.page, limit=arguments.limit
     )
     shown = [PlatformEventType(**asdict(show_listed(each)), user_id=str(each.owner_id)) for each in found]
-    return EventTypeList(data=shown, pagination=paginate(page, limit, total))
+    return arguments.show(shown, total)
 
 
-@tool(scope="events:read", target=_target)
-async def get_event_type(work: Work, call: ToolCall, arguments: EventTypeArguments) -> DetailedPlatformEventType:
+@tool(scope="events:read", target=EVENT_TYPE)
+async def get_event_type(work: Work, *, event_type_id: EventTypeId) -> DetailedPlatformEventType:
     """Get one event type, active or not, with everything that determines which slots are available.
 
     Use it to explain why a time can't be booked: hours, notice, booking window, limits and buffers. It costs nothing
     and changes nothing.
     """
-    del call
     with naming("eventTypeId"):
-        event_type = await event_types.get_any_event_type(work, arguments.event_type_id)
+        event_type = await event_types.get_any_event_type(work, event_type_id)
         owner = await accounts.get_user(work, event_type.owner_id)
         shown = show_detailed(*await event_types.get_with_schedule(work, owner, event_type.id))
     return DetailedPlatformEventType(**asdict(shown), user_id=str(owner.id))
 
 
-@tool(scope="events:read", target=_target)
-async def check_availability(work: Work, call: ToolCall, arguments: CheckAvailability) -> ShownSlots:
+@tool(scope="events:read", target=EVENT_TYPE)
+async def check_availability(
+    work: Work,
+    *,
+    event_type_id: EventTypeId,
+    timezone: Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name")],
+    start_date: Annotated[date | None, Meta(description="First day, in that time zone; today if omitted")] = None,
+    end_date: Annotated[
+        date | None, Meta(description="Last day, inclusive, at most 62 days in total; a week later if omitted")
+    ] = None,
+) -> ShownSlots:
     """List the starts of an event type that can be booked now, on some days in a time zone.
 
     Use it before reschedule_booking, or to tell someone when there is time. At most 62 days are listed; without dates,
     a week from today. An event type that is not active is refused. It costs nothing and changes nothing.
     """
-    del call
     with naming("eventTypeId"):
-        event_type = await event_types.get_any_event_type(work, arguments.event_type_id)
+        event_type = await event_types.get_any_event_type(work, event_type_id)
+        by_slug = BySlug(event_type.owner_id, event_type.slug)
         found, slots, zone = await availability.list_open(
-            work,
-            BySlug(event_type.owner_id, event_type.slug),
-            timezone=arguments.timezone,
-            first=arguments.start_date,
-            last=arguments.end_date,
+            work, by_slug, timezone=timezone, first=start_date, last=end_date
         )
     return show_open(found, slots, zone)
 

@@ -1,50 +1,20 @@
 """Tools: feature flags."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from openslot.accounts import operations as accounts
-from openslot.agents.models import Tier, ToolCall
-from openslot.agents.registry import CallTarget, tool
-from openslot.agents.tools.arguments import Search, ToolArguments, UserId, naming
+from openslot.agents.models import Tier
+from openslot.agents.registry import Search, UserId, about, get_user, naming, tool
 from openslot.core.moments import Instant, iso
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.flags import operations as flags
-from openslot.flags.models import Flag, FlagForUser
+from openslot.flags.models import Flag, FlagForUser, FlagOverride
 
 Key = Annotated[str, Meta(pattern=LINE, max_length=100, description="The flag's key", examples=["booking_holds"])]
-
-
-class ListFlags(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which flags."""
-
-    search: Annotated[Search, Meta(description="Part of the key or the description, case-insensitive")] = ""
-
-
-class GetFlag(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which flag."""
-
-    key: Key
-
-
-class CheckFlag(GetFlag, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which flag, for which user."""
-
-    user_id: UserId
-
-
-class ToggleFlag(GetFlag, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which flag, and what it is to be for everyone."""
-
-    enabled: bool
-
-
-class SetFlagOverride(CheckFlag, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which flag, and what it is to be for one user."""
-
-    enabled: bool
+FLAG = about("flag", "key")
 
 
 class ShownFlag(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -88,118 +58,91 @@ class ShownFlagForUser(Struct, frozen=True, kw_only=True, rename="camel"):
     ]
 
 
-def _target(arguments: GetFlag) -> CallTarget:
-    return CallTarget("flag", arguments.key)
-
-
 @tool(scope="flags:read")
-async def list_flags(work: Work, call: ToolCall, arguments: ListFlags) -> FlagList:
+async def list_flags(
+    work: Work,
+    *,
+    search: Annotated[Search, Meta(description="Part of the key or the description, case-insensitive")] = "",
+) -> FlagList:
     """List the feature flags: what each switches in the product, and whether it is on for everyone.
 
     Use it to find the key of a flag before you check or change it. It costs nothing and changes nothing.
     """
-    del call
-    return FlagList(data=[_show(flag) for flag in await flags.list_flags(work, search=arguments.search)])
+    return FlagList(data=[ShownFlag(**_show(flag)) for flag in await flags.list_flags(work, search=search)])
 
 
-@tool(scope="flags:read", target=_target)
-async def get_flag(work: Work, call: ToolCall, arguments: GetFlag) -> DetailedFlag:
+@tool(scope="flags:read", target=FLAG)
+async def get_flag(work: Work, *, key: Key) -> DetailedFlag:
     """Get one feature flag, with the users for whom it is set separately.
 
     Use it to see whether a feature is on for everyone, and for whom it differs. To know what holds for one user, use
     check_flag. It costs nothing and changes nothing.
     """
-    del call
     with naming("key"):
-        return await _show_detailed(work, await flags.get_flag(work, arguments.key))
+        return await _show_detailed(work, await flags.get_flag(work, key))
 
 
-@tool(scope="flags:read", target=_target)
-async def check_flag(work: Work, call: ToolCall, arguments: CheckFlag) -> ShownFlagForUser:
+@tool(scope="flags:read", target=FLAG)
+async def check_flag(work: Work, *, key: Key, user_id: UserId) -> ShownFlagForUser:
     """Check whether a feature is on for one user, and whether by an override or by the setting for everyone.
 
     Use it when a user says that something is missing or not working. It costs nothing and changes nothing.
     """
-    del call
-    with naming("userId"):
-        user = await accounts.get_user(work, arguments.user_id)
+    user = await get_user(work, user_id)
     with naming("key"):
-        return _show_for_user(await flags.get_for_user(work, arguments.key, user.id))
+        return _show_for_user(await flags.get_for_user(work, key, user.id))
 
 
-@tool(scope="flags:write", tier=Tier.T2, target=_target)
-async def toggle_flag(work: Work, call: ToolCall, arguments: ToggleFlag) -> DetailedFlag:
+@tool(scope="flags:write", tier=Tier.T2, target=FLAG)
+async def toggle_flag(work: Work, *, key: Key, enabled: bool) -> DetailedFlag:
     """Switch a feature on or off for everyone who has no override.
 
     The change takes effect everywhere within about a second. Use it to stop a feature that causes trouble, or to switch
     it on again; for one user alone, use set_flag_override. It can be undone by switching back. It needs confirm: true
     and costs nothing.
     """
-    del call
     with naming("key"):
-        return await _show_detailed(work, await flags.toggle_flag(work, arguments.key, enabled=arguments.enabled))
+        return await _show_detailed(work, await flags.toggle_flag(work, key, enabled=enabled))
 
 
-@tool(scope="flags:write", tier=Tier.T2, target=_target)
-async def set_flag_override(work: Work, call: ToolCall, arguments: SetFlagOverride) -> ShownFlagForUser:
+@tool(scope="flags:write", tier=Tier.T2, target=FLAG)
+async def set_flag_override(work: Work, *, key: Key, user_id: UserId, enabled: bool) -> ShownFlagForUser:
     """Switch a feature on or off for one user, regardless of the setting for everyone.
 
     Use it to try a feature with one user, or to switch it off for one user. It replaces an earlier override of that
     user and holds until remove_flag_override. It needs confirm: true and costs nothing.
     """
-    del call
-    with naming("userId"):
-        user = await accounts.get_user(work, arguments.user_id)
+    user = await get_user(work, user_id)
     with naming("key"):
-        found = await flags.set_override(work, arguments.key, user.id, enabled=arguments.enabled)
-    return _show_for_user(found)
+        return _show_for_user(await flags.set_override(work, key, user.id, enabled=enabled))
 
 
-@tool(scope="flags:write", tier=Tier.T2, target=_target)
-async def remove_flag_override(work: Work, call: ToolCall, arguments: CheckFlag) -> ShownFlagForUser:
+@tool(scope="flags:write", tier=Tier.T2, target=FLAG)
+async def remove_flag_override(work: Work, *, key: Key, user_id: UserId) -> ShownFlagForUser:
     """Remove a user's override of a feature flag, so that the setting for everyone applies again.
 
     If the user has no override, nothing changes. It needs confirm: true and costs nothing.
     """
-    del call
-    with naming("userId"):
-        user = await accounts.get_user(work, arguments.user_id)
+    user = await get_user(work, user_id)
     with naming("key"):
-        return _show_for_user(await flags.remove_override(work, arguments.key, user.id))
+        return _show_for_user(await flags.remove_override(work, key, user.id))
 
 
 FLAG_TOOLS = (list_flags, get_flag, check_flag, toggle_flag, set_flag_override, remove_flag_override)
 
 
-def _show(flag: Flag) -> ShownFlag:
-    return ShownFlag(
-        key=flag.key,
-        description=flag.description,
-        enabled=flag.enabled,
-        override_count=flag.override_count,
-        updated_at=iso(flag.updated_at),
-    )
-
-
 async def _show_detailed(work: Work, flag: Flag) -> DetailedFlag:
-    overrides = await flags.list_overrides(work, flag)
-    return DetailedFlag(
-        key=flag.key,
-        description=flag.description,
-        enabled=flag.enabled,
-        override_count=flag.override_count,
-        updated_at=iso(flag.updated_at),
-        overrides=[
-            ShownFlagOverride(user_id=str(each.user_id), enabled=each.enabled, updated_at=iso(each.updated_at))
-            for each in overrides
-        ],
-    )
+    overrides = [
+        ShownFlagOverride(**_show(each) | {"user_id": str(each.user_id)})
+        for each in await flags.list_overrides(work, flag)
+    ]
+    return DetailedFlag(**_show(flag), overrides=overrides)
+
+
+def _show(noun: Flag | FlagOverride) -> dict[str, Any]:
+    return asdict(noun) | {"updated_at": iso(noun.updated_at)}
 
 
 def _show_for_user(found: FlagForUser) -> ShownFlagForUser:
-    return ShownFlagForUser(
-        key=found.key,
-        user_id=str(found.user_id),
-        enabled=found.enabled,
-        source="override" if found.is_override else "everyone",
-    )
+    source: Literal["override", "everyone"] = "override" if found.is_override else "everyone"
+    return ShownFlagForUser(key=found.key, user_id=str(found.user_id), enabled=found.enabled, source=source)

@@ -9,77 +9,36 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import Activity, User, UserSettings, UserStatus
 from openslot.accounts.plans import Plan
 from openslot.accounts.schemas import Me, show_me
-from openslot.agents.models import Tier, ToolCall
-from openslot.agents.registry import CallTarget, tool
-from openslot.agents.schemas import Decided
-from openslot.agents.tools.arguments import (
+from openslot.agents import registry
+from openslot.agents.models import Tier
+from openslot.agents.registry import (
+    USER,
     Paging,
     RangePaging,
     RequiredReason,
     Search,
-    ToolArguments,
-    UserArguments,
     UserId,
     inside,
     naming,
     read_given,
-    user_target,
+    tool,
 )
+from openslot.agents.schemas import Decided
 from openslot.core.errors import Invalid
 from openslot.core.moments import Instant, iso
 from openslot.core.text import EmailAddress
 from openslot.core.work import Work
 from openslot.people import operations as people
-from openslot.routing.declarations import Pagination, paginate
+from openslot.routing.declarations import Listing
 
 
-class ListUsers(Paging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which users."""
-
-    search: Annotated[Search | None, Meta(description="Part of the name or the email address, case-insensitive")] = None
-    plan: Annotated[Plan | None, Meta(description="The user's own plan")] = None
-    status: UserStatus | None = None
-
-
-class GetUser(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which user: either `userId` or `email`."""
-
-    user_id: UserId | None = None
-    email: EmailAddress | None = None
-
-
-class GetUserActivity(RangePaging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Whose activity, in which time range."""
-
-    user_id: UserId
-
-
-class ChangeUserPlan(UserArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which user, and the new plan."""
-
-    plan: Plan
-    reason: RequiredReason
-
-
-class NewSettings(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class NewSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The settings to change; those that are left out stay."""
 
     name: str | UnsetType = UNSET
     username: Annotated[str, Meta(description="First part of the booking page's address")] | UnsetType = UNSET
     timezone: Annotated[str, Meta(description="An IANA name", examples=["Europe/Berlin"])] | UnsetType = UNSET
     locale: Annotated[str, Meta(description="The language", examples=["de"])] | UnsetType = UNSET
-
-
-class UpdateUserSettings(UserArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which user, and the settings to change."""
-
-    settings: NewSettings
-
-
-class DisableUser(UserArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which user."""
-
-    reason: RequiredReason
 
 
 class PlatformUser(Me, frozen=True, kw_only=True, rename="camel"):
@@ -89,13 +48,6 @@ class PlatformUser(Me, frozen=True, kw_only=True, rename="camel"):
     status: UserStatus
     disabled_at: Instant | None
     is_admin: Annotated[bool, Meta(description="Whether the user is an administrator of the platform")]
-
-
-class UserList(Struct, frozen=True, kw_only=True):
-    """One page of users."""
-
-    data: list[PlatformUser]
-    pagination: Pagination
 
 
 class ShownActor(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -115,13 +67,6 @@ class ShownActivity(Struct, frozen=True, kw_only=True, rename="camel"):
     actor: ShownActor
     subject_type: Annotated[str, Meta(description="What it happened to", examples=["booking"])]
     subject_id: str | None
-
-
-class ActivityList(Struct, frozen=True, kw_only=True):
-    """One page of what happened, newest first."""
-
-    data: list[ShownActivity]
-    pagination: Pagination
 
 
 class ShownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -148,91 +93,83 @@ class DisabledUser(Decided, frozen=True, kw_only=True, rename="camel"):
     cancelled_bookings: Annotated[int, Meta(description="How many upcoming bookings were cancelled")] = 0
 
 
-def _activity_target(arguments: GetUserActivity) -> CallTarget:
-    return CallTarget("user", str(arguments.user_id))
-
-
-def _looked_up(arguments: GetUser) -> CallTarget | None:
-    return CallTarget("user", str(arguments.user_id)) if arguments.user_id else None
-
-
 @tool(scope="users:read")
-async def list_users(work: Work, call: ToolCall, arguments: ListUsers) -> UserList:
+async def list_users(
+    work: Work,
+    *,
+    arguments: Paging,
+    search: Annotated[
+        Search | None, Meta(description="Part of the name or the email address, case-insensitive")
+    ] = None,
+    plan: Annotated[Plan | None, Meta(description="The user's own plan")] = None,
+    status: UserStatus | None = None,
+) -> Listing[PlatformUser]:
     """List the users of the platform, newest first, with their plan and whether the account is enabled.
 
     Use it to find a user by part of the name or email address, or to go through all users of a plan. It costs nothing
     and changes nothing.
     """
-    del call
-    page, limit = arguments.page, arguments.limit
     found, total = await accounts.list_users(
-        work, search=arguments.search, plan=arguments.plan, status=arguments.status, page=page, limit=limit
+        work, search=search, plan=plan, status=status, page=arguments.page, limit=arguments.limit
     )
-    return UserList(data=[show_user(user) for user in found], pagination=paginate(page, limit, total))
+    return arguments.show([show_user(user) for user in found], total)
 
 
-@tool(scope="users:read", target=_looked_up)
-async def get_user(work: Work, call: ToolCall, arguments: GetUser) -> PlatformUser:
+@tool(scope="users:read", target=USER)
+async def get_user(work: Work, *, user_id: UserId | None = None, email: EmailAddress | None = None) -> PlatformUser:
     """Get one user by id or by email address; specify exactly one of the two.
 
     Use it before you act on a user, to be sure that it is the right one. It costs nothing and changes nothing.
     """
-    del call
-    if arguments.user_id is not None and arguments.email is not None:
+    if user_id is not None and email is not None:
         raise Invalid(details={"email": "must not be combined with userId"})
-    if arguments.user_id is not None:
-        with naming("userId"):
-            return show_user(await accounts.get_user(work, arguments.user_id))
-    if arguments.email is None:
+    if user_id is not None:
+        return show_user(await registry.get_user(work, user_id))
+    if email is None:
         raise Invalid(details={"userId": "is required without email"})
     with naming("email"):
-        return show_user(await accounts.get_user_by_email(work, arguments.email))
+        return show_user(await accounts.get_user_by_email(work, email))
 
 
-@tool(scope="users:read", target=_activity_target)
-async def get_user_activity(work: Work, call: ToolCall, arguments: GetUserActivity) -> ActivityList:
+@tool(scope="users:read", target=USER)
+async def get_user_activity(work: Work, *, arguments: RangePaging, user_id: UserId) -> Listing[ShownActivity]:
     """List what happened to a user's account, bookings, contacts and calendars, newest first, and who did it.
 
     Use it to understand what a user reports: who cancelled, when a plan was changed. Events are kept for 90 days, or as
     long as the operator has configured. It costs nothing and changes nothing.
     """
-    del call
-    with naming("userId"):
-        user = await accounts.get_user(work, arguments.user_id)
-    page, limit = arguments.page, arguments.limit
-    found, total = await accounts.list_activity(work, user, span=arguments.span, page=page, limit=limit)
-    return ActivityList(data=[_show_activity(each) for each in found], pagination=paginate(page, limit, total))
+    user = await registry.get_user(work, user_id)
+    found, total = await accounts.list_activity(
+        work, user, span=arguments.span, page=arguments.page, limit=arguments.limit
+    )
+    return arguments.show([_show_activity(each) for each in found], total)
 
 
-@tool(scope="users:read", target=user_target)
-async def get_user_settings(work: Work, call: ToolCall, arguments: UserArguments) -> ShownSettings:
+@tool(scope="users:read", target=USER)
+async def get_user_settings(work: Work, *, user_id: UserId) -> ShownSettings:
     """Get what a user has chosen: name, username, time zone and language.
 
     Use it before update_user_settings, or to write to a user in the right language. It costs nothing and changes
     nothing.
     """
-    del call
-    with naming("userId"):
-        return _show_settings(await accounts.get_user(work, arguments.user_id))
+    return _show_settings(await registry.get_user(work, user_id))
 
 
-@tool(scope="users:write", tier=Tier.T3, target=user_target, is_destructive=True)
-async def change_user_plan(work: Work, call: ToolCall, arguments: ChangeUserPlan) -> ChangedPlan:
+@tool(scope="users:write", tier=Tier.T3, target=USER, is_destructive=True)
+async def change_user_plan(work: Work, *, user_id: UserId, plan: Plan, reason: RequiredReason) -> ChangedPlan:
     """Change a user's own plan, at once and without an end.
 
     A lower plan closes what it does not include: without PRO or BUSINESS the user's API keys stop working, unless a
     trial or an organization gives the plan. It needs confirm: true and an approval by the Orchestrator. It costs
     nothing.
     """
-    del call
-    with naming("userId"):
-        user = await accounts.get_user(work, arguments.user_id)
-    changed = await accounts.change_plan(work, user, arguments.plan, reason=arguments.reason)
+    user = await registry.get_user(work, user_id)
+    changed = await accounts.change_plan(work, user, plan, reason=reason)
     return ChangedPlan(user=show_user(changed), previous_plan=user.plan)
 
 
-@tool(scope="users:write", tier=Tier.T2, target=user_target)
-async def update_user_settings(work: Work, call: ToolCall, arguments: UpdateUserSettings) -> ShownSettings:
+@tool(scope="users:write", tier=Tier.T2, target=USER)
+async def update_user_settings(work: Work, *, user_id: UserId, settings: NewSettings) -> ShownSettings:
     """Change a user's name, username, time zone or language; omitted settings stay unchanged.
 
     A new username changes the address of the booking page. The old one stays reserved for the user for 180 days, and
@@ -240,28 +177,24 @@ async def update_user_settings(work: Work, call: ToolCall, arguments: UpdateUser
     changed. The time zone is that of the account; the working hours of existing schedules stay as they are. It needs
     confirm: true and costs nothing.
     """
-    del call
-    given = read_given(arguments.settings, argument="settings")
+    given = read_given(settings, argument="settings")
     if "timezone" in given:
         given["zone"] = given.pop("timezone")
-    with naming("userId"):
-        user = await accounts.get_user(work, arguments.user_id)
+    user = await registry.get_user(work, user_id)
     with inside("settings"):
         return _show_settings(await accounts.change_settings(work, user, UserSettings(**given)))
 
 
-@tool(scope="users:write", tier=Tier.T3, target=user_target, is_destructive=True, reaches_outside=True)
-async def disable_user(work: Work, call: ToolCall, arguments: DisableUser) -> DisabledUser:
+@tool(scope="users:write", tier=Tier.T3, target=USER, is_destructive=True, reaches_outside=True)
+async def disable_user(work: Work, *, user_id: UserId, reason: RequiredReason) -> DisabledUser:
     """Disable a user's account: sign-in, API keys and booking page stop working, and sessions end.
 
     All upcoming bookings of the user are cancelled, and the invitees are notified by email; they do not come back if an
     administrator enables the account again. The last administrator of the platform can't be disabled. It needs confirm:
     true and an approval by the Orchestrator. It costs nothing.
     """
-    del call
-    with naming("userId"):
-        user = await accounts.get_user(work, arguments.user_id)
-    cancelled = await people.disable_user(work, user, reason=arguments.reason)
+    user = await registry.get_user(work, user_id)
+    cancelled = await people.disable_user(work, user, reason=reason)
     shown = show_user(await accounts.get_user(work, user.id))
     return DisabledUser(user=shown, cancelled_bookings=cancelled)
 

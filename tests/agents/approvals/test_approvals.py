@@ -19,6 +19,7 @@ from openslot.core.config import Settings
 from openslot.core.db import DOWN
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
+from openslot.core.moments import iso
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send
@@ -72,21 +73,16 @@ async def test_arguments_are_shown_while_it_waits_and_erased_once_it_is_decided(
     runtime: Runtime, support: ToolCall, orchestrator: ToolCall
 ) -> None:
     approval_id = await ask(runtime, support)
-    shown = (await approvals.pending(runtime.work(SYSTEM), [approval_id]))[approval_id]
-    assert shown == {
-        "approvalId": str(approval_id),
-        "tool": "mark",
-        "arguments": ARGUMENTS,
-        "requester": "support",
-        "expiresAt": "2026-03-16T12:15:00Z",
-    }
+    (shown,) = await approvals.list_pending(runtime.work(SYSTEM), [approval_id])
+    assert (shown.id, shown.tool, shown.arguments) == (approval_id, "mark", ARGUMENTS)
+    assert (shown.requester, iso(shown.expires_at)) == ("support", "2026-03-16T12:15:00Z")
 
     await send(runtime, orchestrator, approval_id=approval_id, decision="approve")
 
     row = await row_of(runtime, approval_id)
     assert row["arguments"] is None
     assert b"userId" not in msgspec.json.encode(str(row))
-    assert await approvals.pending(runtime.work(SYSTEM), [approval_id]) == {}
+    assert await approvals.list_pending(runtime.work(SYSTEM), [approval_id]) == []
 
 
 async def test_a_call_that_waits_is_answered_with_its_id_again(runtime: Runtime, support: ToolCall) -> None:
@@ -171,7 +167,7 @@ async def test_an_approval_lasts_15_minutes(
     assert await refused(send(runtime, orchestrator, approval_id=approval_id, decision="approve")) == "expired"
     assert await refused(send(runtime, orchestrator, approval_id=approval_id, decision="reject")) == "expired"
     assert await refused(send(runtime, support, approval_id=approval_id)) == "expired"
-    assert await approvals.pending(runtime.work(SYSTEM), [approval_id]) == {}
+    assert await approvals.list_pending(runtime.work(SYSTEM), [approval_id]) == []
     assert await ask(runtime, support) != approval_id
     assert await marks(runtime) == []
 
