@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import cache
 from typing import ClassVar, NamedTuple, TypeVar
 from uuid import UUID
@@ -102,6 +103,17 @@ class Effect(Struct, frozen=True, kw_only=True):
         if self.cause is None:
             raise LookupError(f"the effect {self.id} was planned as {self.reaction} and belongs to no event")
         return self.cause
+
+
+class EffectState(StrEnum):
+    """How far an effect has come."""
+
+    WAITING = "waiting"
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    DEAD = "dead"
+    SKIPPED = "skipped"
 
 
 HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))

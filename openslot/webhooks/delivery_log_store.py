@@ -6,12 +6,12 @@ from uuid import UUID
 import msgspec
 
 from openslot.core.db import Db, Row
+from openslot.core.events import EffectState
 from openslot.core.query_plans import custom_plans
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import (
     Attempt,
     DeliveryFilter,
-    DeliveryState,
     EndpointOverview,
     EndpointRef,
     KeptBody,
@@ -114,6 +114,6 @@ def _find_attempt(row: Row, prefix: str) -> Attempt | None:
 def _find_test(row: Row) -> LastTest | None:
     if row["tested_at"] is None:
         return None
-    state = DeliveryState(row["test_state"]) if row["test_state"] else None
-    next_try_at = row["test_next_try_at"] if state in {DeliveryState.QUEUED, DeliveryState.RUNNING} else None
+    state = EffectState(row["test_state"]) if row["test_state"] else None
+    next_try_at = row["test_next_try_at"] if state in {EffectState.QUEUED, EffectState.RUNNING} else None
     return LastTest(at=row["tested_at"], state=state, next_try_at=next_try_at, attempt=_find_attempt(row, "test_try_"))

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from openslot.core.events import EffectState
 from openslot.core.moments import Span
 from openslot.i18n import Text
 
@@ -133,17 +134,6 @@ class PastEvent(Struct, frozen=True, kw_only=True):
     """The kind and id of what it happened to."""
 
 
-class DeliveryState(StrEnum):
-    """How the effect behind a try stands now."""
-
-    WAITING = "waiting"
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    SKIPPED = "skipped"
-    DEAD = "dead"
-
-
 class LoggedDelivery(Struct, frozen=True, kw_only=True):
     """A try as its owner reads it: what it was about, and whether another one follows."""
 
@@ -159,7 +149,7 @@ class LoggedDelivery(Struct, frozen=True, kw_only=True):
 
 class LastTest(Struct, frozen=True, kw_only=True):
     at: datetime
-    state: DeliveryState | None
+    state: EffectState | None
     """None: the delivery is not planned yet."""
 
     next_try_at: datetime | None
@@ -169,7 +159,7 @@ class LastTest(Struct, frozen=True, kw_only=True):
     @property
     def is_under_way(self) -> bool:
         """Return whether the first try is still to come."""
-        return self.attempt is None and self.state not in {DeliveryState.DEAD, DeliveryState.SKIPPED}
+        return self.attempt is None and self.state not in {EffectState.DEAD, EffectState.SKIPPED}
 
 
 class EndpointOverview(Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from openslot.bookings.models import (
 )
 from openslot.bookings.rules import CALENDAR
 from openslot.core.actor import Actor, ActorKind
+from openslot.core.events import EffectState
 from openslot.core.moments import iso
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
@@ -31,9 +32,9 @@ from openslot.event_types import operations as event_types
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.integrations.timeline import operations as timeline
-from openslot.integrations.timeline.models import EffectState, TimelineEffect
 from openslot.routing import Request, Response, get, post
+from openslot.timeline import operations as timeline
+from openslot.timeline.models import TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import Curl, curl

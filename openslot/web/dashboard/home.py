@@ -15,9 +15,9 @@ from openslot.event_types import operations as event_types
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.notices import POT_NAMES
-from openslot.integrations.timeline import operations as timeline
-from openslot.integrations.timeline.models import Attention, EffectKind, FailedEffect, Trouble, UnsentMail
 from openslot.routing import Request, Response, get, post
+from openslot.timeline import operations as timeline
+from openslot.timeline.models import Attention, EffectKind, FailedEffect, Trouble, UnsentMail
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.rows import Step, by_day, describe_step

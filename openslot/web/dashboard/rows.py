@@ -12,6 +12,7 @@ from openslot.accounts.models import User
 from openslot.bookings.events import BookingCancelled, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
 from openslot.core.effects import REPLANNED
+from openslot.core.events import EffectState
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.core.zones import get_zone
 from openslot.event_types.models import Location, LocationKind
@@ -19,7 +20,7 @@ from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.models import UNWANTED
 from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
-from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
+from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.words import Weekday

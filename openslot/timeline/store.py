@@ -5,7 +5,24 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.core.db import Db, Row
-from openslot.integrations.mail.reactions import REMIND
+from openslot.core.events import EffectState
+from openslot.integrations.calendars.event_store import WRITE
+from openslot.integrations.mail.models import MailPot
+from openslot.integrations.mail.reactions import REMIND, SEND
+from openslot.timeline.models import Attention, EffectKind, FailedEffect, TimelineEffect, Trouble, UnsentMail
+from openslot.webhooks.operations import DELIVER, OLD_DELIVER
+
+KINDS = {
+    SEND: EffectKind.MAIL,
+    REMIND: EffectKind.REMINDER,
+    DELIVER: EffectKind.WEBHOOK,
+    OLD_DELIVER: EffectKind.WEBHOOK,
+    WRITE: EffectKind.CALENDAR,
+}
+# Reactions that only plan others, by the beginning of their names.
+PLANNERS = {"mail": EffectKind.MAIL, "webhooks": EffectKind.WEBHOOK, "calendars": EffectKind.CALENDAR}
+# How many times of a host are held at the same moment only if many people book, or someone misuses holds.
+MANY_HOLDS = 4
 
 # The name of what an effect is sent to; only the host's own endpoints and calendars are looked at.
 PLACE = """
@@ -84,21 +101,67 @@ select exists (
       and ($3::uuid is null or v.subject_id = $3 or f.payload ->> 'booking_id' = $3::text))"""
 
 
-async def list_of_booking(db: Db, booking_id: UUID, host_id: UUID) -> list[Row]:
+async def list_of_booking(db: Db, booking_id: UUID, host_id: UUID) -> list[TimelineEffect]:
     """Read every effect of a booking of this host, in the order in which they were planned."""
-    return await db.fetch(OF_BOOKING, booking_id, host_id)
+    return [_to_effect(row) for row in await db.fetch(OF_BOOKING, booking_id, host_id)]
 
 
 async def count_failed(db: Db, booking_ids: Sequence[UUID], host_id: UUID) -> dict[UUID, int]:
-    """Count the effects of these bookings that have failed for good."""
     return {row["id"]: row["failed"] for row in await db.fetch(COUNT_FAILED, booking_ids, host_id) if row["failed"]}
 
 
-async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetime, limit: int) -> list[Row]:
+async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetime, limit: int) -> Attention:
     """Read what has failed for a host since then, what no longer works, which mail is not sent, and what is held."""
-    return await db.fetch(ATTENTION, host_id, since, limit, now)
+    found: dict[str, list[Row]] = {}
+    for row in await db.fetch(ATTENTION, host_id, since, limit, now):
+        found.setdefault(row["found"], []).append(row)
+    held = tuple(sorted(row["finished_at"] for row in found.get("held", ())))
+    return Attention(
+        failed=tuple(_to_failed(row) for row in found.get("effect", ())),
+        troubles=tuple(_to_trouble(row) for row in (*found.get("calendar", ()), *found.get("webhook", ()))),
+        unsent=tuple(
+            UnsentMail(pot=MailPot(row["place"]), since=row["finished_at"]) for row in found.get("unsent", ())
+        ),
+        held=held if len(held) >= MANY_HOLDS else (),
+    )
 
 
 async def is_failed(db: Db, effect_id: UUID, host_id: UUID, booking_id: UUID | None) -> bool:
     """Return whether an effect has failed for good and belongs to this host, and to this booking if one is named."""
     return bool(await db.fetchval(IS_FAILED, effect_id, host_id, booking_id))
+
+
+def _to_effect(row: Row) -> TimelineEffect:
+    domain = row["reaction"].partition(".")[0]
+    kind = KINDS.get(row["reaction"]) or PLANNERS.get(domain, EffectKind.OTHER)
+    role, _, email = (row["target"] or "").partition(":")
+    is_mail = kind in {EffectKind.MAIL, EffectKind.REMINDER} and role != "host"
+    return TimelineEffect(
+        id=row["id"],
+        event_id=row["event_id"],
+        event_type=row["event_type"],
+        kind=kind,
+        plans_others=row["reaction"] not in KINDS and domain in PLANNERS,
+        recipient=email or None if is_mail else None,
+        place=row["place"],
+        state=EffectState(row["state"]),
+        attempts=row["attempts"],
+        next_try_at=row["next_try_at"],
+        finished_at=row["finished_at"],
+        error=row["last_error"],
+    )
+
+
+def _to_failed(row: Row) -> FailedEffect:
+    return FailedEffect(
+        effect=_to_effect(row),
+        booking_id=row["booking_id"] if row["invitee_name"] is not None else None,
+        invitee_name=row["invitee_name"],
+        event_type_name=row["event_type_name"],
+    )
+
+
+def _to_trouble(row: Row) -> Trouble:
+    return Trouble(
+        kind=EffectKind(row["found"]), label=row["place"], since=row["finished_at"], reason=row["last_error"]
+    )

@@ -7,19 +7,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.errors import NotFound
+from openslot.core.events import EffectState
 from openslot.i18n import Text
 from openslot.integrations.mail.models import MailPot
-
-
-class EffectState(StrEnum):
-    """How far an effect has come."""
-
-    WAITING = "waiting"
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    DEAD = "dead"
-    SKIPPED = "skipped"
 
 
 class EffectKind(StrEnum):
@@ -41,7 +31,7 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     event_type: str | None
     kind: EffectKind
     plans_others: bool
-    """Whether it only finds out what is to be done, and is of no interest once it has."""
+    """Whether it only finds out what is to be done."""
     recipient: str | None
     """Who is written to; None if nobody is, or if it is the host."""
     place: str | None
@@ -51,6 +41,11 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     next_try_at: datetime
     finished_at: datetime | None
     error: str | None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it says something to a host: a plan that was carried out is shown by what it planned."""
+        return not self.plans_others or self.state not in {EffectState.DONE, EffectState.SKIPPED}
 
 
 class FailedEffect(Struct, frozen=True, kw_only=True):
