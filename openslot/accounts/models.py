@@ -130,12 +130,44 @@ class AccountDeletion(Struct, frozen=True, kw_only=True):
     finished_at: datetime | None = None
 
 
-class ChosenBrand(Struct, frozen=True, kw_only=True):
+DEFAULT_COLOUR = "#3155d9"
+
+
+class Brand(Struct, frozen=True, kw_only=True):
+    """What is shown at the top of pages and mail, and the colour of their buttons."""
+
+    name: str
+    colour: str = DEFAULT_COLOUR
+    logo_url: str | None = None
+    photo_url: str | None = None
+    """Shown beside the name if there is no logo."""
+
+
+PRODUCT = Brand(name="Openslot")
+
+
+class ChosenBrand(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is shown in the mail of a user or of an organization's members; None: nothing was chosen."""
 
     name: str | None = None
     colour: str | None = None
     logo_url: str | None = None
+
+    def complete(self, *, name: str, colour: str = DEFAULT_COLOUR, photo_url: str | None = None) -> Brand:
+        """Fill in what was not chosen."""
+        return Brand(name=self.name or name, colour=self.colour or colour, logo_url=self.logo_url, photo_url=photo_url)
+
+
+class BrandedHost(Struct, frozen=True, kw_only=True):
+    """Whose time is booked, and the brand that their pages and their mail have."""
+
+    name: str
+    email: str
+    zone: str
+    locale: str
+    photo: str | None
+    """The hash of the host's photo."""
+    brand: Brand
 
 
 class Domain(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.accounts.models import ChosenBrand, FormerUsername
-from openslot.core.db import Db, count_of
+from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 
 # While a picture is being prepared, its account may be closed or erased.
@@ -60,6 +60,14 @@ BRAND = """
     where m.user_id = u.id and m.active
     order by place limit 1"""
 """The brand of the user `u`, to be joined: their own, or else their organization's."""
+HOST = f"""
+select u.id, u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.colour, b.logo_url
+from users u left join lateral ({BRAND}) b on true where u.id = $1"""
+
+
+async def find_host(db: Db, host_id: UUID) -> Row | None:
+    """Look up a host with their own brand, or their organization's."""
+    return await db.fetchrow(HOST, host_id)
 
 
 async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | None:

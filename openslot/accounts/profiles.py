@@ -1,14 +1,16 @@
 """What pages show beside a name: a host's welcome text and photo, an organization's brand."""
 
 import re
+from uuid import UUID
 
 from openslot.accounts import profile_store as store
-from openslot.accounts.models import ChosenBrand, Organization, User
+from openslot.accounts.models import DEFAULT_COLOUR, Brand, BrandedHost, ChosenBrand, Organization, User
 from openslot.accounts.pictures import Picture
+from openslot.core.db import Row
 from openslot.core.errors import Invalid
 from openslot.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose
 from openslot.core.urls import is_web_url
-from openslot.core.work import Work
+from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 
 LONGEST_WELCOME = 1000
@@ -74,6 +76,27 @@ async def set_brand(work: Work, owner: User | Organization, brand: ChosenBrand) 
         return checked
     await store.save_brand(work.db, checked, owner=_column(owner), owner_id=owner.id, now=work.now)
     return checked
+
+
+async def find_organization_brand(work: Work, organization_id: UUID, *, name: str) -> Brand:
+    """Read the brand of an organization, under this name if it has chosen no other."""
+    chosen = await store.find_brand(work.db, owner="organization_id", owner_id=organization_id)
+    return (chosen or ChosenBrand()).complete(name=name)
+
+
+async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) -> BrandedHost | None:
+    """Read a host with their brand: their own, their organization's, or their name in this colour."""
+    row = await store.find_host(work.db, host_id)
+    return to_host(work.runtime, row, colour=colour) if row else None
+
+
+def to_host(runtime: Runtime, row: Row, *, colour: str) -> BrandedHost:
+    """Make a host of a row that has the columns of `profile_store.HOST`."""
+    chosen = ChosenBrand(name=row["brand_name"], colour=row["colour"], logo_url=row["logo_url"])
+    path = photo_path(row["photo"])
+    photo_url = f"{runtime.settings.public_url}{path}" if path else None
+    brand = chosen.complete(name=row["name"], colour=colour, photo_url=photo_url)
+    return BrandedHost(**{name: row[name] for name in ("name", "email", "zone", "locale", "photo")}, brand=brand)
 
 
 def check_brand(brand: ChosenBrand) -> ChosenBrand:

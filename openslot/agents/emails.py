@@ -7,6 +7,7 @@ import msgspec
 import nh3
 from msgspec import Struct
 
+from openslot.accounts.models import PRODUCT
 from openslot.agents import email_store as store
 from openslot.agents import rules
 from openslot.agents.events import AgentEmailQueued, MarketingOptedOut
@@ -18,13 +19,11 @@ from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.message import one_line, paragraph
-from openslot.integrations.mail.models import Brand, Letter, LetterBody, Link
-from openslot.integrations.mail.operations import DEFAULT_COLOUR
+from openslot.integrations.mail.models import Letter, LetterBody, Link
 
 # Text and links only: an image or a style could track readers or imitate other parts of the mail.
 TAGS = {"a", "b", "blockquote", "br", "code", "em", "h2", "h3", "hr", "i", "li", "ol", "p", "pre", "strong", "u", "ul"}
 SCHEMES = {"http", "https", "mailto"}
-PRODUCT = "Openslot"
 LONGEST_TEXT = 20_000
 LONGEST_HTML = 100_000
 
@@ -38,7 +37,7 @@ class EmailContent(Struct, frozen=True, kw_only=True):
 def write_letter(
     email: AgentEmail, content: EmailContent, *, sender: str | None, unsubscribe_url: str | None
 ) -> Letter:
-    name = sender or PRODUCT
+    name = sender or PRODUCT.name
     footer = (
         Text("This email was sent to the administrators of %(name)s by an automated assistant.", name=name)
         if email.category is EmailCategory.INTERNAL
@@ -53,10 +52,6 @@ def write_letter(
         links=unsubscribe,
         footer=(footer,),
     )
-
-
-def product_brand(sender: str | None) -> Brand:
-    return Brand(name=sender or PRODUCT, colour=DEFAULT_COLOUR)
 
 
 def write_html(content: EmailContent) -> str:

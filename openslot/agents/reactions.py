@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
+from openslot.accounts.models import PRODUCT, Brand
 from openslot.agents import approval_store, approvals, budget, email_store, emails
 from openslot.agents.calls import keep_expired
-from openslot.agents.emails import SEND_EMAIL, EmailContent, product_brand, unsubscribe_url, write_letter
+from openslot.agents.emails import SEND_EMAIL, EmailContent, unsubscribe_url, write_letter
 from openslot.agents.events import AgentEmailQueued, ApprovalDecided, ApprovalRequested, BudgetWarned
 from openslot.agents.models import AgentEmail
 from openslot.agents.roster import ROSTER
@@ -116,7 +117,7 @@ def _write_draft(work: Work, effect: Effect, email: AgentEmail, content: EmailCo
         kind=MailKind.AGENT,
         letter=write_letter(email, content, sender=sender, unsubscribe_url=url),
         recipient=Recipient(role=RecipientRole.NONE, email=email.recipient, name=None, zone="UTC", locale=locale),
-        brand=product_brand(sender),
+        brand=Brand(name=sender) if sender else PRODUCT,
         locale=choose_locale(locale),
         host_id=None,
         reply_to=MailAddress(content.reply_to) if content.reply_to else None,

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 
 from openslot.accounts import operations as accounts
 from openslot.accounts import profiles
@@ -17,14 +16,6 @@ app = typer.Typer(help="The name, colour and logo on emails.", no_args_is_help=T
 
 OfUser = Annotated[str | None, typer.Option("--user", help="A user's, by email address")]
 OfOrganization = Annotated[str | None, typer.Option("--organization", help="An organization's, by its slug")]
-
-
-class ShownBrand(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A brand as scripts see it."""
-
-    name: str | None
-    colour: str | None
-    logo_url: str | None
 
 
 @app.command("show")
@@ -72,6 +63,6 @@ async def _get_owner(work: Work, user: str | None, organization: str | None) -> 
 
 def _show(brand: ChosenBrand, *, as_json: bool) -> None:
     if as_json:
-        print_json(ShownBrand(name=brand.name, colour=brand.colour, logo_url=brand.logo_url))
+        print_json(brand)
         return
     print_table(("Name", "Colour", "Logo"), [(brand.name, brand.colour, brand.logo_url)], nothing="")

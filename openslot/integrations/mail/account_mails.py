@@ -4,23 +4,22 @@ from uuid import UUID
 
 from openslot.access import resets
 from openslot.access.resets import NoReset, Reset, ResetRequested
-from openslot.accounts import invitations, profile_store, sign_ups
+from openslot.accounts import invitations, profiles, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import InvitationInvalid, UserNotFound
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserPasswordChanged
-from openslot.accounts.models import SignUp
+from openslot.accounts.models import PRODUCT, SignUp
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.work import Outcome, Runtime, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail.meetings import format_short
 from openslot.integrations.mail.message import one_line
-from openslot.integrations.mail.models import Brand, Fact, Letter, Link, MailKind, Recipient, RecipientRole
-from openslot.integrations.mail.operations import DEFAULT_COLOUR, Draft, choose_locale, deliver, leave_unsent
+from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
+from openslot.integrations.mail.operations import Draft, choose_locale, deliver, leave_unsent
 from openslot.people import deletions
 from openslot.people.deletions import DeletionLinkRequested
 
-PRODUCT = Brand(name="Openslot", colour=DEFAULT_COLOUR)
 TELL_CHANGE = "mail.password_changed"
 FORGOT = "/password/forgot"
 
@@ -219,7 +218,9 @@ async def invite(work: Work, effect: Effect) -> Outcome:
         recipient=Recipient(
             role=RecipientRole.HOST, email=user.email, name=user.name, zone=user.zone, locale=user.locale
         ),
-        brand=await _find_brand(work, event),
+        brand=await profiles.find_organization_brand(
+            work, event.organization_id, name=one_line(event.organization_name)
+        ),
         locale=choose_locale(user.locale),
         host_id=user.id,
     )
@@ -245,13 +246,4 @@ def write_invitation(event: InvitationCreated, url: str) -> Letter:
         ),
         button=Link(label=Text("Accept the invitation"), url=url),
         footer=(Text("If you did not expect this invitation, you can ignore this email."),),
-    )
-
-
-async def _find_brand(work: Work, event: InvitationCreated) -> Brand:
-    chosen = await profile_store.find_brand(work.db, owner="organization_id", owner_id=event.organization_id)
-    return Brand(
-        name=(chosen.name if chosen else None) or one_line(event.organization_name),
-        colour=(chosen.colour if chosen else None) or DEFAULT_COLOUR,
-        logo_url=chosen.logo_url if chosen else None,
     )

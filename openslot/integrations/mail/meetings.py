@@ -5,6 +5,7 @@ from datetime import datetime
 from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
 from msgspec import Struct
 
+from openslot.accounts.models import BrandedHost
 from openslot.bookings.models import Booking
 from openslot.core.zones import get_zone
 from openslot.event_types.models import EventType, Location, LocationKind
@@ -15,7 +16,6 @@ from openslot.integrations.mail.message import find_name, one_line
 from openslot.integrations.mail.models import (
     DEFAULT_TOPICS,
     TOPICS_OF_MEETINGS,
-    Brand,
     MailAddress,
     MailKind,
     MailTopic,
@@ -24,19 +24,10 @@ from openslot.integrations.mail.models import (
 )
 
 
-class MailHost(Struct, frozen=True, kw_only=True):
-    """Whose meeting it is, as mail knows them."""
-
-    name: str
-    email: str
-    zone: str
-    locale: str
-    brand: Brand
-    photo: str | None = None
-    """The hash of the host's photo."""
+class MailHost(BrandedHost, frozen=True, kw_only=True):
+    """A host, and which mails they want."""
 
     topics: frozenset[MailTopic] = DEFAULT_TOPICS
-    """Which mails they want."""
 
 
 class MailedMeeting(Struct, frozen=True, kw_only=True):

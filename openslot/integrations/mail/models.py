@@ -50,16 +50,6 @@ class Recipient(Struct, frozen=True, kw_only=True):
     """A language tag; None: nobody knows."""
 
 
-class Brand(Struct, frozen=True, kw_only=True):
-    """The sender's brand: what is shown at the top of the mail, and the colour of its button."""
-
-    name: str
-    colour: str
-    logo_url: str | None = None
-    photo_url: str | None = None
-    """Shown beside the name where there is no logo."""
-
-
 class Fact(Struct, frozen=True, kw_only=True):
     """One thing that a letter tells at a glance: when, where, who."""
 

@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFactorTurnedOff, TwoFactorTurnedOn
 from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding, UserEvent
+from openslot.accounts.models import PRODUCT
 from openslot.availability.errors import TimeTaken
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
 from openslot.core.events import Effect, Event
 from openslot.i18n import PluralText, Text, recall
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
-from openslot.integrations.mail.account_mails import PRODUCT
 from openslot.integrations.mail.events import MailLimitReached
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.message import one_line

@@ -3,9 +3,10 @@
 from uuid import UUID
 
 from msgspec import Struct, json
+from msgspec.structs import asdict
 
-from openslot.accounts.models import User
-from openslot.accounts.profiles import photo_path
+from openslot.accounts import profiles
+from openslot.accounts.models import DEFAULT_COLOUR, PRODUCT, Brand, User
 from openslot.core.actor import SYSTEM, Actor, Destination
 from openslot.core.events import Effect
 from openslot.core.secrets import SealBroken
@@ -19,7 +20,6 @@ from openslot.integrations.mail.message import ascii_address, needs_utf8, write_
 from openslot.integrations.mail.models import (
     MAILBOX,
     Attachment,
-    Brand,
     KeptMail,
     Letter,
     Mail,
@@ -63,8 +63,6 @@ def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes
         return None
 
 
-DEFAULT_COLOUR = "#3155d9"
-
 _read_choices = json.Decoder(dict[str, bool]).decode
 
 
@@ -90,22 +88,8 @@ async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) 
     row = await store.find_host(work.db, host_id)
     if row is None:
         return None
-    path = photo_path(row["photo"])
-    brand = Brand(
-        name=row["brand_name"] or row["name"],
-        colour=row["colour"] or colour,
-        logo_url=row["logo_url"],
-        photo_url=f"{work.runtime.settings.public_url}{path}" if path else None,
-    )
-    return MailHost(
-        name=row["name"],
-        email=row["email"],
-        zone=row["zone"],
-        locale=row["locale"],
-        brand=brand,
-        photo=row["photo"],
-        topics=decide_topics(_read_choices(row["choices"] or "{}")),
-    )
+    topics = decide_topics(_read_choices(row["choices"] or "{}"))
+    return MailHost(**asdict(profiles.to_host(work.runtime, row, colour=colour)), topics=topics)
 
 
 def choose_locale(*tags: str | None) -> Locale:
@@ -169,7 +153,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
 
 def name_message(runtime: Runtime, mail_id: UUID) -> str:
     """Return the Message-ID that a mail will have."""
-    return write_message_id(mail_id, _sender(runtime, Brand(name="", colour=DEFAULT_COLOUR)))
+    return write_message_id(mail_id, _sender(runtime, PRODUCT))
 
 
 async def finish_mail(work: Work, mail_id: UUID) -> None:

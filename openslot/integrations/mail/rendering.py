@@ -8,11 +8,12 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec.structs import replace
 
+from openslot.accounts.models import Brand
 from openslot.core.text import defuse
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize, translate
-from openslot.integrations.mail.models import Brand, Fact, Letter, Link
+from openslot.integrations.mail.models import Fact, Letter, Link
 
 SHAPE = re.compile(r"#[0-9a-f]{6}")
 DARK, LIGHT = "#16181d", "#ffffff"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts.profile_store import BRAND
+from openslot.accounts import profile_store
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
@@ -18,10 +18,8 @@ COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, ho
 RECIPIENTS, HOSTS = 21, 22
 
 HOST = f"""
-select u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.colour, b.logo_url,
-    (select json_object_agg(c.topic, c.is_on) from notification_choices c where c.user_id = u.id) as choices
-from users u left join lateral ({BRAND}) b on true
-where u.id = $1"""
+select h.*, (select json_object_agg(c.topic, c.is_on) from notification_choices c where c.user_id = h.id) as choices
+from ({profile_store.HOST}) h"""
 
 # Both locks are held until the commit; the counts are their own statement, so that they see what others did before.
 LOCK_COUNTED = """
@@ -93,7 +91,7 @@ class NewMail(Struct, frozen=True, kw_only=True):
 
 
 async def find_host(db: Db, host_id: UUID) -> Row | None:
-    """Look up a host with their own brand, or their organization's."""
+    """Look up a host with their brand and what they have chosen."""
     return await db.fetchrow(HOST, host_id)
 
 

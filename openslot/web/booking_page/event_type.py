@@ -3,6 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.accounts.models import DEFAULT_COLOUR
 from openslot.accounts.profiles import photo_path
 from openslot.availability.errors import TimeTaken
 from openslot.availability.models import ByPage
@@ -34,7 +35,7 @@ from openslot.web.booking_page.forms import (
 from openslot.web.booking_page.options import Options, count_visit, read_options, read_start, with_zone
 from openslot.web.booking_page.refusals import follow_former, limit_views, list_notices
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
-from openslot.web.booking_page.view import DEFAULT_COLOUR, hours_of, initials, manage_path, show, show_zone, zones_page
+from openslot.web.booking_page.view import hours_of, initials, manage_path, show, show_zone, zones_page
 from openslot.web.pages import redirect
 
 

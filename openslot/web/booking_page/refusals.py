@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from openslot.accounts.former_usernames import find_current_username
+from openslot.accounts.models import DEFAULT_COLOUR
 from openslot.bookings.errors import TooManyReschedules
 from openslot.bookings.public_api import READS
 from openslot.core.errors import NotFound, Refusal, RefusalKind, TooMany
@@ -18,7 +19,7 @@ from openslot.routing import RateLimit, Request, Response
 from openslot.web import words
 from openslot.web.booking_page.for_assistants import HEADERS, Format, choose_format, write_refusal
 from openslot.web.booking_page.options import read_options
-from openslot.web.booking_page.view import DEFAULT_COLOUR, show
+from openslot.web.booking_page.view import show
 from openslot.web.pages import NOT_KEPT
 
 TOO_MANY = Text("Too many bookings were sent from your network. What you typed is still here.")

@@ -7,12 +7,12 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.profiles import photo_path
+from openslot.accounts import profiles
+from openslot.accounts.models import DEFAULT_COLOUR
 from openslot.bookings.links import manage_token
 from openslot.core.work import Work
 from openslot.http.security import FRAMED_POLICY
 from openslot.i18n.languages import ENGLISH
-from openslot.integrations.mail.operations import find_host
 from openslot.routing import Response
 from openslot.web.booking_page.calendar import Hours, format_city, format_now, usual_hours
 from openslot.web.booking_page.options import Options
@@ -21,7 +21,6 @@ from openslot.web.static_files import accent_url
 from openslot.web.templating import get_template, templates
 from openslot.web.words import Region, former_names, zone_name, zones_by_region
 
-DEFAULT_COLOUR = "#3155d9"
 FRAMED = FRAMED_POLICY.decode()
 
 
@@ -74,10 +73,10 @@ class HostLook(Struct, frozen=True, kw_only=True):
 
 async def find_look(work: Work, host_id: UUID, *, colour: str) -> HostLook:
     """Find a host's photo, and their colour: that of their brand, or else this one."""
-    host = await find_host(work, host_id, colour=colour)
+    host = await profiles.find_host(work, host_id, colour=colour)
     return HostLook(
         colour=host.brand.colour if host else colour,
-        photo=photo_path(host.photo) if host else None,
+        photo=profiles.photo_path(host.photo) if host else None,
     )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
+from openslot.accounts.models import Brand, User
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
@@ -16,7 +16,6 @@ from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail import rules
 from openslot.integrations.mail.models import (
-    Brand,
     KeptMail,
     Letter,
     MailKind,

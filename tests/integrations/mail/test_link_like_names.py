@@ -9,7 +9,7 @@ import pytest
 
 from openslot.accounts import invitations, members
 from openslot.accounts import organizations as accounts
-from openslot.accounts.models import Role, User
+from openslot.accounts.models import Brand, Role, User
 from openslot.accounts.operations import get_user
 from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR, PUBLIC
@@ -18,7 +18,7 @@ from openslot.core.work import Runtime
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail.letters import write_calendar_file
-from openslot.integrations.mail.models import Brand, Fact, Letter, Link
+from openslot.integrations.mail.models import Fact, Letter, Link
 from openslot.integrations.mail.rendering import render
 from openslot.people import operations as people
 from openslot.people import organization_deletions

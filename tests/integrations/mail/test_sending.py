@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
+from openslot.accounts.models import Brand, User
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
 from openslot.core.actor import DEMO, OPERATOR, SYSTEM, Destination
@@ -22,7 +22,7 @@ from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Runtime
 from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import Brand, Letter, MailKind, MailStatus, Recipient, RecipientRole
+from openslot.integrations.mail.models import Letter, MailKind, MailStatus, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft
 from openslot.integrations.mail.ports import OutgoingMail
 from openslot.integrations.mail.reactions import tidy_mail
