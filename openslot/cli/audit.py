@@ -6,75 +6,59 @@ import typer
 from rich.progress import Progress
 
 from openslot.agents.audit import Verified, list_calls, verify
-from openslot.agents.models import AuditFilter, CallRecord
-from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.agents.models import AuditFilter
+from openslot.cli.command import Limit, PageNumber, command, group
+from openslot.cli.output import Answer, Rows, console
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work
-from openslot.processes.runtimes import with_runtime, with_work
 
-app = typer.Typer(help="The audit trail of the agents.", no_args_is_help=True, add_completion=False)
+app = group("The audit trail of the agents.")
 
 
-@app.command("list")
-def list_records(
+@command(app, "list")
+async def list_records(
+    work: Work,
     *,
     agent: Annotated[str | None, typer.Option(help="Only this agent")] = None,
     tool: Annotated[str | None, typer.Option(help="Only this tool")] = None,
     status: Annotated[str | None, typer.Option(help="Only this status, such as denied_scope")] = None,
-    page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
-    as_json: AsJson = False,
-) -> None:
+    page: PageNumber = 1,
+    limit: Limit = 100,
+) -> Answer:
     """List agents' calls, newest first."""
-
-    async def do(work: Work) -> list[CallRecord]:
-        wanted = AuditFilter(agent=agent, tool=tool, status=status)
-        return await list_calls(work, wanted, page=page, limit=limit)
-
-    found = with_work(do)
-    if as_json:
-        print_json({"records": found})
-        return
+    wanted = AuditFilter(agent=agent, tool=tool, status=status)
+    found = await list_calls(work, wanted, page=page, limit=limit)
     rows = [(r.at, r.agent, r.tool, r.tier, r.status, r.error_code, r.latency_ms, r.target_id) for r in found]
     columns = ("Time", "Agent", "Tool", "Tier", "Status", "Error", "ms", "Target")
-    print_table(columns, rows, nothing="No calls.")
+    return Answer({"records": found}, Rows(columns, rows, "No calls."))
 
 
-@app.command("verify")
-def verify_chain(
+@command(app, "verify")
+async def verify_chain(
+    runtime: Runtime,
     noted: Annotated[
         str | None, typer.Option(help="RECORDS:END of an earlier run: that record must still be there, unchanged")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Check that no record was changed, deleted, reordered or truncated; exits with 1 if one was."""
     wanted = _read_noted(noted) if noted is not None else None
+    with Progress(transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("Verifying")
+        found = await verify(
+            runtime, noted=wanted, progress=lambda done, of: bar.update(task, completed=done, total=of)
+        )
+    faults = [{"no": each.no, "fault": each.fault} for each in found.faults]
+    shown = {"records": found.records, "end": found.end, "intact": not faults, "faults": faults}
+    return Answer(shown, _describe(found), exit_code=1 if faults else 0)
 
-    async def do(runtime: Runtime) -> Verified:
-        with Progress(transient=True, disable=as_json or not console.is_terminal) as bar:
-            task = bar.add_task("Verifying")
-            return await verify(
-                runtime, noted=wanted, progress=lambda done, of: bar.update(task, completed=done, total=of)
-            )
 
-    found = with_runtime(do)
-    _print(found, as_json=as_json)
+def _describe(found: Verified) -> str:
     if found.faults:
-        raise typer.Exit(1)
-
-
-def _print(found: Verified, *, as_json: bool) -> None:
-    if as_json:
-        faults = [{"no": each.no, "fault": each.fault} for each in found.faults]
-        print_json({"records": found.records, "end": found.end, "intact": not faults, "faults": faults})
-        return
-    for each in found.faults:
-        console.print(f"Record {each.no}: {each.fault}")
-    if not found.faults and not found.records:
-        console.print("There are no records yet.")
-    elif not found.faults:
-        console.print(f"{found.records} records, none changed.")
-        console.print(f"Save this elsewhere for the next check: --noted {found.records}:{found.end}")
+        return "\n".join(f"Record {each.no}: {each.fault}" for each in found.faults)
+    if not found.records:
+        return "There are no records yet."
+    noted = f"Save this elsewhere for the next check: --noted {found.records}:{found.end}"
+    return f"{found.records} records, none changed.\n{noted}"
 
 
 def _read_noted(text: str) -> tuple[int, str]:

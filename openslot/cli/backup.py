@@ -9,7 +9,7 @@ import typer
 from openslot.backups.archive import read_backup
 from openslot.backups.create import create_backup, describe_backup, find_backups
 from openslot.backups.restore import check_known, restore_backup
-from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.cli.output import Answer, AsJson, Rows, show
 from openslot.processes.environment import database, settings
 
 app = typer.Typer(help="Backups.", no_args_is_help=True, add_completion=False)
@@ -24,12 +24,10 @@ def create(
     with database(settings()) as ready:
         path, manifest = asyncio.run(create_backup(ready, to))
     made = describe_backup(path, manifest)
-    if as_json:
-        print_json(made)
-        return
-    console.print(f"Backed up {made.rows} rows of {made.tables} tables to {path}")
+    lines = [f"Backed up {made.rows} rows of {made.tables} tables to {path}"]
     if not manifest.has_secret_key:
-        console.print("The secret key is set by OPENSLOT_SECRET_KEY and not in the backup: keep it in another place.")
+        lines.append("The secret key is set by OPENSLOT_SECRET_KEY and not in the backup: keep it in another place.")
+    show(Answer(made, "\n".join(lines)), as_json=as_json)
 
 
 @app.command("restore")
@@ -41,20 +39,15 @@ def restore(
     check_known(backup)
     with database(settings()) as ready:
         restored = restore_backup(ready, backup)
-    if as_json:
-        print_json(restored)
-        return
-    console.print(f"Restored {restored.rows} rows of {restored.tables} tables from {file}")
-    console.print(f"The secret key is {restored.secret_key}.")
+    first = f"Restored {restored.rows} rows of {restored.tables} tables from {file}"
+    show(Answer(restored, f"{first}\nThe secret key is {restored.secret_key}."), as_json=as_json)
 
 
 @app.command("list")
 def list_backups(as_json: AsJson = False) -> None:
     """List the backups in the data directory, newest first."""
     found = find_backups(settings())
-    if as_json:
-        print_json({"backups": found})
-        return
     rows = [(b.file, b.created_at, f"{b.size / 1e6:.1f} MB", b.version, b.rows, b.fault or "ok") for b in found]
     columns = ("File", "Created", "Size", "Version", "Rows", "State")
-    print_table(columns, rows, nothing="No backups yet. Create one: openslot backup create")
+    table = Rows(columns, rows, "No backups yet. Create one: openslot backup create")
+    show(Answer({"backups": found}, table), as_json=as_json)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from openslot.cli.output import AsJson, console, print_json
+from openslot.cli.output import Answer, AsJson, show
 from openslot.processes.environment import settings
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ def migrate(as_json: AsJson = False) -> None:
     set_up_logging(chosen)
     with database(chosen) as ready:
         applied = asyncio.run(bring_up_to_date(direct_url(ready)))
-    if as_json:
-        print_json({"applied": applied})
-        return
-    console.print("\n".join(f"Applied {name}" for name in applied) or "The database is up to date.")
+    text = "\n".join(f"Applied {name}" for name in applied) or "The database is up to date."
+    show(Answer({"applied": applied}, text), as_json=as_json)
 
 
 @app.command()
@@ -49,10 +47,7 @@ def seed(
     seeded = with_work(make, prepare=fill_empty)
     if large:
         with_runtime(_make_large)
-    if as_json:
-        print_json(seeded)
-        return
-    console.print("\n".join(sign_in_lines(msgspec.to_builtins(seeded))))
+    show(Answer(seeded, "\n".join(sign_in_lines(msgspec.to_builtins(seeded)))), as_json=as_json)
 
 
 async def _make_large(runtime: "Runtime") -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import typer
 
-from openslot.cli.output import AsJson, console, print_json
+from openslot.cli.output import Answer, AsJson, console, show
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
@@ -23,7 +23,7 @@ def doctor(as_json: AsJson = False) -> None:
     counted = Counter(finding.state for finding in findings)
     worst = max(counted, key=list(FindingState).index)
     if as_json:
-        print_json({"state": worst, "findings": findings})
+        show(Answer({"state": worst, "findings": findings}, ""), as_json=True)
     else:
         _show(findings, counted)
     sys.exit(1 if worst is FindingState.PROBLEM else 0)

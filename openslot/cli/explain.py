@@ -9,42 +9,33 @@ import typer
 from openslot.accounts.operations import get_user_by_email
 from openslot.availability import operations
 from openslot.availability.models import BySlug, DayExplained, Reason, StartExplained
-from openslot.cli.output import AsJson, console, print_json
+from openslot.cli.command import command
+from openslot.cli.output import Answer
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
-from openslot.processes.runtimes import with_work
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command()
-def explain(
+@command(app, "explain")
+async def explain(
+    work: Work,
     user: Annotated[str, typer.Option(help="The host's email address")],
     event_type: Annotated[str, typer.Option(help="The event type's slug")],
     when: Annotated[str, typer.Argument(help="A date or a start time; without an offset, in the host's time zone")],
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Explain why a start time or a day can or can't be booked."""
-
-    async def do(work: Work) -> StartExplained | DayExplained:
-        host = await get_user_by_email(work, user)
-        which = BySlug(host.id, event_type)
-        if len(when) == len("2026-03-16"):
-            return (await operations.explain_on(work, which, _read_day(when)))[1]
-        schedule = (await operations.explain_on(work, which, work.now.date()))[0].inputs.schedule
-        return await operations.explain(work, which, _read_start(when, get_zone(schedule.zone)))
-
-    explained = with_work(do)
-    if as_json:
-        print_json(explained)
-        return
-    if isinstance(explained, DayExplained):
-        console.print(f"{explained.open} of {explained.starts} starts on {explained.on:%A %d %B %Y} are open.")
+    which = BySlug((await get_user_by_email(work, user)).id, event_type)
+    explained: StartExplained | DayExplained
+    if len(when) == len("2026-03-16"):
+        explained = (await operations.explain_on(work, which, _read_day(when)))[1]
+        first = f"{explained.open} of {explained.starts} starts on {explained.on:%A %d %B %Y} are open."
     else:
-        console.print("Open." if not explained.reasons else "Closed.")
-    for reason in explained.reasons:
-        console.print(_line(reason))
+        schedule = (await operations.explain_on(work, which, work.now.date()))[0].inputs.schedule
+        explained = await operations.explain(work, which, _read_start(when, get_zone(schedule.zone)))
+        first = "Closed." if explained.reasons else "Open."
+    return Answer(explained, "\n".join([first, *map(_line, explained.reasons)]))
 
 
 def _line(reason: Reason) -> str:

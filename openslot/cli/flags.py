@@ -5,79 +5,59 @@ from typing import Annotated
 import typer
 
 from openslot.accounts import operations as accounts
-from openslot.cli.output import AsJson, print_json, print_table
+from openslot.cli.command import command, group
+from openslot.cli.output import Answer, Rows, pick
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import Flag, FlagForUser
-from openslot.processes.runtimes import with_work
 
-app = typer.Typer(help="Features that can be switched off.", no_args_is_help=True, add_completion=False)
+app = group("Features that can be switched off.")
 
 Key = Annotated[str, typer.Argument(help="Key of the flag, from `flag list`")]
 ForUser = Annotated[str | None, typer.Option("--user", help="Only for this user, by email address")]
 
 
-@app.command("list")
-def list_flags(as_json: AsJson = False) -> None:
+@command(app, "list")
+async def list_flags(work: Work) -> Answer:
     """List all flags: what each switches, and whether it is on."""
-    _show(with_work(flags.list_flags), as_json=as_json)
+    return _answer(await flags.list_flags(work))
 
 
-@app.command("on")
-def switch_on(key: Key, user: ForUser = None, as_json: AsJson = False) -> None:
+@command(app, "on")
+async def switch_on(work: Work, key: Key, user: ForUser = None) -> Answer:
     """Switch a feature on, for everyone or for one user."""
-    _switch(key, user, enabled=True, as_json=as_json)
+    return await _switch(work, key, user, enabled=True)
 
 
-@app.command("off")
-def switch_off(key: Key, user: ForUser = None, as_json: AsJson = False) -> None:
+@command(app, "off")
+async def switch_off(work: Work, key: Key, user: ForUser = None) -> Answer:
     """Switch a feature off, for everyone or for one user."""
-    _switch(key, user, enabled=False, as_json=as_json)
+    return await _switch(work, key, user, enabled=False)
 
 
-@app.command("reset")
-def reset_for_user(
-    key: Key, user: Annotated[str, typer.Option("--user", help="By email address")], as_json: AsJson = False
-) -> None:
+@command(app, "reset")
+async def reset_for_user(
+    work: Work, key: Key, user: Annotated[str, typer.Option("--user", help="By email address")]
+) -> Answer:
     """Remove a user's own setting, so that the setting for everyone applies."""
-
-    async def do(work: Work) -> FlagForUser:
-        return await flags.remove_override(work, key, (await accounts.get_user_by_email(work, user)).id)
-
-    _show_for_user(with_work(do), user, as_json=as_json)
+    owner = await accounts.get_user_by_email(work, user)
+    return _answer_for_user(await flags.remove_override(work, key, owner.id), user)
 
 
-def _switch(key: str, user: str | None, *, enabled: bool, as_json: bool) -> None:
+async def _switch(work: Work, key: str, user: str | None, *, enabled: bool) -> Answer:
     if user is None:
-        _show([with_work(lambda work: flags.toggle_flag(work, key, enabled=enabled))], as_json=as_json)
-        return
-
-    async def do(work: Work) -> FlagForUser:
-        owner = await accounts.get_user_by_email(work, user)
-        return await flags.set_override(work, key, owner.id, enabled=enabled)
-
-    _show_for_user(with_work(do), user, as_json=as_json)
+        return _answer([await flags.toggle_flag(work, key, enabled=enabled)])
+    owner = await accounts.get_user_by_email(work, user)
+    return _answer_for_user(await flags.set_override(work, key, owner.id, enabled=enabled), user)
 
 
-def _show(found: list[Flag], *, as_json: bool) -> None:
-    if as_json:
-        shown = [
-            {
-                "key": flag.key,
-                "description": flag.description,
-                "enabled": flag.enabled,
-                "overrideCount": flag.override_count,
-            }
-            for flag in found
-        ]
-        print_json({"flags": shown})
-        return
+def _answer(found: list[Flag]) -> Answer:
     rows = [(flag.key, flag.enabled, flag.override_count, flag.description) for flag in found]
-    print_table(("Flag", "On", "Overrides", "Switches"), rows, nothing="There are no flags.")
+    shown = [pick(flag, "key description enabled override_count") for flag in found]
+    return Answer({"flags": shown}, Rows(("Flag", "On", "Overrides", "Switches"), rows, "There are no flags."))
 
 
-def _show_for_user(found: FlagForUser, user: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"key": found.key, "user": user, "enabled": found.enabled, "override": found.is_override})
-        return
-    print_table(("Flag", "User", "On", "Override"), [(found.key, user, found.enabled, found.is_override)], nothing="")
+def _answer_for_user(found: FlagForUser, user: str) -> Answer:
+    row = (found.key, user, found.enabled, found.is_override)
+    shown = {"key": found.key, "user": user, "enabled": found.enabled, "override": found.is_override}
+    return Answer(shown, Rows(("Flag", "User", "On", "Override"), [row]))

@@ -5,7 +5,7 @@ import platform
 import typer
 
 from openslot import __version__
-from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.cli.output import Answer, AsJson, Rows, print_rows, show
 
 app = typer.Typer(add_completion=False)
 
@@ -13,10 +13,11 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def version(as_json: AsJson = False) -> None:
     """Print the version."""
-    if as_json:
-        print_json({"openslot": __version__, "python": platform.python_version()})
-        return
-    console.print(f"Openslot {__version__} on Python {platform.python_version()}")
+    python = platform.python_version()
+    show(
+        Answer({"openslot": __version__, "python": python}, f"Openslot {__version__} on Python {python}"),
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -34,10 +35,7 @@ def events(as_json: AsJson = False) -> None:
         for event in WIRING.events
     ]
     periodic = [{"name": p.name, "expression": p.expression} for p in WIRING.periodic]
-    if as_json:
-        print_json({"events": listed, "periodic": periodic})
-        return
     rows = [(e["event"], e["meaning"], ", ".join([*e["consequences"], *e["reactions"]]) or "-") for e in listed]
-    print_table(("Event", "Meaning", "Then"), rows, nothing="No events.")
-    console.print()
-    print_table(("Periodic job", "When (UTC)"), [(p["name"], p["expression"]) for p in periodic], nothing="None.")
+    show(Answer({"events": listed, "periodic": periodic}, Rows(("Event", "Meaning", "Then"), rows)), as_json=as_json)
+    if not as_json:
+        print_rows(Rows(("\nPeriodic job", "\nWhen (UTC)"), [(p["name"], p["expression"]) for p in periodic]))

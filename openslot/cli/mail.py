@@ -1,18 +1,16 @@
 """mail …: emails that were sent, the embedded mailbox, and when people are reminded."""
 
 import sys
-from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Annotated
-from uuid import UUID
 
 import typer
-from msgspec import Struct, structs
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
-from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.cli.command import command, group
+from openslot.cli.output import Answer, Rows, pick
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
@@ -21,97 +19,51 @@ from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail
-from openslot.processes.runtimes import with_work
 
-app = typer.Typer(help="Emails that were sent, and the embedded mailbox.", no_args_is_help=True, add_completion=False)
+app = group("Emails that were sent, and the embedded mailbox.")
 
 NOT_KEPT = "Only its entry in the log is kept: the message went to the SMTP server, or was not sent"
+PARTS = {"text": "plain", "html": "html", "calendar": "calendar"}
 
 
-class ShownMail(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A mail as scripts see it."""
-
-    id: UUID
-    kind: str
-    to: str
-    subject: str
-    status: str
-    transport: str | None
-    booking_id: UUID | None
-    created_at: datetime
-    sent_at: datetime | None
-    error: str | None
-
-
-class OpenedMail(ShownMail, frozen=True, kw_only=True, rename="camel"):
-    """A mail with its content, which is None if it was not kept."""
-
-    text: str | None
-    html: str | None
-    calendar: str | None
-
-
-class ShownReminders(Struct, frozen=True, kw_only=True, rename="camel"):
-    """When people are reminded, as scripts see it."""
-
-    user: str
-    event_type: str | None
-    minutes: tuple[int, ...]
-
-
-@app.command("list")
-def list_mail(
+@command(app, "list")
+async def list_mail(
+    work: Work,
     to: Annotated[str | None, typer.Option("--to", help="Only emails to this address")] = None,
     booking: Annotated[str | None, typer.Option("--booking", help="Only emails about this booking, by its id")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """List emails, newest first."""
     booking_id = parse_id(booking) if booking else None
-    found = with_work(lambda work: mail.list_mail(work, recipient=to, booking_id=booking_id, limit=limit))
-    if as_json:
-        print_json({"mail": [shown(each) for each in found]})
-        return
+    found = await mail.list_mail(work, recipient=to, booking_id=booking_id, limit=limit)
     rows = [(each.id, each.created_at, _status(each), each.recipient, each.subject, each.error) for each in found]
-    print_table(("Id", "At", "Status", "To", "Subject", "Error"), rows, nothing="No emails yet.")
+    columns = ("Id", "At", "Status", "To", "Subject", "Error")
+    return Answer({"mail": [_shape(each) for each in found]}, Rows(columns, rows, "No emails yet."))
 
 
-@app.command("show")
-def show_mail(
+@command(app, "show")
+async def show_mail(
+    work: Work,
     mail_id: Annotated[str, typer.Argument(help="Id of the email, from `mail list`")],
     raw: Annotated[bool, typer.Option("--raw", help="Print the raw message, with headers and all parts")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Show one email of the embedded mailbox."""
-    found, content = with_work(lambda work: mail.get_mail(work, parse_id(mail_id)))
+    found, content = await mail.get_mail(work, parse_id(mail_id))
     if raw:
         if content is None:
             raise Invalid(NOT_KEPT)
         sys.stdout.buffer.write(content)
-        return
+        raise typer.Exit
     message = message_from_bytes(content, policy=policy.default) if content else None
-    if as_json:
-        opened = OpenedMail(
-            **structs.asdict(shown(found)),
-            text=find_part(message, "text/plain"),
-            html=find_part(message, "text/html"),
-            calendar=find_part(message, "text/calendar"),
-        )
-        print_json(opened)
-        return
-    for label, value in (("To", found.recipient), ("Subject", found.subject), ("Status", _status(found))):
-        console.print(f"{label}: {value}")
-    console.print(f"Error: {found.error}\n" if found.error else "")
-    console.print(find_part(message, "text/plain") or f"{NOT_KEPT}.")
+    parts = {name: find_part(message, f"text/{kind}") for name, kind in PARTS.items()}
+    error = f"Error: {found.error}\n" if found.error else ""
+    lines = (f"To: {found.recipient}", f"Subject: {found.subject}", f"Status: {_status(found)}", error)
+    return Answer({**_shape(found), **parts}, "\n".join([*lines, parts["text"] or f"{NOT_KEPT}."]))
 
 
-def _status(found: KeptMail) -> str:
-    """Say whether a mail went to somebody."""
-    return "stored, not sent" if found.is_stored else found.status
-
-
-@app.command("reminders")
-def choose_reminders(
+@command(app, "reminders")
+async def choose_reminders(
+    work: Work,
     user: Annotated[str, typer.Option("--user", help="Email address of the host")],
     *,
     event_type: Annotated[str | None, typer.Option("--event-type", help="Only this event type's, by its slug")] = None,
@@ -120,25 +72,19 @@ def choose_reminders(
     ] = None,
     none: Annotated[bool, typer.Option("--none", help="Send no reminders")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Go back to the host's choice, or to 1440,60")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Show when people are reminded of their meetings, or choose it for bookings from now on."""
     if sum((minutes is not None, none, reset)) > 1:
         raise Invalid("Specify only one of --minutes, --none and --reset")
     chosen = () if none else read_minutes(minutes) if minutes is not None else None
-
-    async def do(work: Work) -> tuple[int, ...]:
-        host = await accounts.get_user_by_email(work, user)
-        found = await find_event_type(work, host, event_type) if event_type else None
-        if chosen is None and not reset:
-            return await mail.get_reminders(work, host.id, found.id if found else None)
-        return await mail.set_reminders(work, host, found, chosen)
-
-    result = with_work(do)
-    if as_json:
-        print_json(ShownReminders(user=user, event_type=event_type, minutes=result))
-        return
-    console.print(f"Reminders: {', '.join(f'{each} min' for each in result) or 'none'} before the meeting.")
+    host = await accounts.get_user_by_email(work, user)
+    found = await find_event_type(work, host, event_type) if event_type else None
+    if chosen is None and not reset:
+        result = await mail.get_reminders(work, host.id, found.id if found else None)
+    else:
+        result = await mail.set_reminders(work, host, found, chosen)
+    text = f"Reminders: {', '.join(f'{each} min' for each in result) or 'none'} before the meeting."
+    return Answer({"user": user, "eventType": event_type, "minutes": result}, text)
 
 
 async def find_event_type(work: Work, host: User, slug: str) -> EventType:
@@ -150,15 +96,16 @@ async def find_event_type(work: Work, host: User, slug: str) -> EventType:
     return found
 
 
-def shown(found: KeptMail) -> ShownMail:
-    """Convert a mail to its form for scripts."""
-    names = set(ShownMail.__struct_fields__) - {"to", "status", "sent_at"}
-    return ShownMail(
-        to=found.recipient,
-        status="stored" if found.is_stored else found.status,
-        sent_at=None if found.is_stored else found.sent_at,
-        **{name: getattr(found, name) for name in names},
-    )
+def _status(found: KeptMail) -> str:
+    """Name the status; one that is only stored went to nobody."""
+    return "stored, not sent" if found.is_stored else found.status
+
+
+def _shape(found: KeptMail) -> dict[str, object]:
+    names = "id kind subject transport booking_id created_at error"
+    status = "stored" if found.is_stored else found.status
+    sent_at = None if found.is_stored else found.sent_at
+    return pick(found, names, to=found.recipient, status=status, sent_at=sent_at)
 
 
 def find_part(message: EmailMessage | None, kind: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What the terminal shows: tables for people, JSON for scripts."""
+"""What the terminal shows: JSON for scripts, and text or a table for people."""
 
 import sys
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 import typer
+from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
@@ -19,24 +20,60 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 console = Console(highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else 1000)
 
 
-def print_json(value: object) -> None:
-    """Print one JSON value."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain)).decode() + "\n")
+class Rows(Struct, frozen=True):
+    """A table, or a sentence if there are no rows."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    nothing: str = ""
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
-    """Print rows as a table, or a sentence if there are none."""
-    if not rows:
-        console.print(nothing)
+class Answer(Struct, frozen=True):
+    """What a command prints: a value for scripts, text or a table for people."""
+
+    json: object
+    text: str | Rows
+    warnings: Sequence[str] = ()
+    """Printed to standard error in either case."""
+    exit_code: int = 0
+
+
+def pick(noun: object, names: str, **others: object) -> dict[str, object]:
+    """Shape a noun for scripts: these fields of it, and others, named as in the REST API."""
+    fields = {name: getattr(noun, name) for name in names.split()} | others
+    return {_camel(name): value for name, value in fields.items()}
+
+
+def show(answer: Answer, *, as_json: bool) -> None:
+    """Print an answer, and exit if it asks for that."""
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(answer.json, enc_hook=_plain)).decode() + "\n")
+    elif isinstance(answer.text, Rows):
+        print_rows(answer.text)
+    else:
+        console.print(answer.text)
+    for warning in answer.warnings:
+        typer.echo(warning, err=True)
+    if answer.exit_code:
+        raise typer.Exit(answer.exit_code)
+
+
+def print_rows(shown: Rows) -> None:
+    if not shown.rows:
+        console.print(shown.nothing)
         return
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*(shown(cell) for cell in row))
+    table = Table(*shown.columns, box=None, pad_edge=False, header_style="bold")
+    for row in shown.rows:
+        table.add_row(*(_format_cell(cell) for cell in row))
     console.print(table)
 
 
-def shown(cell: object) -> str:
-    """Format one cell."""
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+def _format_cell(cell: object) -> str:
     if cell is None:
         return "-"
     if isinstance(cell, datetime):

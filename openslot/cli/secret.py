@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from openslot.cli.output import AsJson, console, print_json
+from openslot.cli.output import Answer, AsJson, show
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
@@ -39,11 +39,9 @@ def rotate(as_json: AsJson = False) -> None:
     _check_file(chosen)
     path = chosen.data_dir / KEY_FILE
     keys = len(rotate_key_file(path))
-    if as_json:
-        print_json({"file": path, "keys": keys})
-        return
-    console.print(f"A new key was added in {path}; there are now {keys}.")
-    console.print("To encrypt everything with it and remove the older keys: openslot secret retire")
+    next_step = "To encrypt everything with it and remove the older keys: openslot secret retire"
+    text = f"A new key was added in {path}; there are now {keys}.\n{next_step}"
+    show(Answer({"file": path, "keys": keys}, text), as_json=as_json)
 
 
 @app.command("retire")
@@ -51,18 +49,16 @@ def retire(as_json: AsJson = False) -> None:
     """Encrypt everything again with the newest key, then remove the old keys."""
     chosen = settings()
     done = _reseal(chosen) if chosen.secret_key is not None else _reseal_and_remove(chosen)
-    if as_json:
-        print_json(done)
-        return
     keys = "1 old key" if done.retired == 1 else f"{done.retired} old keys"
     values = "1 value was" if done.resealed == 1 else f"{done.resealed} values were"
-    console.print(f"Everything is encrypted with the newest key; {values} encrypted again.")
     if not done.retired:
-        console.print("There is no older key.")
+        removed = "There is no older key."
     elif chosen.secret_key is None:
-        console.print(f"Removed {keys} from {chosen.data_dir / KEY_FILE}.")
+        removed = f"Removed {keys} from {chosen.data_dir / KEY_FILE}."
     else:
-        console.print(f"Remove {keys} from OPENSLOT_SECRET_KEY, all but the first, on every machine, and restart.")
+        removed = f"Remove {keys} from OPENSLOT_SECRET_KEY, all but the first, on every machine, and restart."
+    text = f"Everything is encrypted with the newest key; {values} encrypted again.\n{removed}"
+    show(Answer(done, text), as_json=as_json)
 
 
 @app.command("reset")
@@ -85,11 +81,9 @@ def reset(
         check_secrets(ready)
         asyncio.run(check_migrated(direct_url(ready)))
         is_reset = asyncio.run(_replace_lost(ready))
-    if as_json:
-        print_json({"reset": is_reset})
-        return
     nothing = "Nothing was changed: the secret key opens this database."
-    console.print("A new data key was created. Restart openslot." if is_reset else nothing)
+    text = "A new data key was created. Restart openslot." if is_reset else nothing
+    show(Answer({"reset": is_reset}, text), as_json=as_json)
 
 
 def _reseal_and_remove(chosen: Settings) -> Retired:
