@@ -12,7 +12,7 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
 from openslot.http.errors import headers_of, status_of
-from openslot.routing import RateLimit, Request, Response
+from openslot.routing import Form, RateLimit, Request, Response
 
 if TYPE_CHECKING:
     from openslot.http.router import RouteMatch
@@ -67,7 +67,7 @@ class Door(Struct, frozen=True, kw_only=True):
 class Exchange(Request):
     """One request from its arrival to its response."""
 
-    __slots__ = ("door", "entry", "found", "request_id", "runtime", "template", "work")
+    __slots__ = ("door", "entry", "form", "found", "request_id", "runtime", "template", "work")
 
     work: Work
     """Set once the caller is authenticated."""
@@ -95,6 +95,8 @@ class Exchange(Request):
         """The route of the path, if there is one."""
         self.request_id = request_id
         self.entry = ANYONE
+        self.form: Form[Any] = Form()
+        """What the page sent that shows its form again."""
         self.template: str | None = None
         """The path as it was declared, once its handler is found; the path itself may contain a secret."""
 

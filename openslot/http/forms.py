@@ -57,9 +57,9 @@ def _read(fields: Fields, kind: type[Struct]) -> Form[Any]:
     try:
         sent = msgspec.convert(tree, kind, strict=False, dec_hook=read_checked)
     except msgspec.ValidationError:
-        return Form(values=values, faults=_faults(tree, kind))
+        return Form(values=values, faults=_faults(tree, kind), kind=kind)
     unfit = dict(find_unfit(sent))
-    return Form(values=values, faults=unfit, sent=None if unfit else sent)
+    return Form(values=values, faults=unfit, sent=None if unfit else sent, kind=kind)
 
 
 def parse_fields(exchange: Exchange) -> Fields:

@@ -3,26 +3,30 @@
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.access.models import AgentEntry, Entry
 from openslot.accounts.models import User
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
 from openslot.http.bodies import decode
 from openslot.http.doors import Exchange, get_agent_entry, get_user
+from openslot.http.errors import status_of
 from openslot.http.forms import is_form, read_form, read_form_strictly
 from openslot.http.queries import Parameter, read_parameters, read_query
 from openslot.routing import Declaration, Form, QueryValues, Request, Response, Stream
-from openslot.routing.declarations import described_type
+from openslot.routing.declarations import READS, FormPage, HandlerFunction, described_type
 
 ArgumentSource = Callable[[Exchange], object]
+ArgumentSources = tuple[tuple[str, ArgumentSource], ...]
 
 SOURCES: dict[str, tuple[tuple[object, ArgumentSource], ...]] = {
     "work": ((Work, attrgetter("work")),),
@@ -53,14 +57,47 @@ class Handler(Struct, frozen=True, kw_only=True):
     path_values: tuple[tuple[str, Callable[[str], object]], ...]
     parameters: tuple[Parameter, ...]
     body: Body | None
-    given: tuple[tuple[str, ArgumentSource], ...]
+    given: ArgumentSources
     returns: Any
+    shown_with: ArgumentSources
+    shown_values: frozenset[str]
+    """The arguments and the values of the path with which the page of its form is shown again."""
 
 
 async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Call a handler and write its answer."""
-    result = await handler.run(**_gather(handler, exchange, values))
-    declaration = handler.declaration
+    return _write(handler.declaration, exchange, await handler.run(**_gather(handler, exchange, values)))
+
+
+def check_form(handler: Handler, exchange: Exchange) -> None:
+    """Refuse a form with faults before its handler runs, if a page shows it again."""
+    if handler.declaration.form_page is None or handler.body is None:
+        return
+    exchange.form = read_form(exchange, handler.body.kind)
+    if exchange.form.faults:
+        raise Invalid(details=exchange.form.faults)
+
+
+async def show_again(handler: Handler, exchange: Exchange, values: Sequence[str], refusal: Refusal) -> Response | None:
+    """Show a form with what was typed and what a refusal says about its fields; return None if it says nothing."""
+    page = handler.declaration.form_page
+    faults = page.place(refusal) if page else {}
+    if page is None or not faults:
+        return None
+    # What the handler did is rolled back; the page shows what is stored.
+    exchange.work = exchange.runtime.work(exchange.entry.actor)
+    arguments = {name: source(exchange) for name, source in handler.shown_with}
+    for (name, read_value), value in zip(handler.path_values, values, strict=True):
+        if name in handler.shown_values:
+            arguments[name] = read_value(value)
+    result = await page.show(**arguments, form=exchange.form.with_faults(faults))
+    shown = _write(handler.declaration, exchange, result)
+    # The page may also answer that there is no form any more.
+    has_form = shown.status in {200, 400}
+    return replace(shown, status=status_of(refusal) if page.own_status else 400) if has_form else shown
+
+
+def _write(declaration: Declaration, exchange: Exchange, result: object) -> Response:
     if not isinstance(result, Response):
         if result is None:
             return Response(status=declaration.status)
@@ -99,7 +136,7 @@ def _gather(handler: Handler, exchange: Exchange, values: Sequence[str]) -> dict
 
 def _read_body(wanted: Body, exchange: Exchange, arguments: dict[str, object]) -> None:
     if wanted.argument == "form":
-        arguments["form"] = read_form(exchange, wanted.kind)
+        arguments["form"] = exchange.form if exchange.form.kind else read_form(exchange, wanted.kind)
     elif exchange.body:
         decoded = read_form_strictly(exchange, wanted.kind) if is_form(exchange) else decode(exchange.body, wanted.kind)
         arguments["data"] = decoded
@@ -117,19 +154,38 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
     arguments = inspect.signature(run).parameters
     in_path = NAMES.findall(template)
     parameters = read_parameters(hints, arguments)
-    known = {"data", "form", *SOURCES, *in_path, *(each.argument for each in parameters)}
-    if unknown := arguments.keys() - known:
-        raise TypeError(f"{run.__name__} asks for {', '.join(sorted(unknown))}, which nobody gives; mark it with Query")
+    _check_arguments(run, arguments.keys() - {"data", *in_path, *(each.argument for each in parameters)})
+    shown_with, shown_values = _read_page(declaration.form_page, in_path)
     return Handler(
         run=run,
         declaration=declaration,
         template=template.replace(":path}", "}"),
         path_values=tuple((name, _path_value(run.__name__, name, hints)) for name in in_path),
         parameters=parameters,
-        body=_body_of(run.__name__, hints, arguments),
-        given=tuple((name, _find_source(run.__name__, name, hints[name])) for name in arguments if name in SOURCES),
+        body=None if declaration.method in READS else _body_of(run.__name__, hints, arguments),
+        given=_find_sources(run.__name__, hints),
         returns=returns,
+        shown_with=shown_with,
+        shown_values=shown_values,
     )
+
+
+def _read_page(page: FormPage | None, in_path: list[str]) -> tuple[ArgumentSources, frozenset[str]]:
+    if page is None:
+        return (), frozenset()
+    hints = get_type_hints(page.show, include_extras=True)
+    hints.pop("return", None)
+    _check_arguments(page.show, hints.keys() - {*in_path})
+    return _find_sources(page.show.__name__, hints), frozenset(hints.keys() & in_path)
+
+
+def _check_arguments(run: HandlerFunction, others: AbstractSet[str]) -> None:
+    if unknown := others - {"form", *SOURCES}:
+        raise TypeError(f"{run.__name__} asks for {', '.join(sorted(unknown))}, which nobody gives; mark it with Query")
+
+
+def _find_sources(handler: str, hints: dict[str, Any]) -> ArgumentSources:
+    return tuple((name, _find_source(handler, name, kind)) for name, kind in hints.items() if name in SOURCES)
 
 
 def _path_value(handler: str, name: str, hints: dict[str, Any]) -> Callable[[str], object]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from openslot.access import idempotency
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, Refusal
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
-from openslot.http.handlers import Handler, call
+from openslot.http.handlers import Handler, call, check_form, show_again
 from openslot.routing import Response
 
 KEPT_HEADERS = frozenset({"content-type", "location"})
@@ -15,6 +15,18 @@ RETRIED = frozenset({"POST", "PATCH"})
 
 
 async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
+    """Run a handler, or show its form again if that has faults or is refused."""
+    try:
+        check_form(handler, exchange)
+        return await _run(handler, exchange, values)
+    except Refusal as refusal:
+        shown = await show_again(handler, exchange, values, refusal)
+        if shown is None:
+            raise
+        return shown
+
+
+async def _run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Run a handler as it declares: in one transaction, or only in those that it opens itself."""
     if handler.declaration.transaction == "one":
         return await exchange.runtime.run(exchange.entry.actor, partial(_run_in, handler, exchange, values))

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from msgspec import Meta, Struct
 
+from openslot.core.errors import Refusal
 from openslot.core.moments import Moment, find_span_faults
 from openslot.routing.messages import Request
 
@@ -51,6 +52,8 @@ F = TypeVar("F", bound=HandlerFunction)
 
 GIVEN = frozenset({"work", "user", "entry", "request", "data", "form"})
 READS = frozenset({"GET", "HEAD"})
+NOWHERE: Mapping[type[Refusal], str] = {}
+NO_NAMES: Mapping[str, str] = {}
 
 
 class QueryValues(Struct, frozen=True, kw_only=True):
@@ -73,6 +76,26 @@ class RateLimit(Struct, frozen=True):
     max_: int
 
 
+class FormPage(Struct, frozen=True, kw_only=True, eq=False):
+    """The page that is shown again if its form has faults or is refused."""
+
+    show: HandlerFunction
+    """Takes the form, with all faults; and what else handlers may ask for."""
+    at: Mapping[type[Refusal], str]
+    """The field at which a refusal that names no field is shown."""
+    names: Mapping[str, str]
+    """The fields that a verb calls otherwise than the form does, by the verb's names."""
+    own_status: bool
+    """Whether the page has the refusal's own status; otherwise it is 400."""
+
+    def place(self, refusal: Refusal) -> dict[str, str]:
+        """Return what a refusal says about each field of the form; empty if it is not about them."""
+        if refusal.faults:
+            return {self.names.get(name, name): fault for name, fault in refusal.faults.items()}
+        field = next((field for kind, field in self.at.items() if isinstance(refusal, kind)), None)
+        return {field: refusal.sentence} if field is not None else {}
+
+
 class Declaration(Struct, frozen=True, kw_only=True):
     method: str
     path: str
@@ -93,6 +116,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     """Whose retries are recognised, instead of the door's own rule."""
     check: Check | None
     """Returns faults between query parameters that are valid one by one, by their names."""
+    form_page: FormPage | None
+    """Set if the handler takes only a form without faults, and lets refusals pass."""
 
 
 class Mount(Struct, frozen=True, kw_only=True):
@@ -116,8 +141,16 @@ def route(
     limit: RateLimit | None = None,
     retried_by: Callable[[Request], str | None] | None = None,
     check: Check | None = None,
+    shows: HandlerFunction | None = None,
+    at: Mapping[type[Refusal], str] = NOWHERE,
+    names: Mapping[str, str] = NO_NAMES,
+    own_status: bool = False,
 ) -> Callable[[F], F]:
-    """Declare a handler; defaults are derived from its name, module, docstring and method."""
+    """Declare a handler; defaults are derived from its name, module, docstring and method.
+
+    `shows` is the page that has the handler's form: it is shown again if the form has faults or the handler raises a
+    refusal that names fields; `at` gives a field to refusals that name none (see `FormPage`).
+    """
     if transaction == "none" and retried_by is not None:
         raise TypeError("an answer is kept for retries in the handler's own transaction, and there is none")
 
@@ -137,6 +170,7 @@ def route(
             limit=limit,
             retried_by=retried_by,
             check=check,
+            form_page=FormPage(show=shows, at=at, names=names, own_status=own_status) if shows else None,
         )
         return handler
 

@@ -5,6 +5,7 @@ from typing import Annotated, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 MAX_PARAMETERS = 50
 
@@ -108,6 +109,7 @@ class Success(Struct, frozen=True):
 
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 class WhenEmpty(Struct, frozen=True):
@@ -132,6 +134,8 @@ class Form(Struct, Generic[T], frozen=True, kw_only=True):
     faults: Mapping[str, str] = {}
     sent: T | None = None
     """The decoded data; None if a field is invalid."""
+    kind: type | None = None
+    """Which form it is, on a page that has several; None if none was sent."""
 
     def __getitem__(self, name: str) -> str:
         """Return the input as typed; empty if there was none."""
@@ -145,4 +149,12 @@ class Form(Struct, Generic[T], frozen=True, kw_only=True):
 
     def with_faults(self, faults: Mapping[str, str]) -> "Form[T]":
         """Return the form with faults that a verb has found."""
-        return Form(values=self.values, faults={**self.faults, **faults}, sent=self.sent)
+        return replace(self, faults={**self.faults, **faults})
+
+    def begin(self, values: Mapping[str, str]) -> "Form[T]":
+        """Return the form as it was sent, or one that begins with these values."""
+        return self if self.kind is not None else Form(values=values)
+
+    def of(self, kind: type[S]) -> "Form[S]":
+        """Return the form if it is of this kind, and an empty one of this kind otherwise."""
+        return self if self.kind is kind else Form()  # type: ignore[return-value]

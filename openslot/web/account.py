@@ -1,6 +1,5 @@
 """Pages: the user's own account: its password, its email address, its API keys, and the mail it no longer wants."""
 
-from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from openslot.access import address_changes, two_factor
 from openslot.access import operations as access
 from openslot.access.address_changes import PATH
-from openslot.access.errors import AddressLinkInvalid, CredentialNotFound, PasswordChanged, PlanWithoutApi
+from openslot.access.errors import AddressLinkInvalid, CredentialNotFound, PlanWithoutApi
 from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
 from openslot.accounts import operations as accounts
@@ -49,7 +48,6 @@ NOTICES = {
 NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 # A field that people do not see; whatever fills in every field fills in this one too.
 TRAP = "website"
-TRAPPED: Mapping[str, str] = {TRAP: Text("must be empty")}
 HERE = "/account"
 ADDRESS_NOTICES = {"withdrawn": Text("The link no longer works. Your email address stays as it is.")}
 
@@ -110,50 +108,33 @@ class PasswordForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/account")
-async def show_account(request: Request, work: Work, user: User) -> Response:
-    return await account_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
+async def show_account(work: Work, user: User, form: Form[Any] = Form()) -> Response:
+    return await _show_account(work, user, form)
 
 
-@post("/account/password", transaction="none")
+@post("/account/password", transaction="none", shows=show_account, own_status=True)
 async def change_password(request: Request, work: Work, user: User, form: Form[PasswordForm]) -> Response:
     """Replace the password; every other device is signed out."""
-    if form.faults:
-        return await account_page(work, user, password_form=form, status=400)
     sent = form.get()
-    try:
-        signed_in = await access.change_password(
-            work, user, current=sent.current, new=sent.password, code=sent.code, user_agent=browser_of(request)
-        )
-    except (Invalid, PasswordChanged) as refusal:
-        wrong = form.with_faults(refusal.faults)
-        return await account_page(work, user, password_form=wrong, status=status_of(refusal))
+    signed_in = await access.change_password(
+        work, user, current=sent.current, new=sent.password, code=sent.code, user_agent=browser_of(request)
+    )
     return redirect("/account?done=password", *cookies_for(work, signed_in))
 
 
-async def account_page(
-    work: Work,
-    user: User,
-    *,
-    status: int = 200,
-    notice: Text | None = None,
-    key_form: Form[Any] | None = None,
-    password_form: Form[PasswordForm] | None = None,
-    new_key: tuple[str, str] | None = None,
-) -> Response:
+async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tuple[str, str] | None = None) -> Response:
     """Show the account, with a form's faults or a key that was just created."""
     keys = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
     return page(
         "account.html",
         user,
-        status=status,
         here="/account",
-        notice=notice,
+        notices=NOTICES,
+        form=form,
         plan=words.plan(await accounts.list_plan_grants(work, user), zone=user.zone, now=work.now),
         may_use_api=user.effective_plan in PLANS_WITH_API,
         keys=[key_row(key, user, now=work.now) for key in keys],
         expiries=EXPIRIES,
-        key_form=key_form or Form(),
-        password_form=password_form or Form(),
         needs_code=await two_factor.is_on(work, user),
         new_key=new_key,
         first_request=curl(work, user, "/me", key=new_key[1]) if new_key else None,
@@ -163,6 +144,12 @@ async def account_page(
 def account_limit(settings: Settings) -> RateLimit:
     """Limit the mails about accounts that one address causes, and its uses of their links."""
     return RateLimit("account", settings.limit_failed_auth)
+
+
+def check_trap(form: Form[Any]) -> None:
+    """Refuse a form in which the field was filled in that people do not see."""
+    if form[TRAP]:
+        raise Invalid(details={TRAP: Text("must be empty")})
 
 
 async def count_form(work: Work, request: Request) -> None:
@@ -184,24 +171,30 @@ class ChangeAddressForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/account/email")
-async def show_change_of_address(request: Request, work: Work, user: User) -> Response:
+async def show_change_of_address(work: Work, user: User, form: Form[ChangeAddressForm] = Form()) -> Response:
     """Ask for the new address, or say who manages it."""
-    return await _show_address(work, user, Form(), notice=ADDRESS_NOTICES.get(request.query.get("done", "")))
+    try:
+        await check_own_address(work, user)
+    except AddressManaged as refusal:
+        return page("account_email_managed.html", user, here=HERE, obstacle=refusal.sentence)
+    state = await two_factor.get_state(work, user)
+    waiting = await address_changes.find_own_change(work, user)
+    return page(
+        "account_email.html",
+        user,
+        here=HERE,
+        notices=ADDRESS_NOTICES,
+        form=form,
+        state=state,
+        waiting=waiting.email if waiting else None,
+    )
 
 
-@post("/account/email", transaction="none")
+@post("/account/email", transaction="none", shows=show_change_of_address, at={Conflict: "form"}, own_status=True)
 async def ask_for_new_address(work: Work, user: User, form: Form[ChangeAddressForm]) -> Response:
     """Send a link to the new address; the response is the same for every address."""
-    if form.faults:
-        return await _show_address(work, user, form)
     sent = form.get()
-    try:
-        await address_changes.request_change(work, user, sent.email, password=sent.current, code=sent.code)
-    except Invalid as refusal:
-        return await _show_address(work, user, form.with_faults(refusal.faults))
-    except Conflict as refusal:
-        faults = refusal.faults or {"form": refusal.sentence}
-        return await _show_address(work, user, form.with_faults(faults), status=status_of(refusal))
+    await address_changes.request_change(work, user, sent.email, password=sent.current, code=sent.code)
     return redirect(PATH)
 
 
@@ -232,27 +225,6 @@ async def confirm_new_address(request: Request, work: Work, user: User, token: s
     return redirect(f"{HERE}?done=email", *cookies_for(work, signed_in))
 
 
-async def _show_address(
-    work: Work, user: User, form: Form[ChangeAddressForm], *, status: int = 400, notice: Text | None = None
-) -> Response:
-    try:
-        await check_own_address(work, user)
-    except AddressManaged as refusal:
-        return page("account_email_managed.html", user, here=HERE, obstacle=refusal.sentence)
-    state = await two_factor.get_state(work, user)
-    waiting = await address_changes.find_own_change(work, user)
-    return page(
-        "account_email.html",
-        user,
-        status=status if form.faults else 200,
-        here=HERE,
-        notice=notice,
-        form=form,
-        state=state,
-        waiting=waiting.email if waiting else None,
-    )
-
-
 def _ask(user: User, email: str, *, token: str) -> Response:
     return keep_address_private(page("account_email_confirm.html", user, here=HERE, email=email, token=token))
 
@@ -275,17 +247,15 @@ async def show_keys(user: User) -> Response:
     return redirect("/account#keys")
 
 
-@post("/account/keys")
+@post("/account/keys", shows=show_account)
 async def create_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
     """Create a key and show it once, in this response."""
     if user.effective_plan not in PLANS_WITH_API:
         raise PlanWithoutApi
-    if form.faults:
-        return await account_page(work, user, key_form=form, status=400)
     sent = form.get()
     expires_at = expiry_of(sent.expires, now=work.now)
     key, credential = await access.create_api_key(work, user, name=sent.name, expires_at=expires_at)
-    return await account_page(work, user, new_key=(credential.name, key))
+    return await _show_account(work, user, Form(), new_key=(credential.name, key))
 
 
 @get("/account/keys/{key_id}/revoke")

@@ -1,5 +1,7 @@
 """Pages: templates rendered in the reader's language, and the responses that carry them."""
 
+from collections.abc import Mapping
+
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
@@ -7,8 +9,10 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.http.doors import Exchange
+from openslot.i18n import Text
 from openslot.i18n.languages import Locale, negotiate
-from openslot.routing import Cookie, Request, Response
+from openslot.routing import Cookie, Form, Request, Response
+from openslot.routing.declarations import READS
 from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.navigation import SHORTCUTS, list_places
 from openslot.web.templating import get_template, templates
@@ -17,6 +21,7 @@ from openslot.web.words import former_names, zone_name, zones_by_region
 HTML = "text/html; charset=utf-8"
 # Personal pages must not be cached, not even by the browser.
 NOT_KEPT = {"cache-control": "no-store"}
+NO_NOTICES: Mapping[str, Text] = {}
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -25,6 +30,8 @@ class Page(Struct, frozen=True, kw_only=True):
     template: str
     user: User | None
     values: dict[str, object]
+    notices: Mapping[str, Text]
+    """What the page says first after a redirect, by the `done` of its address."""
     locale: Locale | None = None
     """The language in which to show it; None: the reader's."""
 
@@ -45,10 +52,19 @@ templates.globals["csrf_field"] = _csrf_field
 
 
 def page(
-    template: str, user: User | None, *, status: int = 200, locale: Locale | None = None, **values: object
+    template: str,
+    user: User | None,
+    *,
+    status: int | None = None,
+    locale: Locale | None = None,
+    notices: Mapping[str, Text] = NO_NOTICES,
+    **values: object,
 ) -> Response:
-    """Respond with a page; every template gets `user`."""
-    shown = Page(template=template, user=user, values={"status": status, **values}, locale=locale)
+    """Respond with a page; every template gets `user`, `notice` and `now`. The status of a form with faults is 400."""
+    if status is None:
+        form = values.get("form")
+        status = 400 if isinstance(form, Form) and form.faults else 200
+    shown = Page(template=template, user=user, values=values, notices=notices, locale=locale)
     return Response(status=status, headers={**NOT_KEPT, "content-type": HTML}, body=shown)
 
 
@@ -58,9 +74,16 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
         raise TypeError(f"{exchange.path} must return a page")
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
     locale = shown.locale or locale_of(exchange)
-    places = list_places(exchange.entry)
-    given = {"this_path": exchange.path, "csrf": token, "places": places}
-    return render(shown.template, locale, user=shown.user, **given, **shown.values)
+    has_notice = shown.notices and exchange.method in READS
+    values = {
+        "user": shown.user,
+        "this_path": exchange.path,
+        "csrf": token,
+        "places": list_places(exchange.entry),
+        "now": exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock(),
+        "notice": shown.notices.get(exchange.query.get("done", "")) if has_notice else None,
+    }
+    return render(shown.template, locale, **(values | shown.values))
 
 
 def render(template: str, locale: Locale, **values: object) -> bytes:

@@ -11,13 +11,12 @@ from openslot.access.errors import ResetLinkInvalid
 from openslot.access.models import Session
 from openslot.access.sessions import find_browser, find_system
 from openslot.accounts.models import User
-from openslot.core.errors import Invalid
 from openslot.core.text import EmailAddress
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.account import TRAP, TRAPPED, NewPassword, count_form, keep_address_private
+from openslot.web.account import NewPassword, check_trap, count_form, keep_address_private
 from openslot.web.pages import page, redirect
 
 PATH = "/settings/sessions"
@@ -37,12 +36,11 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/sessions")
-async def show_sessions(request: Request, work: Work, user: User) -> Response:
+async def show_sessions(work: Work, user: User) -> Response:
     """Show each browser in which the user is signed in, this one first."""
     found = await sessions.list_sessions(work, user)
     rows = [_row(each, user, this=work.actor.credential_id, now=work.now) for each in found]
-    notice = NOTICES.get(request.query.get("done", ""))
-    return page("sign_up/sessions.html", user, here=PATH, notice=notice, rows=rows)
+    return page("sign_up/sessions.html", user, here=PATH, notices=NOTICES, rows=rows)
 
 
 @post("/settings/sessions/end-others")
@@ -101,18 +99,15 @@ class ResetForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/password/forgot")
-async def show_forgot(request: Request) -> Response:
+async def show_forgot(request: Request, form: Form[ForgotForm] = Form()) -> Response:
     """Ask for the email address, or say that a mail is on its way."""
-    return page("sign_up/forgot.html", None, form=Form(), is_sent=request.query.get("done") == "sent")
+    return page("sign_up/forgot.html", None, form=form, is_sent=request.query.get("done") == "sent")
 
 
-@post("/password/forgot", transaction="none")
+@post("/password/forgot", transaction="none", shows=show_forgot)
 async def ask_for_reset(request: Request, work: Work, form: Form[ForgotForm]) -> Response:
     """Plan the mail; the answer and the steps are the same for every address."""
-    if form[TRAP]:
-        form = form.with_faults(TRAPPED)
-    if form.faults:
-        return page("sign_up/forgot.html", None, status=400, form=form, is_sent=False)
+    check_trap(form)
     await count_form(work, request)
     async with work.transaction():
         await resets.request_reset(work, form.get().email)
@@ -120,34 +115,24 @@ async def ask_for_reset(request: Request, work: Work, form: Form[ForgotForm]) ->
 
 
 @get("/password/reset/{token}")
-async def show_reset(work: Work, token: str) -> Response:
+async def show_reset(work: Work, token: str, form: Form[ResetForm] = Form()) -> Response:
     """Ask for the new password; looking at the page changes nothing, because programs follow links too."""
     try:
-        return _show(await resets.get_reset_user(work, token), Form(), token=token)
+        user = await resets.get_reset_user(work, token)
     except ResetLinkInvalid:
         return _explain()
+    return keep_address_private(page("sign_up/reset.html", None, form=form, email=user.email, token=token))
 
 
-@post("/password/reset/{token}", transaction="none")
+@post("/password/reset/{token}", transaction="none", shows=show_reset)
 async def reset_password(request: Request, work: Work, token: str, form: Form[ResetForm]) -> Response:
     """Replace the password and sign out everywhere; the user signs in with the new one."""
     await count_form(work, request)
     try:
-        if form.faults:
-            return _show(await resets.get_reset_user(work, token), form, token=token)
         await resets.reset_password(work, token, new=form.get().password)
     except ResetLinkInvalid:
         return _explain()
-    except Invalid as refusal:
-        return _show(await resets.get_reset_user(work, token), form.with_faults(refusal.faults), token=token)
     return redirect("/login?done=password")
-
-
-def _show(user: User, form: Form[ResetForm], *, token: str) -> Response:
-    status = 400 if form.faults else 200
-    return keep_address_private(
-        page("sign_up/reset.html", None, status=status, form=form, email=user.email, token=token)
-    )
 
 
 def _explain() -> Response:

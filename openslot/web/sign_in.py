@@ -14,7 +14,7 @@ from openslot.access.operations import finish_sign_in
 from openslot.access.two_factor import has_pending
 from openslot.accounts.models import User
 from openslot.accounts.sign_ups import is_open
-from openslot.core.errors import Conflict, Forbidden, Refusal, TooMany, Unavailable
+from openslot.core.errors import Conflict, Forbidden, Refusal, TooMany, Unauthorized, Unavailable
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.http.errors import headers_of, status_of
@@ -76,31 +76,36 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/login")
-async def show_login(request: Request, work: Work, user: User | None) -> Response:
-    wanted = request.query.get("next", "")
-    notice = NOTICES.get(request.query.get("done", ""))
-    return redirect(local_path(wanted)) if user else _show(work, Form(), wanted=wanted, notice=notice)
+async def show_login(request: Request, work: Work, user: User | None, form: Form[SignInForm] = Form()) -> Response:
+    wanted = local_path(form["next"] or request.query.get("next", ""))
+    if user is not None:
+        return redirect(wanted)
+    settings = work.runtime.settings
+    return page(
+        "login.html",
+        None,
+        form=form,
+        wanted=wanted,
+        notices=NOTICES,
+        may_sign_up=is_open(settings),
+        provider=settings.oidc_name if settings.oidc_issuer else None,
+    )
 
 
-@post("/login", transaction="none")
+@post("/login", transaction="none", shows=show_login, at={WrongSignIn: "form"}, own_status=True)
 async def log_in(request: Request, work: Work, user: User | None, form: Form[SignInForm]) -> Response:
     """Let the user in if the password is right; no connection is held while it is checked."""
-    if user is not None:
-        return redirect(local_path(form["next"]))
-    if form.faults:
-        return _show(work, form, wanted=form["next"], status=400)
     sent = form.get()
-    try:
-        result = await access.sign_in(
-            work,
-            email=sent.email,
-            password=sent.password,
-            device=device_of(request, work),
-            address=request.address,
-            user_agent=browser_of(request),
-        )
-    except WrongSignIn as refusal:
-        return _show(work, form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
+    if user is not None:
+        return redirect(local_path(sent.next))
+    result = await access.sign_in(
+        work,
+        email=sent.email,
+        password=sent.password,
+        device=device_of(request, work),
+        address=request.address,
+        user_agent=browser_of(request),
+    )
     return respond_signed_in(work, result, local_path(sent.next))
 
 
@@ -115,22 +120,6 @@ def local_path(wanted: str) -> str:
     return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 
-def _show(
-    work: Work, form: Form[SignInForm], *, wanted: str, status: int = 200, notice: Text | None = None
-) -> Response:
-    settings = work.runtime.settings
-    return page(
-        "login.html",
-        None,
-        status=status,
-        form=form,
-        wanted=local_path(wanted),
-        notice=notice,
-        may_sign_up=is_open(settings),
-        provider=settings.oidc_name if settings.oidc_issuer else None,
-    )
-
-
 class SecondStepForm(Struct, frozen=True, kw_only=True):
     """A code of the app or a recovery code, and the page to open next."""
 
@@ -139,24 +128,24 @@ class SecondStepForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/login/two-factor")
-async def show_second_step(request: Request, work: Work, user: User | None) -> Response:
+async def show_second_step(
+    request: Request, work: Work, user: User | None, form: Form[SecondStepForm] = Form()
+) -> Response:
     """Ask for the code of a sign-in that waits for it."""
-    wanted = request.query.get("next", "")
+    wanted = local_path(form["next"] or request.query.get("next", ""))
     if user is not None:
-        return redirect(local_path(wanted))
-    if not await has_pending(work, pending_of(request, work)):
+        return redirect(wanted)
+    if not form.faults and not await has_pending(work, pending_of(request, work)):
         return redirect("/login")
-    return _show_code(Form(), wanted=wanted)
+    return page("two_factor.html", None, form=form, wanted=wanted, has_expired=False)
 
 
-@post("/login/two-factor", transaction="none")
+@post("/login/two-factor", transaction="none", shows=show_second_step, own_status=True)
 async def send_code(request: Request, work: Work, user: User | None, form: Form[SecondStepForm]) -> Response:
     """Start the session if the code is right."""
-    if user is not None:
-        return redirect(local_path(form["next"]))
-    if form.faults:
-        return _show_code(form, wanted=form["next"], status=400)
     sent = form.get()
+    if user is not None:
+        return redirect(local_path(sent.next))
     try:
         signed_in = await finish_sign_in(
             work,
@@ -167,14 +156,11 @@ async def send_code(request: Request, work: Work, user: User | None, form: Form[
             user_agent=browser_of(request),
         )
     except SignInExpired:
-        return _show_code(Form(), wanted=sent.next, status=401, has_expired=True)
+        wanted = local_path(sent.next)
+        return page("two_factor.html", None, status=401, form=Form(), wanted=wanted, has_expired=True)
     except WrongCode as refusal:
-        return _show_code(form.with_faults(refusal.faults), wanted=sent.next, status=401)
+        raise Unauthorized(details=refusal.faults) from None
     return respond_signed_in(work, signed_in, local_path(sent.next), no_short_cookie(work, PENDING_COOKIE))
-
-
-def _show_code(form: Form[SecondStepForm], *, wanted: str, status: int = 200, has_expired: bool = False) -> Response:
-    return page("two_factor.html", None, status=status, form=form, wanted=local_path(wanted), has_expired=has_expired)
 
 
 @get("/login/oidc")

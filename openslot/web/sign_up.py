@@ -10,7 +10,7 @@ from openslot.access.passwords import STRANGERS, check_password, hash_password
 from openslot.accounts import sign_ups
 from openslot.accounts.errors import EmailTaken, SignUpLinkInvalid
 from openslot.accounts.invitations import get_invitation
-from openslot.accounts.models import Invitation, SignUp, User, UserWanted
+from openslot.accounts.models import User, UserWanted
 from openslot.analytics.funnel import count_visit
 from openslot.core.errors import Invalid
 from openslot.core.secrets import new_token
@@ -21,7 +21,7 @@ from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.account import TRAP, TRAPPED, NewPassword, count_form, keep_address_private
+from openslot.web.account import NewPassword, check_trap, count_form, keep_address_private
 from openslot.web.booking_page.options import is_visit, list_own_hosts
 from openslot.web.cookies import browser_of, sign_up_cookie, sign_up_of
 from openslot.web.pages import locale_of, page, redirect
@@ -49,7 +49,7 @@ class VerifyForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/signup")
-async def show_sign_up(request: Request, work: Work, user: User | None) -> Response:
+async def show_sign_up(request: Request, work: Work, user: User | None, form: Form[SignUpForm] = Form()) -> Response:
     """Show the form, or say that a mail is on its way."""
     if user is not None:
         return redirect(HOME)
@@ -57,46 +57,42 @@ async def show_sign_up(request: Request, work: Work, user: User | None) -> Respo
     is_sent = request.query.get("done") == "sent"
     if not is_sent and is_visit(request, list_own_hosts(work, request)):
         count_visit(work.runtime, work.now.date())
-    return _show(Form(values={"language": locale_of(request).language.tag}), is_sent=is_sent)
+    form = form.begin({"language": locale_of(request).language.tag})
+    return page("sign_up/signup.html", None, form=form, is_sent=is_sent, languages=LANGUAGES.values())
 
 
-@post("/signup", transaction="none")
+@post("/signup", transaction="none", shows=show_sign_up)
 async def sign_up(request: Request, work: Work, user: User | None, form: Form[SignUpForm]) -> Response:
     """Send the mail; the answer and the steps are the same whether or not the address has an account."""
     if user is not None:
         return redirect(HOME)
     sign_ups.check_open(work)
-    if form[TRAP]:
-        form = form.with_faults(TRAPPED)
-    if form.faults:
-        return _show(form, status=400)
+    check_trap(form)
     await count_form(work, request)
     sent, browser = form.get(), new_token()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=sent.language)
-    try:
-        await people.sign_up(work, wanted, password=sent.password, browser=browser)
-    except Invalid as refusal:
-        return _show(form.with_faults(refusal.faults), status=400)
+    await people.sign_up(work, wanted, password=sent.password, browser=browser)
     return redirect("/signup?done=sent", sign_up_cookie(work, browser))
 
 
 @get("/verify/{token}")
-async def show_verify(request: Request, work: Work, token: str) -> Response:
+async def show_verify(request: Request, work: Work, token: str, form: Form[VerifyForm] = Form()) -> Response:
     """Ask to open the account; looking at the page changes nothing, because programs follow links too."""
     try:
-        return _show_verify(request, work, await sign_ups.get_sign_up(work, token), Form(), token=token)
+        found = await sign_ups.get_sign_up(work, token)
     except SignUpLinkInvalid:
         return _explain()
+    needs_password = not people.is_same_browser(found, sign_up_of(request, work))
+    return keep_address_private(
+        page("sign_up/verify.html", None, form=form, sign_up=found, token=token, needs_password=needs_password)
+    )
 
 
-@post("/verify/{token}", transaction="none")
+@post("/verify/{token}", transaction="none", shows=show_verify)
 async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm]) -> Response:
     """Open the account, sign its owner in, and show the first page."""
     await count_form(work, request)
     try:
-        found = await sign_ups.get_sign_up(work, token)
-        if form.faults:
-            return _show_verify(request, work, found, form, token=token)
         result = await people.verify(
             work,
             token,
@@ -110,27 +106,8 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
     except EmailTaken:
         return _explain(is_taken=True)
     except WrongPassword:
-        return _show_verify(request, work, found, form.with_faults({"password": OTHER_BROWSER}), token=token)
+        raise Invalid(details={"password": OTHER_BROWSER}) from None
     return respond_signed_in(work, result, FIRST_PAGE, sign_up_cookie(work, ""))
-
-
-def _show(form: Form[SignUpForm], *, status: int = 200, is_sent: bool = False) -> Response:
-    return page("sign_up/signup.html", None, status=status, form=form, is_sent=is_sent, languages=LANGUAGES.values())
-
-
-def _show_verify(request: Request, work: Work, found: SignUp, form: Form[VerifyForm], *, token: str) -> Response:
-    needs_password = not people.is_same_browser(found, sign_up_of(request, work))
-    status = 400 if form.faults else 200
-    shown = page(
-        "sign_up/verify.html",
-        None,
-        status=status,
-        form=form,
-        sign_up=found,
-        token=token,
-        needs_password=needs_password,
-    )
-    return keep_address_private(shown)
 
 
 def _explain(*, is_taken: bool = False) -> Response:
@@ -147,31 +124,22 @@ class SetupForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/setup")
-async def show_setup(request: Request, work: Work) -> Response:
+async def show_setup(request: Request, work: Work, form: Form[SetupForm] = Form()) -> Response:
     """Show the form for the first account to a visitor with the link."""
     token = request.query.get("token", "")
     await access.check_setup_link(work, token)
-    return _show_setup(Form(), token=token)
+    return page("setup.html", None, form=form, token=token)
 
 
-@post("/setup", transaction="none")
+@post("/setup", transaction="none", shows=show_setup)
 async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Response:
     """Create the first account and sign its owner in; no connection is held while the password is hashed."""
     token = request.query.get("token", "")
     await access.check_setup_link(work, token)
-    if form.faults:
-        return _show_setup(form, token=token, status=400)
     sent = form.get()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=locale_of(request).language.tag)
-    try:
-        result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
-    except Invalid as refusal:
-        return _show_setup(form.with_faults(refusal.faults), token=token, status=400)
+    result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
     return respond_signed_in(work, result, HOME)
-
-
-def _show_setup(form: Form[SetupForm], *, token: str, status: int = 200) -> Response:
-    return page("setup.html", None, status=status, form=form, token=token)
 
 
 class InvitationForm(Struct, frozen=True, kw_only=True):
@@ -181,12 +149,12 @@ class InvitationForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/invite/{token}")
-async def show_invitation(work: Work, token: str) -> Response:
+async def show_invitation(work: Work, token: str, form: Form[InvitationForm] = Form()) -> Response:
     """Show who invites, and what there is to do."""
-    return _show_invitation(await get_invitation(work, token), Form(), token=token)
+    return page("invite.html", None, invitation=await get_invitation(work, token), form=form, token=token)
 
 
-@post("/invite/{token}", transaction="none")
+@post("/invite/{token}", transaction="none", shows=show_invitation)
 async def accept_invitation(request: Request, work: Work, token: str, form: Form[InvitationForm]) -> Response:
     """Accept an invitation; users who set a first password are signed in, others sign in with their own."""
     invitation = await get_invitation(work, token)
@@ -194,20 +162,12 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
         async with work.transaction():
             await people.accept_invitation(work, invitation, password_hash=None)
         return redirect("/login")
-    if form.faults or not form["password"]:
-        return _show_invitation(invitation, form.with_faults(form.faults or {"password": CHOOSE}), token=token)
     password = form["password"]
-    try:
-        check_password(password)
-    except Invalid as refusal:
-        return _show_invitation(invitation, form.with_faults(refusal.faults), token=token)
+    if not password:
+        raise Invalid(details={"password": CHOOSE})
+    check_password(password)
     password_hash = await hash_password(password, STRANGERS)
     async with work.transaction():
         await people.accept_invitation(work, invitation, password_hash=password_hash)
         result = await access.let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))
     return respond_signed_in(work, result, HOME)
-
-
-def _show_invitation(invitation: Invitation, form: Form[InvitationForm], *, token: str) -> Response:
-    status = 400 if form.faults else 200
-    return page("invite.html", None, status=status, invitation=invitation, form=form, token=token)

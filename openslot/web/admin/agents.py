@@ -103,16 +103,14 @@ async def show_agents(work: Work, user: User) -> Response:
 
 
 @get("/admin/agents/{slug}")
-async def show_agent(request: Request, work: Work, user: User, slug: str) -> Response:
+async def show_agent(work: Work, user: User, slug: str, form: Form[Any] = Form()) -> Response:
     """Show one agent: its budget, its level, its scopes and its keys."""
-    return await agent_page(work, user, slug, notice=NOTICES.get(request.query.get("done", "")))
+    return await _show_agent(work, user, slug, form)
 
 
-@post("/admin/agents/{slug}/level")
+@post("/admin/agents/{slug}/level", shows=show_agent)
 async def change_level(request: Request, work: Work, user: User, slug: str, form: Form[LevelForm]) -> Response:
     """Change how far an agent acts on its own."""
-    if form.faults:
-        return await agent_page(work, user, slug, level_form=form, status=400)
     agent, level = await operations.get_agent(work, slug), Level[form.get().level]
     await operations.set_level(work, slug, level)
     await log_platform(
@@ -141,16 +139,8 @@ async def change_scopes(request: Request, work: Work, user: User, slug: str, for
     return redirect(f"/admin/agents/{slug}?done=scopes")
 
 
-async def agent_page(
-    work: Work,
-    user: User,
-    slug: str,
-    *,
-    status: int = 200,
-    notice: Text | None = None,
-    level_form: Form[LevelForm] | None = None,
-    key_form: Form[Any] | None = None,
-    new_key: tuple[str, str] | None = None,
+async def _show_agent(
+    work: Work, user: User, slug: str, form: Form[Any], *, new_key: tuple[str, str] | None = None
 ) -> Response:
     """Show one agent, with a form's faults or a key that was just created."""
     agent = await operations.get_agent(work, slug)
@@ -159,19 +149,17 @@ async def agent_page(
     return page(
         "admin/agent.html",
         user,
-        status=status,
         here="/admin/agents",
-        notice=notice,
+        notices=NOTICES,
+        form=form,
         agent=_row(agent, await budget.get_spending(work, slug), calls.get(slug, CallCounts())),
         email_level=agent.email_level,
         categories=sorted(ROSTER[slug].categories),
         level=agent.autonomy_level,
         levels=LEVELS,
-        level_form=level_form or Form(),
         scopes=[(scope, scope in agent.scopes, scope in ROSTER[slug].scopes) for scope in sorted(SCOPES)],
         keys=[agent_key_row(key, user, now=work.now) for key in keys],
         expiries=EXPIRIES,
-        key_form=key_form or Form(),
         new_key=new_key,
     )
 
@@ -222,47 +210,41 @@ class RotateForm(Struct, frozen=True, kw_only=True):
     hours: Annotated[Literal["0", "1", "24", "168"], WhenEmpty(Text("Choose one of these"))]
 
 
-@post("/admin/agents/{slug}/keys")
+@post("/admin/agents/{slug}/keys", shows=show_agent)
 async def create_key_of_agent(
     request: Request, work: Work, user: User, slug: str, form: Form[AgentKeyForm]
 ) -> Response:
     """Create a key and show it once, in this response."""
-    if form.faults:
-        return await agent_page(work, user, slug, key_form=form, status=400)
     await operations.get_agent(work, slug)
     sent = form.get()
     expires_at = expiry_of(sent.expires, now=work.now)
     key, credential = await access.create_agent_key(work, slug, name=sent.name, expires_at=expires_at)
     await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_CREATED, slug, credential)
-    return await agent_page(work, user, slug, new_key=(credential.name, key))
+    return await _show_agent(work, user, slug, Form(), new_key=(credential.name, key))
 
 
 @get("/admin/agents/{slug}/keys/{key_id}/rotate")
-async def ask_to_rotate(work: Work, user: User, slug: str, key_id: UUID) -> Response:
+async def ask_to_rotate(work: Work, user: User, slug: str, key_id: UUID, form: Form[RotateForm] = Form()) -> Response:
     """Ask how long the old key stays valid."""
-    key = await _get_active_key(work, slug, key_id)
-    return _ask(work, user, slug, key, template="admin/rotate_key.html")
+    return await _ask(work, user, slug, key_id, template="admin/rotate_key.html", overlaps=OVERLAPS, form=form)
 
 
-@post("/admin/agents/{slug}/keys/{key_id}/rotate")
+@post("/admin/agents/{slug}/keys/{key_id}/rotate", shows=ask_to_rotate)
 async def rotate_agent_key(
     request: Request, work: Work, user: User, *, slug: str, key_id: UUID, form: Form[RotateForm]
 ) -> Response:
     """Create a key in place of another and show it once."""
-    key = await _get_active_key(work, slug, key_id)
-    if form.faults:
-        return _ask(work, user, slug, key, template="admin/rotate_key.html", form=form)
+    await _get_active_key(work, slug, key_id)
     kept_for = timedelta(hours=int(form.get().hours))
     made, credential = await access.rotate_credential(work, CredentialKind.AGENT_KEY, slug, key_id, kept_for=kept_for)
     await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_ROTATED, slug, credential)
-    return await agent_page(work, user, slug, new_key=(credential.name, made))
+    return await _show_agent(work, user, slug, Form(), new_key=(credential.name, made))
 
 
 @get("/admin/agents/{slug}/keys/{key_id}/deactivate")
 async def ask_to_deactivate(work: Work, user: User, slug: str, key_id: UUID) -> Response:
     """Ask for confirmation before a key is deactivated."""
-    key = await _get_active_key(work, slug, key_id)
-    return _ask(work, user, slug, key, template="admin/deactivate_key.html")
+    return await _ask(work, user, slug, key_id, template="admin/deactivate_key.html")
 
 
 @post("/admin/agents/{slug}/keys/{key_id}/deactivate")
@@ -278,20 +260,9 @@ async def _log(work: Work, author: ChangeAuthor, action: ChangeAction, slug: str
     await log_platform(work, author, action, slug, subject_id=key.id, after=after)
 
 
-def _ask(
-    work: Work, user: User, slug: str, key: Credential, *, template: str, form: Form[RotateForm] | None = None
-) -> Response:
-    return page(
-        template,
-        user,
-        here="/admin/agents",
-        status=400 if form and form.faults else 200,
-        slug=slug,
-        agent=ROSTER[slug].name,
-        key=agent_key_row(key, user, now=work.now),
-        overlaps=OVERLAPS,
-        form=form or Form(),
-    )
+async def _ask(work: Work, user: User, slug: str, key_id: UUID, *, template: str, **values: Any) -> Response:
+    key = agent_key_row(await _get_active_key(work, slug, key_id), user, now=work.now)
+    return page(template, user, here="/admin/agents", slug=slug, agent=ROSTER[slug].name, key=key, **values)
 
 
 async def _get_active_key(work: Work, slug: str, key_id: UUID) -> Credential:

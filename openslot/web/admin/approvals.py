@@ -10,7 +10,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API, Plan
 from openslot.agents import approvals
-from openslot.agents.approvals import Verdict
+from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.calls import decide
 from openslot.agents.errors import ApprovalRefused
 from openslot.agents.roster import ROSTER
@@ -19,7 +19,7 @@ from openslot.bookings import operations as agenda
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, BookingRef, Status
 from openslot.change_log.models import ChangeAction, ChangeAuthor
-from openslot.core.errors import NotFound
+from openslot.core.errors import Conflict, NotFound
 from openslot.core.ids import parse_id
 from openslot.core.text import ReasonText
 from openslot.core.work import Work
@@ -158,46 +158,56 @@ class RejectForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/admin/approvals")
-async def show_approvals(request: Request, work: Work, user: User) -> Response:
+async def show_approvals(work: Work, user: User) -> Response:
     """Show the calls that wait, and the last decisions."""
     return page(
         "admin/approvals.html",
         user,
         here="/admin/approvals",
-        notice=NOTICES.get(request.query.get("done", "")),
+        notices=NOTICES,
         waiting=[_row(each, user, work) for each in await approvals.list_pending(work)],
         decided=[_row(each, user, work) for each in await approvals.list_decided(work, limit=SHOWN_DECIDED)],
     )
 
 
 @get("/admin/approvals/{approval_id}")
-async def show_approval(work: Work, user: User, approval_id: UUID) -> Response:
+async def show_approval(work: Work, user: User, approval_id: UUID, form: Form[RejectForm] = Form()) -> Response:
     """Show what an agent asks for, with what would happen."""
-    return await _approval_page(work, user, approval_id, Form())
+    approval = await approvals.get_approval(work, approval_id)
+    outcome = await describe_outcome(work, user, approval) if approval.arguments is not None else OutcomePreview()
+    return page(
+        "admin/approval.html",
+        user,
+        here="/admin/approvals",
+        approval=_row(approval, user, work),
+        may_decide=approval.status is ApprovalStatus.PENDING and approval.expires_at > work.now,
+        arguments=_write_arguments(approval),
+        outcome=outcome,
+        form=form,
+    )
 
 
-@post("/admin/approvals/{approval_id}/approve")
+@post("/admin/approvals/{approval_id}/approve", shows=show_approval, at={Conflict: "form"}, own_status=True)
 async def approve_call(request: Request, work: Work, user: User, approval_id: UUID) -> Response:
     """Approve a call and carry it out for the agent."""
-    try:
-        verdict = await decide(work, approval_id, "approve", approver=PERSON, request_id=FROM)
-    except (ApprovalRefused, NotFound) as refusal:
-        return await _approval_page(work, user, approval_id, Form(faults={"form": refusal.sentence}))
+    verdict = await _decide(work, approval_id, "approve")
     await _log(work, author_of(request, user), ChangeAction.CALL_APPROVED, verdict)
     return redirect(f"/admin/approvals?done={'refused' if verdict.is_error else 'approved'}")
 
 
-@post("/admin/approvals/{approval_id}/reject")
+@post("/admin/approvals/{approval_id}/reject", shows=show_approval, at={Conflict: "form"}, own_status=True)
 async def reject_call(request: Request, work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
-    if form.faults:
-        return await _approval_page(work, user, approval_id, form)
     reason = form.get().reason.strip() or None
-    try:
-        verdict = await decide(work, approval_id, "reject", approver=PERSON, request_id=FROM, reason=reason)
-    except (ApprovalRefused, NotFound) as refusal:
-        return await _approval_page(work, user, approval_id, form.with_faults({"form": refusal.sentence}))
+    verdict = await _decide(work, approval_id, "reject", reason=reason)
     await _log(work, author_of(request, user), ChangeAction.CALL_REJECTED, verdict, reason=reason)
     return redirect("/admin/approvals?done=rejected")
+
+
+async def _decide(work: Work, approval_id: UUID, verb: ApprovalDecision, *, reason: str | None = None) -> Verdict:
+    try:
+        return await decide(work, approval_id, verb, approver=PERSON, request_id=FROM, reason=reason)
+    except (ApprovalRefused, NotFound) as refusal:
+        raise Conflict(refusal.sentence) from None
 
 
 async def _log(
@@ -206,22 +216,6 @@ async def _log(
     tool = verdict.approval.tool if verdict.approval else None
     after = {"tool": tool, **({"reason": reason} if reason else {})}
     await log_platform(work, author, action, verdict.agent, subject_id=verdict.approval_id, after=after)
-
-
-async def _approval_page(work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
-    approval = await approvals.get_approval(work, approval_id)
-    outcome = await describe_outcome(work, user, approval) if approval.arguments is not None else OutcomePreview()
-    return page(
-        "admin/approval.html",
-        user,
-        here="/admin/approvals",
-        status=409 if "form" in form.faults else 400 if form.faults else 200,
-        approval=_row(approval, user, work),
-        may_decide=approval.status is ApprovalStatus.PENDING and approval.expires_at > work.now,
-        arguments=_write_arguments(approval),
-        outcome=outcome,
-        form=form,
-    )
 
 
 def _row(approval: Approval, user: User, work: Work) -> ApprovalRow:

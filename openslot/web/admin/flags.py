@@ -6,9 +6,9 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.accounts import operations as accounts
+from openslot.accounts.errors import UserNotFound
 from openslot.accounts.models import User
 from openslot.change_log.models import ChangeAction
-from openslot.core.errors import NotFound
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.flags import operations as flags
@@ -55,8 +55,29 @@ async def show_flags(work: Work, user: User) -> Response:
 
 
 @get("/admin/flags/{key}")
-async def show_flag(request: Request, work: Work, user: User, key: str) -> Response:
-    return await _flag_page(work, user, key, Form(), notice=NOTICES.get(request.query.get("done", "")))
+async def show_flag(work: Work, user: User, key: str, form: Form[FlagForUserForm] = Form()) -> Response:
+    flag = await flags.get_flag(work, key)
+    overrides = await flags.list_overrides(work, flag)
+    people = await accounts.list_users_by_id(work, [each.user_id for each in overrides])
+    return page(
+        "admin/flag.html",
+        user,
+        here="/admin/flags",
+        notices=NOTICES,
+        flag=flag,
+        form=form,
+        overrides=[
+            OverrideRow(
+                user_id=each.user_id,
+                name=people[each.user_id].name,
+                email=people[each.user_id].email,
+                enabled=each.enabled,
+                since=words.moment(each.updated_at, user.zone, now=work.now),
+            )
+            for each in overrides
+            if each.user_id in people
+        ],
+    )
 
 
 @post("/admin/flags/{key}")
@@ -71,17 +92,12 @@ async def toggle_flag(request: Request, work: Work, user: User, key: str, form: 
     return redirect(f"/admin/flags/{key}?done={enabled}")
 
 
-@post("/admin/flags/{key}/overrides")
+@post("/admin/flags/{key}/overrides", shows=show_flag, at={UserNotFound: "email"})
 async def set_flag_override(
     request: Request, work: Work, user: User, key: str, form: Form[FlagForUserForm]
 ) -> Response:
-    if form.faults:
-        return await _flag_page(work, user, key, form, status=400)
     sent = form.get()
-    try:
-        owner = await accounts.get_user_by_email(work, sent.email.strip())
-    except NotFound as refusal:
-        return await _flag_page(work, user, key, form.with_faults({"email": refusal.sentence}), status=400)
+    owner = await accounts.get_user_by_email(work, sent.email.strip())
     found = await flags.set_override(work, key, owner.id, enabled=sent.enabled == "on")
     after = {"user": owner.email, "enabled": found.enabled}
     await log_platform(
@@ -99,31 +115,3 @@ async def remove_flag_override(request: Request, work: Work, user: User, key: st
         work, author_of(request, user), ChangeAction.FLAG_RESET_FOR_USER, key, subject_id=user_id, after=after
     )
     return redirect(f"/admin/flags/{key}?done=removed")
-
-
-async def _flag_page(
-    work: Work, user: User, key: str, form: Form[FlagForUserForm], *, notice: Text | None = None, status: int = 200
-) -> Response:
-    flag = await flags.get_flag(work, key)
-    overrides = await flags.list_overrides(work, flag)
-    people = await accounts.list_users_by_id(work, [each.user_id for each in overrides])
-    return page(
-        "admin/flag.html",
-        user,
-        here="/admin/flags",
-        status=status,
-        notice=notice,
-        flag=flag,
-        form=form,
-        overrides=[
-            OverrideRow(
-                user_id=each.user_id,
-                name=people[each.user_id].name,
-                email=people[each.user_id].email,
-                enabled=each.enabled,
-                since=words.moment(each.updated_at, user.zone, now=work.now),
-            )
-            for each in overrides
-            if each.user_id in people
-        ],
-    )

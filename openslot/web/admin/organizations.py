@@ -9,7 +9,6 @@ from openslot.accounts import members, organizations
 from openslot.accounts.models import Organization, Role, User
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction
-from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.people import organization_deletions
@@ -69,7 +68,7 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
         user,
         here="/admin/organizations",
         status=400 if query.form.faults else 200,
-        notice=LIST_NOTICES.get(request.query.get("done", "")),
+        notices=LIST_NOTICES,
         query=query.with_more(has_more=len(found) > first + ROWS),
         form=query.form,
         rows=found[first : first + ROWS],
@@ -78,34 +77,8 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
 
 
 @get("/admin/organizations/{slug}")
-async def show_one_organization(request: Request, work: Work, user: User, slug: str) -> Response:
-    return await _organization_page(work, user, slug, Form(), notice=NOTICES.get(request.query.get("done", "")))
-
-
-@post("/admin/organizations/{slug}/plan")
-async def set_organization_plan(
-    request: Request, work: Work, user: User, slug: str, form: Form[OrganizationPlanForm]
-) -> Response:
-    """Give an organization another plan, without an end."""
-    if form.faults:
-        return await _organization_page(work, user, slug, form)
-    organization = await organizations.get_organization(work, slug)
-    plan = form.get().plan
-    await organizations.change_organization_plan(work, organization, plan)
-    await log_platform(
-        work,
-        author_of(request, user),
-        ChangeAction.ORGANIZATION_PLAN_CHANGED,
-        organization.name,
-        subject_id=organization.id,
-        before={"plan": organization.plan},
-        after={"plan": plan},
-    )
-    return redirect(f"/admin/organizations/{slug}?done=plan")
-
-
-async def _organization_page(
-    work: Work, user: User, slug: str, form: Form[OrganizationPlanForm], *, notice: Text | None = None
+async def show_one_organization(
+    work: Work, user: User, slug: str, form: Form[OrganizationPlanForm] = Form()
 ) -> Response:
     organization: Organization = await organizations.get_organization(work, slug)
     found = await members.list_members(work, organization, limit=MAX_MEMBERS)
@@ -114,8 +87,7 @@ async def _organization_page(
         "admin/organization.html",
         user,
         here="/admin/organizations",
-        status=400 if form.faults else 200,
-        notice=notice,
+        notices=NOTICES,
         organization=organization,
         plan=words.PLANS[organization.plan],
         since=words.day(organization.created_at, user.zone),
@@ -136,37 +108,51 @@ async def _organization_page(
     )
 
 
-@get("/admin/organizations/{slug}/delete")
-async def ask_to_delete_organization(work: Work, user: User, slug: str) -> Response:
-    """Show what the deletion does, and ask for the name and the password."""
-    return await _show(work, user, slug, Form())
-
-
-@post("/admin/organizations/{slug}/delete", transaction="none")
-async def delete_any_organization(
-    request: Request, work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm]
+@post("/admin/organizations/{slug}/plan", shows=show_one_organization)
+async def set_organization_plan(
+    request: Request, work: Work, user: User, slug: str, form: Form[OrganizationPlanForm]
 ) -> Response:
-    """Delete an organization; the password is checked without a connection."""
+    """Give an organization another plan, without an end."""
     organization = await organizations.get_organization(work, slug)
-    try:
-        await confirm_deletion(work, user, organization, form)
-    except Invalid as refusal:
-        return await _show(work, user, slug, form.with_faults(refusal.faults))
-    async with work.transaction():
-        deleted = await organization_deletions.delete_as_operator(work, organization)
-        await organization_deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
-    return redirect("/admin/organizations?done=deleted")
+    plan = form.get().plan
+    await organizations.change_organization_plan(work, organization, plan)
+    await log_platform(
+        work,
+        author_of(request, user),
+        ChangeAction.ORGANIZATION_PLAN_CHANGED,
+        organization.name,
+        subject_id=organization.id,
+        before={"plan": organization.plan},
+        after={"plan": plan},
+    )
+    return redirect(f"/admin/organizations/{slug}?done=plan")
 
 
-async def _show(work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm]) -> Response:
+@get("/admin/organizations/{slug}/delete")
+async def ask_to_delete_organization(
+    work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm] = Form()
+) -> Response:
+    """Show what the deletion does, and ask for the name and the password."""
     organization = await organizations.get_organization(work, slug)
     return page(
         "admin/delete_organization.html",
         user,
         here="/admin/organizations",
-        status=400 if form.faults else 200,
         form=form,
         organization=organization,
         preview=await organization_deletions.preview_deletion(work, organization),
         needs=await find_needs(work, user),
     )
+
+
+@post("/admin/organizations/{slug}/delete", transaction="none", shows=ask_to_delete_organization)
+async def delete_any_organization(
+    request: Request, work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm]
+) -> Response:
+    """Delete an organization; the password is checked without a connection."""
+    organization = await organizations.get_organization(work, slug)
+    await confirm_deletion(work, user, organization, form)
+    async with work.transaction():
+        deleted = await organization_deletions.delete_as_operator(work, organization)
+        await organization_deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
+    return redirect("/admin/organizations?done=deleted")

@@ -66,8 +66,8 @@ class BackupRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/admin/system")
-async def show_system(request: Request, work: Work, user: User) -> Response:
-    return await _system_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
+async def show_system(work: Work, user: User) -> Response:
+    return await _system_page(work, user)
 
 
 @post("/admin/system/backups", transaction="none")
@@ -97,7 +97,7 @@ async def download_backup(request: Request, work: Work, user: User, name: str) -
     raise NotFound
 
 
-async def _system_page(work: Work, user: User, *, notice: Text | None = None, problem: str | None = None) -> Response:
+async def _system_page(work: Work, user: User, *, problem: str | None = None) -> Response:
     settings = work.runtime.settings
     findings = [*await asyncio.to_thread(lambda: list(look_at_machine(settings)))]
     findings += await look_at_database(settings, work.runtime.wiring, is_asleep=False)
@@ -107,7 +107,7 @@ async def _system_page(work: Work, user: User, *, notice: Text | None = None, pr
         user,
         here="/admin/system",
         status=503 if problem else 200,
-        notice=notice,
+        notices=NOTICES,
         problem=problem,
         version=__version__,
         findings=[_finding_row(each) for each in findings],

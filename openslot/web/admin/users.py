@@ -100,15 +100,34 @@ async def show_users(request: Request, work: Work, user: User) -> Response:
 
 
 @get("/admin/users/{user_id}")
-async def show_user_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
-    return await _user_page(work, user, user_id, notice=NOTICES.get(request.query.get("done", "")))
+async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[Any] = Form()) -> Response:
+    owner = await accounts.get_user(work, user_id)
+    grants = await accounts.list_plan_grants(work, owner)
+    activity, _ = await accounts.list_activity(work, owner, span=Span(), limit=SHOWN_ACTIVITY)
+    return page(
+        "admin/user.html",
+        user,
+        here="/admin/users",
+        notices=NOTICES,
+        owner=_row(owner, user),
+        own_plan=owner.plan,
+        zone=owner.zone,
+        locale_name=owner.locale,
+        plan=words.plan(grants, zone=user.zone, now=work.now),
+        plans=words.PLANS,
+        closed=words.moment(owner.disabled_at, user.zone, now=work.now) if owner.disabled_at else None,
+        is_self=owner.id == user.id,
+        form=form,
+        activity=[
+            ActivityRow(at=phrases.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
+            for each in activity
+        ],
+    )
 
 
-@post("/admin/users/{user_id}/plan")
+@post("/admin/users/{user_id}/plan", shows=show_user_account)
 async def change_user_plan(request: Request, work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
     """Give a user another plan, without an end."""
-    if form.faults:
-        return await _user_page(work, user, user_id, form=form, status=400)
     owner = await accounts.get_user(work, user_id)
     changed = await accounts.change_plan(work, owner, form.get().plan)
     fields = {"before": {"plan": owner.plan}, "after": {"plan": changed.plan}}
@@ -116,19 +135,14 @@ async def change_user_plan(request: Request, work: Work, user: User, user_id: UU
     return redirect(f"/admin/users/{user_id}?done=plan")
 
 
-@post("/admin/users/{user_id}/administrator")
+@post("/admin/users/{user_id}/administrator", shows=show_user_account, at={LastAdministrator: "admin"}, own_status=True)
 async def change_administrator(
     request: Request, work: Work, user: User, user_id: UUID, form: Form[AdminForm]
 ) -> Response:
     """Make a user an administrator of the platform, or take that away."""
-    if form.faults:
-        return await _user_page(work, user, user_id, form=form, status=400)
     is_admin = form.get().admin == "yes"
     owner = await accounts.get_user(work, user_id)
-    try:
-        await accounts.set_admin(work, owner, is_admin=is_admin)
-    except LastAdministrator as refusal:
-        return await _user_page(work, user, user_id, form=form.with_faults({"admin": refusal.sentence}), status=409)
+    await accounts.set_admin(work, owner, is_admin=is_admin)
     fields = {"before": {"administrator": owner.is_admin}, "after": {"administrator": is_admin}}
     await log_user(work, author_of(request, user), ChangeAction.ADMINISTRATOR_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done={'admin' if is_admin else 'not-admin'}")
@@ -143,22 +157,27 @@ async def sign_user_out(request: Request, work: Work, user: User, user_id: UUID)
 
 
 @get("/admin/users/{user_id}/disable")
-async def ask_to_disable(work: Work, user: User, user_id: UUID) -> Response:
+async def ask_to_disable(work: Work, user: User, user_id: UUID, form: Form[DisableForm] = Form()) -> Response:
     """Show what closing an account cancels, before it happens."""
-    return await _disable_page(work, user, user_id, Form())
+    owner = await accounts.get_user(work, user_id)
+    if owner.disabled_at is not None:
+        return redirect(f"/admin/users/{user_id}")
+    return page(
+        "admin/disable_user.html",
+        user,
+        here="/admin/users",
+        owner=_row(owner, user),
+        outcome=await list_closing(work, user, owner),
+        form=form,
+    )
 
 
-@post("/admin/users/{user_id}/disable")
+@post("/admin/users/{user_id}/disable", shows=ask_to_disable, at={LastAdministrator: "form"}, own_status=True)
 async def disable_account(request: Request, work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
     """Close an account and cancel its upcoming bookings."""
-    if form.faults:
-        return await _disable_page(work, user, user_id, form)
     reason = form.get().reason.strip() or None
     owner = await accounts.get_user(work, user_id)
-    try:
-        cancelled = await people.disable_user(work, owner, reason=reason)
-    except LastAdministrator as refusal:
-        return await _disable_page(work, user, user_id, form.with_faults({"form": refusal.sentence}))
+    cancelled = await people.disable_user(work, owner, reason=reason)
     after = {"active": False, "reason": reason, "cancelled_bookings": cancelled}
     await log_user(
         work, author_of(request, user), ChangeAction.USER_DISABLED, owner, before={"active": True}, after=after
@@ -188,55 +207,6 @@ async def log_user(
     """Write what an administrator has changed about a user."""
     subject = f"{owner.name} <{owner.email}>"
     await log_platform(work, author, action, subject, subject_id=owner.id, before=before, after=after)
-
-
-async def _user_page(
-    work: Work,
-    user: User,
-    user_id: UUID,
-    *,
-    form: Form[Any] | None = None,
-    notice: Text | None = None,
-    status: int = 200,
-) -> Response:
-    owner = await accounts.get_user(work, user_id)
-    grants = await accounts.list_plan_grants(work, owner)
-    activity, _ = await accounts.list_activity(work, owner, span=Span(), limit=SHOWN_ACTIVITY)
-    return page(
-        "admin/user.html",
-        user,
-        here="/admin/users",
-        status=status,
-        notice=notice,
-        owner=_row(owner, user),
-        own_plan=owner.plan,
-        zone=owner.zone,
-        locale_name=owner.locale,
-        plan=words.plan(grants, zone=user.zone, now=work.now),
-        plans=words.PLANS,
-        closed=words.moment(owner.disabled_at, user.zone, now=work.now) if owner.disabled_at else None,
-        is_self=owner.id == user.id,
-        form=form or Form(),
-        activity=[
-            ActivityRow(at=phrases.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
-            for each in activity
-        ],
-    )
-
-
-async def _disable_page(work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
-    owner = await accounts.get_user(work, user_id)
-    if owner.disabled_at is not None:
-        return redirect(f"/admin/users/{user_id}")
-    return page(
-        "admin/disable_user.html",
-        user,
-        here="/admin/users",
-        status=409 if "form" in form.faults else 400 if form.faults else 200,
-        owner=_row(owner, user),
-        outcome=await list_closing(work, user, owner),
-        form=form,
-    )
 
 
 def _row(owner: User, reader: User) -> PlatformUserRow:

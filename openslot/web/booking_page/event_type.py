@@ -33,7 +33,7 @@ from openslot.web.booking_page.forms import (
     write_fields,
 )
 from openslot.web.booking_page.options import Options, count_visit, read_options, read_start, with_zone
-from openslot.web.booking_page.refusals import follow_former, limit_views, list_notices
+from openslot.web.booking_page.refusals import follow_former, limit_views, list_warnings
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
 from openslot.web.booking_page.view import hours_of, initials, manage_path, show, show_zone, zones_page
 from openslot.web.pages import redirect
@@ -125,7 +125,7 @@ async def _ask_again(context: PageContext, form: Form[BookingForm], refusal: Ref
         return _show(context, picked, form=form, status=status)
     options, own = with_zone(context.options, form["tz"]), read_hold(form["hold"])
     picked = await pick_start(context.work, context.which, options, start, without=own)
-    shown = _show(context, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
+    shown = _show(context, picked, form=form, status=status, warnings=list_warnings(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
 
@@ -135,7 +135,7 @@ def _show(
     *,
     form: Form[BookingForm] | None = None,
     status: int = 200,
-    notices: tuple[str, ...] = (),
+    warnings: tuple[str, ...] = (),
 ) -> Response:
     found, options = picked.found, context.options
     event_type = found.inputs.event_type
@@ -159,7 +159,7 @@ def _show(
         hours=hours_of(options),
         form=form,
         fields=write_fields(form, event_type.questions, options.locale, picked),
-        notices=notices,
+        warnings=warnings,
     )
 
 

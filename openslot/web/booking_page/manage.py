@@ -35,7 +35,7 @@ from openslot.web.booking_page.forms import (
     show_start,
 )
 from openslot.web.booking_page.options import Options, read_options, read_start
-from openslot.web.booking_page.refusals import limit_views, list_notices
+from openslot.web.booking_page.refusals import limit_views, list_warnings
 from openslot.web.booking_page.view import find_look, hours_of, initials, manage_path, show, show_zone, zones_page
 from openslot.web.pages import redirect
 
@@ -204,8 +204,8 @@ async def _pick(managed: Managed, start: str = "") -> Picked:
 
 async def _ask_again(managed: Managed, form: Form[RescheduleForm], refusal: Refusal) -> Response:
     picked = await _pick(managed, form["start"])
-    notices = list_notices(refusal, picked.is_open)
-    shown = await _show_times(managed, picked, form=form, status=status_of(refusal), notices=notices)
+    warnings = list_warnings(refusal, picked.is_open)
+    shown = await _show_times(managed, picked, form=form, status=status_of(refusal), warnings=warnings)
     return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
 
@@ -215,7 +215,7 @@ async def _show_times(
     *,
     form: Form[RescheduleForm] | None = None,
     status: int = 200,
-    notices: tuple[str, ...] = (),
+    warnings: tuple[str, ...] = (),
 ) -> Response:
     options, event_type, host = managed.options, managed.details.event_type, managed.host
     locale, hours = options.locale, hours_of(options)
@@ -240,7 +240,7 @@ async def _show_times(
         guesses_zone=False,
         hours=hours,
         form=form or Form(),
-        notices=notices,
+        warnings=warnings,
     )
 
 
@@ -263,6 +263,6 @@ async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusa
         picked=None,
         chosen=show_start(booking.starts_at, get_zone(booking.invitee_zone), options.locale, hours_of(options)),
         form=form,
-        notices=list_notices(refusal, True) if refusal else (),
+        warnings=list_warnings(refusal, True) if refusal else (),
     )
     return replace(shown, headers={**shown.headers, **headers_of(refusal)}) if refusal else shown

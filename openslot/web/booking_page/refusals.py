@@ -61,7 +61,7 @@ def _show_too_many(request: Request, refusal: TooMany) -> Response:
     return replace(shown, headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)})
 
 
-def list_notices(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
+def list_warnings(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
     """Say why nothing was done, unless the fields or the chosen time say it already."""
     if isinstance(refusal, TooManyReschedules):
         return (Text("%(message)s.", message=refusal.sentence), words.wait(refusal.retry_after))

@@ -1,6 +1,7 @@
 """What every booking page is shown with: its look, its language and the headers that let others frame it."""
 
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 from markupsafe import Markup
@@ -41,7 +42,7 @@ class ShownZone(Struct, frozen=True, kw_only=True):
 
 
 def show(
-    template: str, options: Options, *, colour: str, status: int = 200, is_personal: bool = False, **values: object
+    template: str, options: Options, *, colour: str, status: int = 200, is_personal: bool = False, **values: Any
 ) -> Response:
     """Respond with a booking page, in the language and the colours that its address asks for."""
     accent = accent_url(options.accent or colour)

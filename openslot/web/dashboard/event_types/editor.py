@@ -1,6 +1,7 @@
 """Pages: a new event type, and one that exists with all that can be set of it."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -58,7 +59,7 @@ def begin_values(event_type: EventType) -> dict[str, str]:
 
 
 async def form_page(
-    work: Work, user: User, template: str, form: Form[EventTypeForm], *, status: int, focus: str = "", **values: object
+    work: Work, user: User, template: str, form: Form[EventTypeForm], *, status: int, focus: str = "", **values: Any
 ) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
@@ -67,7 +68,6 @@ async def form_page(
         user,
         here="/event-types",
         status=status,
-        locale=None,
         form=form,
         focus=focus,
         base=f"{work.runtime.settings.public_url}/{user.username}/",
