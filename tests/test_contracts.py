@@ -1,4 +1,4 @@
-"""The contracts of imports name every file they are about, and outgoing calls name their owner."""
+"""The contracts of imports name all files they are about, outgoing calls their owner, and no test imports another."""
 
 import re
 import tomllib
@@ -44,3 +44,13 @@ def test_every_outgoing_call_says_on_whose_behalf_it_is_made() -> None:
     anonymous = re.compile(r"runtime\.outbound\b(?!\.(?:on_behalf_of|check_url)\()")
     found = [str(path) for path in (ROOT / "openslot").rglob("*.py") if anonymous.search(path.read_text())]
     assert found == [], "look-ups are shared fairly by owner: call `runtime.outbound.on_behalf_of(owner_id)` first"
+
+
+def test_no_test_module_imports_from_another() -> None:
+    imported = re.compile(
+        r"^\s*from tests\.(?:\w+\.)*test_\w+ import|^\s*from tests[\w.]* import .*\btest_\w+", re.MULTILINE
+    )
+    found = [str(path) for path in (ROOT / "tests").rglob("*.py") if imported.search(path.read_text("utf-8"))]
+    assert found == [], (
+        "what several modules need belongs to tests/support, or to the folder's conftest.py or support.py"
+    )

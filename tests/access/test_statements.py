@@ -1,7 +1,6 @@
 """What the common path costs: one statement, and none at all for a key that can't be one."""
 
 from contextlib import nullcontext
-from typing import Any
 
 import pytest
 
@@ -10,26 +9,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.support.live import connect, serving
-
-
-class CountingPool:
-    """A pool that remembers what it was asked."""
-
-    def __init__(self, pool: Any) -> None:
-        self._pool = pool
-        self.asked: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._pool, name)
-        if name == "opening":
-            # It asks nothing: it is a part of what a transaction begins with.
-            return method
-
-        def noted(*arguments: Any, **named: Any) -> Any:
-            self.asked.append(str(arguments[0]) if arguments else name)
-            return method(*arguments, **named)
-
-        return noted
+from tests.support.statements import CountingPool
 
 
 @pytest.fixture

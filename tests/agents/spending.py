@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.access import operations as access
+from openslot.agents import budget
 from openslot.agents.models import Agent, Caller, Level, ToolCall
 from openslot.agents.roster import ROSTER, with_implied
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.ports import NO_FAKES
@@ -20,6 +21,9 @@ from openslot.runtime import open_runtime
 from tests.support.clocks import MovingClock
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
+EMAIL = 1_000
+DOLLAR = 1_000_000
+SUM = "select spent_micros, reserved_micros from agent_spend where on_date = $1 and agent = $2"
 
 
 @pytest.fixture
@@ -57,3 +61,14 @@ async def two_runtimes(
         first = await stack.enter_async_context(open_runtime(chosen, clock=clock, fakes=fakes))
         second = await stack.enter_async_context(open_runtime(chosen, clock=clock, fakes=fakes))
         yield first, second
+
+
+async def spent_and_reserved(runtime: Runtime, agent: str, on: datetime = NOON) -> tuple[int, int]:
+    row = await runtime.pool.fetchrow(SUM, on.date(), agent)
+    return (row["spent_micros"], row["reserved_micros"]) if row else (0, 0)
+
+
+async def spend(runtime: Runtime, agent: str, micros: int) -> None:
+    reservation = await budget.reserve(runtime, call_of(agent), micros)
+    async with runtime.transaction(SYSTEM) as work:
+        await budget.settle(work, reservation)

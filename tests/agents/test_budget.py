@@ -17,25 +17,10 @@ from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import Invalid, StartupError
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.agents.spending import NOON, call_of, clock, two_runtimes
+from tests.agents.spending import DOLLAR, EMAIL, NOON, call_of, clock, spend, spent_and_reserved, two_runtimes
 from tests.support.clocks import MovingClock
 
 __all__ = ["clock"]
-
-EMAIL = 1_000
-DOLLAR = 1_000_000
-SUM = "select spent_micros, reserved_micros from agent_spend where on_date = $1 and agent = $2"
-
-
-async def spent_and_reserved(runtime: Runtime, agent: str, on: datetime = NOON) -> tuple[int, int]:
-    row = await runtime.pool.fetchrow(SUM, on.date(), agent)
-    return (row["spent_micros"], row["reserved_micros"]) if row else (0, 0)
-
-
-async def spend(runtime: Runtime, agent: str, micros: int) -> None:
-    reservation = await budget.reserve(runtime, call_of(agent), micros)
-    async with runtime.transaction(SYSTEM) as work:
-        await budget.settle(work, reservation)
 
 
 async def warnings(runtime: Runtime) -> list[str | None]:

@@ -8,30 +8,12 @@ import pytest
 from openslot.agents import audit
 from openslot.agents.audit import verify
 from openslot.agents.chain import ChainEnd, extend, follows, is_intact
-from openslot.agents.models import AuditStatus, CallRecord
-from openslot.core.ids import new_id
 from openslot.core.signing import Signer
-from openslot.core.work import Runtime, system_clock
+from openslot.core.work import Runtime
+from tests.agents.support import record
 from tests.support.agent import TestAgent
 
 SIGNER = Signer(("k" * 40,))
-
-
-def record(tool: str = "check_budget", **known: Any) -> CallRecord:
-    """One record."""
-    return CallRecord(
-        **{
-            "id": new_id(),
-            "at": system_clock(),
-            "agent": "support",
-            "key_id": new_id(),
-            "tool": tool,
-            "status": AuditStatus.OK,
-            "latency_ms": 3,
-            "request_id": "r",
-            **known,
-        }
-    )
 
 
 async def keep(runtime: Runtime, count: int) -> None:

@@ -15,8 +15,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime
-from tests.agents.test_chain import record
-from tests.agents.test_gates import probe, write
+from tests.agents.support import probe, record, write
 from tests.support.agent import TestAgent, make_key
 from tests.support.live import connect, serving
 

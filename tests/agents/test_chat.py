@@ -16,9 +16,9 @@ from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, send, shared_database
 from tests.agents.spending import call_of, clock, make_key
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off, work_until_settled
 from tests.support.fake_chat import FakeChat
 from tests.support.receiver import receiving
-from tests.webhooks.conftest import work_off, work_until_settled
 
 __all__ = ["clock", "shared_database"]
 

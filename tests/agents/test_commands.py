@@ -14,7 +14,7 @@ from openslot.cli.commands import app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.agents.test_chain import record
+from tests.agents.support import record
 
 
 class Terminal:

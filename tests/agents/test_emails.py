@@ -26,8 +26,8 @@ from tests.agents.emailing import ADA, JONAS, LETTER, POSTAL, log, over, refusal
 from tests.agents.spending import call_of, clock, two_runtimes
 from tests.integrations.mail.conftest import messages, part, read_message
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off, work_until_settled
 from tests.support.smtp_server import smtp_server
-from tests.webhooks.conftest import work_off, work_until_settled
 
 __all__ = ["clock"]
 

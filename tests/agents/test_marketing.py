@@ -24,9 +24,9 @@ from tests.agents.emailing import JONAS, LETTER, POSTAL, growth, log, over, refu
 from tests.agents.spending import call_of, clock
 from tests.integrations.mail.conftest import messages, part, read_message
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.live import connect, serving
 from tests.support.smtp_server import smtp_server
-from tests.webhooks.conftest import work_off
 
 __all__ = ["clock"]
 

@@ -12,8 +12,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.work import Runtime
-from tests.agents.spending import NOON, call_of, clock, two_runtimes
-from tests.agents.test_budget import DOLLAR, EMAIL, spend, spent_and_reserved
+from tests.agents.spending import DOLLAR, EMAIL, NOON, call_of, clock, spend, spent_and_reserved, two_runtimes
 from tests.support.clocks import MovingClock
 
 __all__ = ["clock"]

@@ -13,7 +13,7 @@ from openslot.event_types.models import EventType
 from openslot.jobs.worker import run_job
 from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, TEN, meeting, offer, settings
-from tests.bookings.test_public import body, hold
+from tests.support.bookings import hold_publicly, public_body
 from tests.support.clocks import MovingClock, clock
 
 __all__ = ["clock", "meeting", "settings"]
@@ -32,7 +32,7 @@ async def claims(runtime: Runtime) -> set[tuple[str, bool]]:
 
 
 async def book(client: httpx2.AsyncClient, event_type: EventType, start: str = TEN, **more: object) -> UUID:
-    answer = await client.post("/api/bookings", json=body(event_type, start, **more))
+    answer = await client.post("/api/bookings", json=public_body(event_type, start, **more))
     assert answer.status_code == 200, answer.text
     return UUID(answer.json()["bookingId"])
 
@@ -46,8 +46,8 @@ async def tidy(runtime: Runtime, clock: MovingClock, **after: float) -> str:
 async def test_a_hold_that_ran_out_is_removed_after_a_day(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, meeting: EventType
 ) -> None:
-    await hold(client, meeting)
-    dropped = (await hold(client, meeting, ELEVEN)).json()["holdId"]
+    await hold_publicly(client, meeting)
+    dropped = (await hold_publicly(client, meeting, ELEVEN)).json()["holdId"]
     await client.delete(f"/api/public/holds/{dropped}")
 
     assert await tidy(runtime, clock, hours=1) == "0 holds, 0 sessions removed"
@@ -59,7 +59,7 @@ async def test_a_hold_that_ran_out_is_removed_after_a_day(
 async def test_what_was_booked_stays_even_when_it_is_cancelled(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, meeting: EventType, bearer: dict[str, str]
 ) -> None:
-    held = (await hold(client, meeting)).json()["holdId"]
+    held = (await hold_publicly(client, meeting)).json()["holdId"]
     kept = await book(client, meeting, holdId=held)
     cancelled = await book(client, meeting, ELEVEN, inviteeEmail="two@x.example")
     await client.post(f"/api/v1/bookings/{cancelled}/cancel", headers=bearer)
@@ -72,7 +72,7 @@ async def test_what_was_booked_stays_even_when_it_is_cancelled(
 async def test_a_session_that_was_only_held_goes_with_its_seats(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, group: EventType
 ) -> None:
-    await hold(client, group)
+    await hold_publicly(client, group)
     assert await tidy(runtime, clock, hours=25) == "1 holds, 0 sessions removed"
     assert await tidy(runtime, clock, days=1) == "0 holds, 1 sessions removed"
     assert await claims(runtime) == set()
@@ -82,7 +82,7 @@ async def test_a_session_that_was_booked_keeps_the_seats_of_its_bookings(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, group: EventType, bearer: dict[str, str]
 ) -> None:
     booked = await book(client, group)
-    await hold(client, group)
+    await hold_publicly(client, group)
     await client.post(f"/api/v1/bookings/{booked}/cancel", headers=bearer)
 
     assert await tidy(runtime, clock, hours=40) == "1 holds, 0 sessions removed"
@@ -127,7 +127,7 @@ async def test_what_a_booking_names_stays_whatever_it_looks_like(
 async def test_nothing_that_still_takes_time_is_removed(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, meeting: EventType
 ) -> None:
-    await hold(client, meeting)
+    await hold_publicly(client, meeting)
     clock.now += timedelta(days=3)
 
     assert await run_job(runtime, TIDY) == "0 holds, 0 sessions removed", "nobody has switched it off yet"

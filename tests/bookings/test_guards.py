@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -17,40 +16,25 @@ from openslot.accounts.plans import Plan
 from openslot.availability import claim_store, claims
 from openslot.availability.claims import expire_holds
 from openslot.availability.errors import HoldNotFound, TimeTaken
-from openslot.availability.models import ById, Hold
+from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from tests.bookings.conftest import offer
+from tests.bookings.support import AT, LATER, book, hold
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
-
-AT = MONDAY.replace(hour=10)
-LATER = MONDAY.replace(hour=12)
 
 
 @pytest.fixture
 async def group(runtime: Runtime, user: User) -> EventType:
     """A meeting of two."""
     return await offer(runtime, user, "group", seats=2)
-
-
-async def hold(runtime: Runtime, event_type: EventType, at: datetime = AT) -> Hold:
-    async with runtime.transaction(PUBLIC) as work:
-        return await claims.hold(work, ById(event_type.id), at, holder=str(new_id()))
-
-
-async def book(runtime: Runtime, event_type: EventType, at: datetime = AT, **more: Any) -> Booking:
-    async with runtime.transaction(PUBLIC) as work:
-        invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
-        wanted = BookingWanted(which=ById(event_type.id), starts_at=at, invitee=invitee, **more)
-        return await bookings.create_booking(work, wanted)
 
 
 @asynccontextmanager

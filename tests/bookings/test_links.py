@@ -10,7 +10,7 @@ from openslot.bookings.links import manage_token, read_manage_token
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from tests.bookings.test_public import body
+from tests.support.bookings import public_body
 
 LETTERS = string.ascii_letters + string.digits + "-_"
 
@@ -35,7 +35,7 @@ def test_a_token_is_read_in_one_spelling_alone(runtime: Runtime) -> None:
 
 
 async def test_another_spelling_of_a_link_is_404(client: httpx2.AsyncClient, meeting: EventType) -> None:
-    made = (await client.post("/api/bookings", json=body(meeting))).json()
+    made = (await client.post("/api/bookings", json=public_body(meeting))).json()
     token = made["manageUrl"].rpartition("/")[2]
     path = "/api/public/manage/"
 

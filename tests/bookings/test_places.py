@@ -8,7 +8,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import Location, LocationKind
 from tests.bookings.conftest import offer
-from tests.bookings.test_public import body
+from tests.support.bookings import public_body
 from tests.support.private_tokens import get_private_token
 
 ADDRESS = Location(LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street")
@@ -48,7 +48,7 @@ async def test_a_link_or_number_is_told_to_those_who_have_booked_alone(
     event_type = await offer(runtime, user, "place", location=location, seats=seats, is_private=is_private)
     token = await get_private_token(runtime.work(OPERATOR), event_type) if is_private else None
 
-    booked = await client.post("/api/bookings", json=body(event_type, token=token))
+    booked = await client.post("/api/bookings", json=public_body(event_type, token=token))
     answers = await read_all(client, token)
     managed = await client.get("/api/public/manage/" + booked.json()["manageUrl"].rpartition("/")[2])
 

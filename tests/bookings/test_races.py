@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import httpx2
@@ -20,7 +20,7 @@ from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
-from tests.support.races import WebPair, find_disorder
+from tests.support.races import WebPair, check_order, iso, wish, workday
 
 __all__ = ["clock"]
 
@@ -52,31 +52,6 @@ async def key(runtime: Runtime, user: User) -> dict[str, str]:
     async with runtime.transaction(OPERATOR) as work:
         made, _ = await access.create_api_key(work, user, name="race")
         return {"Authorization": f"Bearer {made}"}
-
-
-def workday(number: int) -> datetime:
-    """Tell nine o'clock of the n-th workday from next Monday on."""
-    today = datetime.now(UTC).replace(hour=9, minute=0, second=0, microsecond=0)
-    monday = today + timedelta(days=7 - today.weekday())
-    return monday + timedelta(days=number // 5 * 7 + number % 5)
-
-
-def iso(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
-
-
-def wish(slug: str, start: datetime, number: int) -> dict[str, str]:
-    return {
-        "eventTypeSlug": slug,
-        "startTime": iso(start),
-        "inviteeName": f"Client {number}",
-        "inviteeEmail": f"client{number}@race.example",
-        "inviteeTimezone": "UTC",
-    }
-
-
-async def check_order(runtime: Runtime) -> None:
-    assert await find_disorder(runtime.pool) == {}
 
 
 async def test_of_many_clients_one_gets_the_slot(clients: Clients, key: dict[str, str], runtime: Runtime) -> None:

@@ -13,7 +13,7 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import TEN, Book
-from tests.bookings.test_public import body
+from tests.support.bookings import public_body
 from tests.support.clocks import MovingClock
 
 DAY_AFTER = [f"2026-03-17T{hour:02}:{minute}:00Z" for hour in range(9, 17) for minute in ("00", "30")]
@@ -22,7 +22,7 @@ DAY_AFTER = [f"2026-03-17T{hour:02}:{minute}:00Z" for hour in range(9, 17) for m
 @pytest.fixture
 async def link(client: httpx2.AsyncClient, meeting: EventType) -> str:
     """Book, and return the API's path of the manage link."""
-    made = (await client.post("/api/bookings", json=body(meeting))).json()
+    made = (await client.post("/api/bookings", json=public_body(meeting))).json()
     return "/api/public/manage/" + str(made["manageUrl"]).rpartition("/")[2]
 
 
@@ -56,7 +56,7 @@ async def test_a_link_reschedules_ten_times_in_any_24_hours(
 async def test_what_is_refused_or_changes_nothing_is_not_counted(
     client: httpx2.AsyncClient, link: str, meeting: EventType
 ) -> None:
-    other = await client.post("/api/bookings", json=body(meeting, DAY_AFTER[15], inviteeEmail="o@x.example"))
+    other = await client.post("/api/bookings", json=public_body(meeting, DAY_AFTER[15], inviteeEmail="o@x.example"))
     assert other.status_code == 200
     for _ in range(11):
         assert (await move(client, link, TEN)).status_code == 200

@@ -16,7 +16,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import TEN, offer, slots
-from tests.bookings.test_guards import AT, LATER, book, hold
+from tests.bookings.support import AT, LATER, book, hold
 from tests.support.clocks import MovingClock
 from tests.support.races import find_disorder
 

@@ -11,7 +11,7 @@ from openslot.calls.models import CallDirection, CallStatus, Ending
 from openslot.calls.operations import record_call
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.http.test_openapi import DESCRIPTION
+from tests.support.openapi import DESCRIPTION
 
 PATH = "/api/v1/calls"
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)

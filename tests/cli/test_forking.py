@@ -4,8 +4,6 @@ import os
 import re
 import signal
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from openslot.processes.forks import FORK
 from openslot.processes.supervisor import Supervisor
 from tests.support.forked import Forked
 from tests.support.installation import Command, Installation, ended
+from tests.support.wait import wait_until
 
 TRIES = 40
 
@@ -27,14 +26,6 @@ def child_named(serve: Command, name: str) -> psutil.Process:
     """Find the one child with this name."""
     (found,) = (child for child in psutil.Process(serve.pid).children() if child.name() == name)
     return found
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for what a process does in its own time."""
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def size(pid: int, kind: str) -> int:

@@ -8,19 +8,9 @@ import pytest
 
 from openslot.core.key_file import ACCESS, RESTORE
 from tests.cli import stub_postgres
+from tests.cli.support import sentence
 from tests.support.databases import database_at
 from tests.support.installation import Installation, installed
-
-
-def sentence(installation: Installation, *arguments: str) -> str:
-    """Run a command that must fail, and give the one sentence that it ends with."""
-    code, out, err = installation.run(*arguments)
-    assert (code, out) == (1, "")
-    assert err.startswith("openslot: ")
-    assert err.count("\n") == 1
-    assert "Traceback" not in err
-    installation.wait_until_gone(within=0.5)
-    return err.removeprefix("openslot: ").strip()
 
 
 def test_a_port_in_use(empty: Installation) -> None:

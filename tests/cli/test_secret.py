@@ -13,10 +13,10 @@ from openslot.core.key_file import KEY_FILE, read_key_file
 from openslot.core.sealing import CLOSED
 from openslot.core.secrets import Secrets
 from openslot.wiring import SEALED
-from tests.cli.test_refusals import sentence
+from tests.cli.support import sentence
 from tests.support.installation import Installation, ended, interrupt
 from tests.support.receiver import Receiver, receiving
-from tests.webhooks.conftest import until
+from tests.support.wait import until
 
 NEW = "n" * 48
 BYTES = """

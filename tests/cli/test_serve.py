@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from openslot.core.embedded import cluster, find_server
-from tests.cli.test_forking import wait_until
 from tests.support.forked import openslot
 from tests.support.installation import Installation, ended, installed, interrupt
+from tests.support.wait import wait_until
 
 
 def me(installation: Installation, key: str) -> int:

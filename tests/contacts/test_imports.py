@@ -1,7 +1,6 @@
 """Importing files: what is added, what is refused, what stays, and who waits for whom."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from tests.support.contact_imports import (
     SKIP,
     bring_in,
     counts,
+    many,
     read_import,
     read_people,
     run_imports,
@@ -36,17 +36,6 @@ FILE = (
     'Ann Lee,ann@lee.example,+49 30 123456,Lee & Co,"Two\nlines","vip, ""a, b"""\n'
     "Bo Ray,Bo@Ray.example,0049 30 654321,,,\n"
 )
-
-
-def many(count: int, *, start: int = 0) -> str:
-    """Write a file of so many people."""
-
-    def rows() -> Iterator[str]:
-        yield "Name,Email"
-        for n in range(start, start + count):
-            yield f"Person {n},person{n}@many.example"
-
-    return "\n".join(rows())
 
 
 async def test_a_file_becomes_contacts(runtime: Runtime, user: User, events: Events) -> None:

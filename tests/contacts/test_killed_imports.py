@@ -11,8 +11,7 @@ from openslot.core.work import Runtime
 from tests.contacts import import_worker
 from tests.contacts.conftest import Events
 from tests.contacts.import_worker import BATCH, BATCHES_BEFORE_DEATH, Death
-from tests.contacts.test_imports import many
-from tests.support.contact_imports import counts, read_import, read_people, start
+from tests.support.contact_imports import counts, many, read_import, read_people, start
 from tests.support.forked import Forked
 
 pytestmark = pytest.mark.own_database

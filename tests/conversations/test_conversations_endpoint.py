@@ -14,7 +14,7 @@ from openslot.conversations.operations import record_message
 from openslot.core.actor import OPERATOR
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
-from tests.http.test_openapi import DESCRIPTION
+from tests.support.openapi import DESCRIPTION
 
 PATH = "/api/v1/conversations"
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)

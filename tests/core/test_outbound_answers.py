@@ -17,24 +17,10 @@ from openslot.core.outbound import (
     OutboundRefused,
     OutboundResponse,
 )
-from tests.core.test_outbound_peers import OK, PUBLIC, Handler, Names, Peer, serve
+from tests.support.peers import HEAD, OK, PUBLIC, Handler, Names, Peer, endless, serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 SOON = timedelta(seconds=0.3)
-HEAD = b"HTTP/1.1 200 OK\r\n"
-
-
-def endless(start: bytes, again: bytes, *, pause: float = 0) -> Handler:
-    """Answer without end, as fast as the other side reads or with a pause between."""
-
-    async def handler(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(start)
-        while True:
-            writer.write(again)
-            await writer.drain()
-            await asyncio.sleep(pause)
-
-    return handler
 
 
 async def send(peer: Peer, *, method: str = "GET", at_most: int = 1000, body: bytes = b"") -> OutboundResponse:

@@ -13,9 +13,8 @@ import httpx2
 import pytest
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
-from tests.core.test_outbound_answers import HEAD, endless
-from tests.core.test_outbound_peers import OK, Handler, Names, serve
 from tests.support.hostile_urls import PRIVATE_ADDRESSES, SHAPES
+from tests.support.peers import HEAD, OK, Handler, Names, endless, serve
 from tests.support.small_internet import HERE, HERE_ADDRESS, Site, small_internet
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))

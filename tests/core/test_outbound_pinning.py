@@ -2,60 +2,20 @@
 
 import asyncio
 import socket
-import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
-from functools import cache
+from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
 from openslot.core.outbound.resolver import SystemResolver
-from tests.core.test_outbound_peers import OK, PUBLIC, PUBLIC_V6, Internet, Names, serve
+from tests.support.peers import NAME, OK, PUBLIC, PUBLIC_V6, Identity, Internet, Names, serve
 from tests.support.ports import held_port
 
-NAME = "hooks.example.org"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
-
-
-@cache
-def certificate(*hosts: str) -> tuple[bytes, bytes]:
-    """Make a self-signed certificate for the names and for one public address."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
-    names = x509.SubjectAlternativeName([*map(x509.DNSName, hosts), x509.IPAddress(ip_address(PUBLIC))])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, SHA256())
-    )
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return made.public_bytes(Encoding.PEM), private
-
-
-class Identity:
-    """The TLS side of the public server, and the names it was called by."""
-
-    def __init__(self, folder: Path, *hosts: str) -> None:
-        public, private = certificate(*(hosts or (NAME,)))
-        (folder / "both.pem").write_bytes(public + private)
-        self.called: list[str | None] = []
-        self.server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.server.load_cert_chain(folder / "both.pem")
-        self.server.sni_callback = lambda _socket, name, _context: self.called.append(name)
-        self.client = ssl.create_default_context(cadata=public.decode())
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused
 from openslot.core.outbound.connections import MAX_IDLE
-from tests.core.test_outbound_peers import OK, serve
+from tests.support.peers import OK, serve
 from tests.support.small_internet import HERE, HERE_ADDRESS, THERE, THERE_ADDRESS, Site, small_internet
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)

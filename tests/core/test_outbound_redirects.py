@@ -10,8 +10,8 @@ import pytest
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 from openslot.core.outbound.client import MAX_REDIRECTS
-from tests.core.test_outbound_peers import OK, serve
 from tests.support.hostile_urls import PRIVATE_ADDRESSES, SHAPES
+from tests.support.peers import OK, serve
 from tests.support.small_internet import HERE, HERE_ADDRESS, THERE, Site, redirect, small_internet
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)

@@ -12,7 +12,7 @@ import pytest
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed
 from openslot.core.outbound.client import AddressBackend
-from tests.core.test_outbound_peers import serve
+from tests.support.peers import serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 

@@ -11,8 +11,8 @@ from openslot.core.errors import Refusal, RefusalKind
 from openslot.core.outbound import Outbound, OutboundReason, OutboundRefused, check_url
 from openslot.core.outbound.errors import SENTENCES
 from openslot.core.outbound.targets import get_target, is_public
-from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
 from tests.support.hostile_urls import HOSTILE, PRIVATE_ADDRESSES, SHAPES
+from tests.support.peers import PUBLIC, Internet, Names, serve
 
 ANYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 

@@ -12,7 +12,7 @@ from openslot.core.outbound.resolver import SystemResolver
 from openslot.core.ports import Ports, open_ports
 from openslot.runtime import open_runtime
 from openslot.wiring import PORTS
-from tests.core.test_outbound_peers import PUBLIC, Names
+from tests.support.peers import PUBLIC, Names
 
 
 class Clerk(Protocol):

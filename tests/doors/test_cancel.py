@@ -13,8 +13,8 @@ from tests.doors.checks import check_cancelled, connect_webhook
 from tests.doors.ways import WAYS, Cancel, Installation
 from tests.integrations.calendars.conftest import Connect
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.radicale import Radicale
-from tests.webhooks.conftest import work_off
 
 
 @pytest.mark.parametrize(("cancel", "by"), WAYS.items(), ids=[way.__name__ for way in WAYS])

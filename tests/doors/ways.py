@@ -14,7 +14,7 @@ from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
-from tests.web.dashboard.conftest import open_session
+from tests.support.host import open_session
 
 REASON = {"reason": "Ill"}
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from openslot.event_types.editions import EDITED, edition_of, find_changed, take_edits
 from openslot.event_types.models import Limits, Location, LocationKind, Money, Question, RollingWindow
-from tests.event_types.test_event_type_rules import TALK
+from tests.event_types.support import TALK
 
 OTHER: dict[str, Any] = {
     "schedule_id": UUID(int=9),

@@ -1,7 +1,6 @@
 """Rules of event types: the bounds of every field, and the shapes on the wire."""
 
-from datetime import UTC, date, datetime
-from uuid import UUID
+from datetime import date
 
 import msgspec
 import pytest
@@ -10,7 +9,6 @@ from msgspec.structs import replace
 from openslot.event_types.models import (
     BookingWindow,
     BusinessDaysWindow,
-    EventType,
     Limits,
     Location,
     LocationKind,
@@ -21,18 +19,8 @@ from openslot.event_types.models import (
     RollingWindow,
 )
 from openslot.event_types.rules import find_event_type_faults
+from tests.event_types.support import TALK
 
-MADE = datetime(2026, 1, 1, tzinfo=UTC)
-TALK = EventType(
-    id=UUID(int=1),
-    owner_id=UUID(int=2),
-    schedule_id=UUID(int=3),
-    name="Talk",
-    slug="a-talk",
-    duration_minutes=30,
-    created_at=MADE,
-    updated_at=MADE,
-)
 CHOICE = Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M"))
 
 

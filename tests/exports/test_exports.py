@@ -29,11 +29,11 @@ from openslot.exports.files import FILES, NOT_EXPORTED
 from openslot.exports.models import ExportFile, ExportState
 from openslot.exports.reactions import delete_expired
 from openslot.integrations.mail import operations as mail
+from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import Book
 from tests.support.rich_account import SECRET, furnish, list_personal_tables
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_bookings import copy_booking
-from tests.webhooks.conftest import work_off
 
 DAY = timedelta(days=1)
 

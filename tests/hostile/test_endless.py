@@ -8,6 +8,7 @@ import pytest
 
 from tests.hostile.conftest import new_source
 from tests.hostile.server import Server
+from tests.hostile.support import with_key
 from tests.hostile.wire import CHUNKED, HEAD, POST, Answer
 
 MEBIBYTE = 1024 * 1024
@@ -29,12 +30,6 @@ ENDLESS = {
     "a body": (POST + b"Content-Length: 999999999\r\n\r\n", b"a" * 65536, 413, "too_large"),
     "chunks": (CHUNKED, b"10000\r\n%b\r\n" % (b"a" * 65536), 413, "too_large"),
 }
-
-
-def with_key(head: bytes, key: str) -> bytes:
-    """Let the request come in, so that its body is asked for."""
-    line, _, rest = head.partition(b"\r\n")
-    return line + b"\r\nAuthorization: Bearer " + key.encode() + b"\r\n" + rest if rest else head
 
 
 def test_an_endless_request_is_refused_early_and_not_read_on(server: Server) -> None:

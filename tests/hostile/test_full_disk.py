@@ -17,7 +17,7 @@ import pytest
 
 from openslot.core.embedded import find_server
 from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
-from tests.hostile.test_hanging_process import child_of, children_of
+from tests.hostile.support import child_of, children_of
 from tests.support.installation import Command, Installation, ended, installed
 
 UNAVAILABLE = {"error": "The service is not available right now"}

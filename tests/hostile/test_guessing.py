@@ -22,9 +22,9 @@ from openslot.core.ids import new_id
 from openslot.core.signing import Signer
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_job
-from tests.access.test_statements import CountingPool
 from tests.support.live import connect, serving
 from tests.support.passwords import CHEAP, PASSWORD
+from tests.support.statements import CountingPool
 from tests.web.conftest import read_csrf_token
 
 WRONG = "not the password"

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +19,15 @@ from openslot.processes import inheritance
 from openslot.processes.children import LOOK_EVERY, Child
 from openslot.processes.inheritance import beating
 from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
-from tests.cli.test_forking import wait_until
+from tests.hostile.support import child_of, children_of
 from tests.support.forked import Forked
 from tests.support.installation import Command, Installation, ended
-
-
-def children_of(serve: Command, kind: str) -> list[psutil.Process]:
-    """Find the children of this kind that live."""
-    found = []
-    for child in psutil.Process(serve.pid).children():
-        with suppress(psutil.Error):
-            if child.name() == f"openslot-{kind}" and child.status() != psutil.STATUS_ZOMBIE:
-                found.append(child)
-    return found
+from tests.support.wait import wait_until
 
 
 def kind_of(serve: Command, kind: str) -> tuple[int, ...]:
     """Tell the pids of the children of this kind."""
     return tuple(child.pid for child in children_of(serve, kind))
-
-
-def child_of(serve: Command, kind: str) -> psutil.Process:
-    """Find the one child of this kind."""
-    (found,) = children_of(serve, kind)
-    return found
 
 
 def test_a_process_that_hangs_is_replaced(home: Installation, seeded: dict[str, Any]) -> None:  # noqa: F811

@@ -1,7 +1,6 @@
 """Who gets hold of a copy of the database finds no link and no token in it."""
 
 import asyncio
-import subprocess
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +11,6 @@ import pytest
 from openslot.accounts.models import User
 from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
-from openslot.core.embedded import postgres_program
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.work import Runtime
@@ -23,12 +21,14 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, offer
-from tests.bookings.test_public import body
+from tests.hostile.support import find_in_dump
+from tests.support.bookings import public_body
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_until_settled
 from tests.support.private_tokens import get_private_token
 from tests.support.receiver import Receiver
 from tests.upgrades.facts import load_facts
-from tests.webhooks.conftest import Add, add, clock, receiver, settings, work_until_settled
+from tests.webhooks.conftest import Add, add, clock, receiver, settings
 
 __all__ = ["add", "clock", "receiver", "settings"]
 
@@ -43,18 +43,6 @@ where reaction like 'webhooks.%'"""
 FACT = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
 values ($1, $2, $3, '{"kind": "public"}', $4, 'booking', $5, $6, $7)"""
-
-
-async def find_in_dump(runtime: Runtime, needles: set[str]) -> list[str]:
-    """Name the lines of a dump that hold one of some words, as they are or in hexadecimal digits."""
-    process = await asyncio.create_subprocess_exec(
-        postgres_program("pg_dump"), str(runtime.settings.database_url), stdout=subprocess.PIPE
-    )
-    dump, _ = await process.communicate()
-    assert process.returncode == 0
-    assert len(dump) > 20_000
-    words = {spelling for each in needles for spelling in (each.encode(), each.encode().hex().encode())}
-    return [line.decode()[:200] for line in dump.splitlines() if any(word in line for word in words)]
 
 
 def token_of(answer: httpx2.Response) -> str:
@@ -98,14 +86,14 @@ async def test_a_dump_holds_no_link_and_no_token(
     private = await make_private(runtime, hidden)
     retried = {"Idempotency-Key": "once"}
 
-    booked = await client.post("/api/bookings", json=body(meeting), headers=retried)
-    again = await client.post("/api/bookings", json=body(meeting), headers=retried)
+    booked = await client.post("/api/bookings", json=public_body(meeting), headers=retried)
+    again = await client.post("/api/bookings", json=public_body(meeting), headers=retried)
     assert (again.content, again.headers["idempotent-replayed"]) == (booked.content, "true")
     held = await client.post(
         "/api/public/holds", json={"eventTypeId": str(hidden.id), "startTime": ELEVEN} | {"token": private}
     )
     by_hold = await client.post(
-        "/api/bookings", json=body(hidden, ELEVEN, token=private, holdId=held.json()["holdId"]), headers=retried
+        "/api/bookings", json=public_body(hidden, ELEVEN, token=private, holdId=held.json()["holdId"]), headers=retried
     )
     wanted = {
         "eventTypeSlug": "hidden",
@@ -143,7 +131,7 @@ async def test_a_message_is_sent_again_byte_by_byte(
 ) -> None:
     endpoint, _ = await add(receiver.url, "booking.created")
     meeting = await offer(runtime, user, "meeting")
-    assert (await client.post("/api/bookings", json=body(meeting))).status_code == 200
+    assert (await client.post("/api/bookings", json=public_body(meeting))).status_code == 200
     receiver.answer(500)
     await work_until_settled(runtime, clock)
     receiver.answer(200)
@@ -263,7 +251,7 @@ async def test_after_a_lost_key_a_message_is_made_anew(
 ) -> None:
     endpoint, _ = await add(receiver.url, "booking.created")
     meeting = await offer(runtime, user, "meeting")
-    assert (await client.post("/api/bookings", json=body(meeting))).status_code == 200
+    assert (await client.post("/api/bookings", json=public_body(meeting))).status_code == 200
     await work_until_settled(runtime, clock)
     await runtime.pool.execute("update webhook_messages set sealed = sealed || 'x'")
     async with runtime.transaction(OPERATOR) as work:
@@ -279,7 +267,7 @@ async def test_what_workers_of_the_release_before_would_send_in_the_clear_is_not
 ) -> None:
     await add(receiver.url, "booking.created")
     meeting = await offer(runtime, user, "meeting")
-    assert (await client.post("/api/bookings", json=body(meeting))).status_code == 200
+    assert (await client.post("/api/bookings", json=public_body(meeting))).status_code == 200
     await work_until_settled(runtime, clock)
     found = await runtime.pool.fetch("select distinct reaction from effects where reaction like 'webhooks.%'")
     assert {row["reaction"] for row in found} == {"webhooks.dispatch", "webhooks.send"}

@@ -24,8 +24,8 @@ from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.people import operations as people
 from openslot.routing import post
-from tests.bookings.test_races import iso, workday
 from tests.support.live import connect, serving
+from tests.support.races import iso, workday
 
 CONNECTIONS = 6
 CROWD = 30

@@ -26,14 +26,14 @@ from openslot.integrations.calendars.sync import sync_connection
 from openslot.integrations.mail.models import KeptMail
 from tests.agents.tools.conftest import Run, run
 from tests.bookings.conftest import offer
-from tests.bookings.test_public import body
-from tests.hostile.test_less_to_find import find_in_dump
+from tests.hostile.support import find_in_dump
 from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
 from tests.integrations.mail.conftest import mails
+from tests.support.bookings import public_body
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import clock, open_session, settings
 from tests.support.radicale import Radicale
-from tests.web.dashboard.conftest import clock, open_session, settings
-from tests.webhooks.conftest import work_off
 
 __all__ = ["clock", "connect", "radicale", "run", "settings", "work_calendar"]
 
@@ -132,7 +132,7 @@ async def test_only_the_invitee_sees_the_link_that_changes_a_booking(
     session = await open_session(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
         feed = f"/feed/{(await booking_events.renew_feed(work, user)).rpartition('/')[2]}"
-    booked = await client.post("/api/bookings", json=body(meeting, inviteeEmail=INVITEE, guests=[GUEST]))
+    booked = await client.post("/api/bookings", json=public_body(meeting, inviteeEmail=INVITEE, guests=[GUEST]))
     link, booking_id = booked.json()["manageUrl"], booked.json()["bookingId"]
     token = link.rpartition("/")[2]
     seen: Seen = {}

@@ -25,8 +25,8 @@ from openslot.core.errors import Unauthorized, Unavailable
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
-from tests.access.test_statements import CountingPool
 from tests.support.passwords import CHEAP, PASSWORD
+from tests.support.statements import CountingPool
 from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"

@@ -24,7 +24,7 @@ from openslot.integrations.oidc.models import Provider
 from openslot.integrations.oidc.provider import get_keys, get_metadata
 from openslot.runtime import open_runtime
 from openslot.webhooks import reactions
-from tests.hostile.test_tarpits import add_owner, happen, until, working
+from tests.hostile.support import add_owner, happen, until, working
 from tests.support.feeds import publishing
 from tests.support.name_server import NameServer, serving_names
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, providing

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.hostile.conftest import new_source
 from tests.hostile.server import BODY_TIMEOUT, HEAD_TIMEOUT, Server
-from tests.hostile.test_endless import with_key
+from tests.hostile.support import with_key
 from tests.hostile.wire import CHUNKED, HEAD, POST, Answer
 
 TRICKLED = b"aaaaaaaaaa" * 100

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from ipaddress import ip_network
@@ -11,27 +11,17 @@ from ipaddress import ip_network
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
-from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from openslot.jobs import gate
-from openslot.jobs.worker import run_worker
-from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
-from openslot.webhooks.models import EndpointWanted
+from tests.hostile.support import add_owner, happen, until, working
 from tests.support.receiver import receiving
 
-PLACES, TARPITS_EACH, HEALTHY_EVENTS = (24, 6, 40) if os.environ.get("OPENSLOT_LONG") else (12, 3, 20)
-WITHIN = 60.0
-
 TIMED_OUT = "select count(*) from webhook_deliveries where error is not null"
+
+PLACES, TARPITS_EACH, HEALTHY_EVENTS = (24, 6, 40) if os.environ.get("OPENSLOT_LONG") else (12, 3, 20)
 
 
 @pytest.fixture
@@ -40,37 +30,6 @@ async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
     allowed = Networks((ip_network("127.0.0.0/8"),))
     async with open_runtime(replace(settings, outbound_allow=allowed, worker_concurrency=PLACES)) as opened:
         yield opened
-
-
-@asynccontextmanager
-async def working(runtime: Runtime) -> AsyncIterator[asyncio.Task[None]]:
-    """Keep a worker running; what hangs in the end is cut off."""
-    task = asyncio.create_task(run_worker(runtime, asyncio.Event()))
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def add_owner(runtime: Runtime, name: str, *urls: str) -> User:
-    async with runtime.transaction(OPERATOR) as work:
-        owner = await people.welcome(work, UserWanted(email=f"{name}@owner.example", name=name, plan=Plan.PRO))
-        for url in urls:
-            await webhooks.add_endpoint(work, owner, EndpointWanted(url=url))
-    return owner
-
-
-async def happen(runtime: Runtime, owner: User, number: int) -> None:
-    async with runtime.transaction(OPERATOR) as work:
-        wanted = ContactWanted(name=Name("Noor"), email=EmailAddress(f"noor{number}@haddad.example"))
-        await contacts.add_contact(work, owner, wanted)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WITHIN):
-        while not condition():
-            await asyncio.sleep(0.02)
 
 
 class Tarpit:

@@ -5,16 +5,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.app import list_api
-from openslot.core.config import load_settings
 from openslot.http.doors import Door, enter_freely, refuse_with_json
-from openslot.http.openapi import describe, list_operations
+from openslot.http.openapi import list_operations
 from openslot.http.router import read_mounts
 from openslot.routing import Mount, get, post
-from openslot.webhooks.schemas import WEBHOOKS
 from tests.http.routes import PUBLIC, REST
+from tests.support.openapi import DESCRIPTION
 
-DESCRIPTION: dict[str, Any] = describe(list_api(load_settings({}, environ={})), WEBHOOKS, "http://127.0.0.1:8000")
 OPERATIONS: list[tuple[str, dict[str, Any]]] = [
     (f"{method.upper()} {path}", operation)
     for path, methods in DESCRIPTION["paths"].items()

@@ -1,10 +1,9 @@
 """Effects: done once, in order, tried again, and never lost."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
-from uuid import UUID
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
@@ -13,11 +12,10 @@ from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Done, Expanded, GiveUp, Outcome, Reaction, Runtime, Skipped, Target, Wiring, Work
-from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
-
-WITHIN = 60.0
+from tests.jobs.support import poke, settled, states, until
+from tests.support.effects import working
 
 
 @asynccontextmanager
@@ -25,41 +23,6 @@ async def a_runtime(settings: Settings, wiring: Wiring) -> AsyncIterator[Runtime
     """Open a runtime with probes attached."""
     async with open_runtime(settings, wiring=wiring) as runtime:
         yield runtime
-
-
-@asynccontextmanager
-async def working(runtime: Runtime) -> AsyncIterator[None]:
-    """Keep a worker running."""
-    stop = asyncio.Event()
-    task = asyncio.create_task(run_worker(runtime, stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await asyncio.wait_for(task, WITHIN)
-
-
-async def poke(runtime: Runtime, note: str, *, thing: UUID | None = None) -> None:
-    async with runtime.transaction(OPERATOR) as work:
-        await work.record(Poked(thing=thing or new_id(), note=note))
-
-
-async def states(runtime: Runtime) -> list[str]:
-    return [row["state"] for row in await runtime.pool.fetch("select state from effects order by no")]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(WITHIN):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
-async def settled(runtime: Runtime) -> list[str]:
-    """Wait until nothing is left to do."""
-    async with asyncio.timeout(WITHIN):
-        while {"waiting", "queued", "running"} & set(now := await states(runtime)):
-            await asyncio.sleep(0.01)
-    return now
 
 
 async def test_an_effect_happens_and_remembers_the_vendors_id(settings: Settings) -> None:

@@ -1,11 +1,6 @@
 """The gate: slow and failing targets take half of the places at most, and owners share them fairly."""
 
-import heapq
-from collections import Counter
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from itertools import count
-from uuid import UUID
+from datetime import timedelta
 
 import pytest
 
@@ -20,49 +15,21 @@ from openslot.jobs.gate import (
     QUICK,
     Gate,
     Place,
-    Rejected,
 )
-
-NOW = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
-SHORT, LONG = timedelta(milliseconds=20), timedelta(seconds=15)
-KIND = "probe.send"
-PLACES = 100
-
-
-def somewhere(owner_id: UUID | None = None) -> Destination:
-    """Name a new target, of a new owner unless one is given."""
-    return Destination(str(new_id()), owner_id or new_id())
-
-
-def enter(gate: Gate, to: Destination, *, now: datetime = NOW) -> Place:
-    """Take a place that must be there."""
-    place = gate.enter(KIND, to, now=now)
-    assert isinstance(place, Place)
-    return place
-
-
-def turn_away(gate: Gate, to: Destination, *, now: datetime = NOW) -> Rejected:
-    """Ask for a place that must not be there."""
-    refusal = gate.enter(KIND, to, now=now)
-    assert isinstance(refusal, Rejected)
-    return refusal
-
-
-def visit(gate: Gate, to: Destination, *, takes: timedelta = SHORT, answered: bool = True, now: datetime = NOW) -> None:
-    """Go there and come back."""
-    gate.leave(enter(gate, to, now=now), answered=answered, now=now + takes)
-
-
-def proven(gate: Gate, to: Destination, *, times: int = AT_ONCE, now: datetime = NOW) -> Destination:
-    """Let a target answer quickly, so often."""
-    for _ in range(times):
-        visit(gate, to, now=now)
-    return to
-
-
-def fill(gate: Gate, make: Callable[[], Destination], *, now: datetime = NOW) -> int:
-    """Send more than there are places, each somewhere else; tell how many went."""
-    return sum(isinstance(gate.enter(KIND, make(), now=now), Place) for _ in range(3 * PLACES))
+from tests.jobs.gate_visits import (
+    KIND,
+    LONG,
+    NOW,
+    PLACES,
+    SHORT,
+    Simulation,
+    enter,
+    fill,
+    proven,
+    somewhere,
+    turn_away,
+    visit,
+)
 
 
 def test_a_target_earns_its_places_by_answering() -> None:
@@ -259,46 +226,6 @@ def test_what_has_not_been_asked_for_longest_is_forgotten_first(monkeypatch: pyt
     turn_away(gate, busy)
     gate.leave(place, answered=True, now=NOW)
     assert len(gate._targets) == len(gate._owners) == 3
-
-
-class Simulation:
-    """A worker, its queue and a clock, without any of them: what is turned away comes again when it was told to."""
-
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
-        self.numbers = count()
-        self.due: list[tuple[datetime, int, Callable[[datetime], None]]] = []
-        self.tries: Counter[str] = Counter()
-        self.put_backs: Counter[str] = Counter()
-        self.waits: list[timedelta] = []
-        self.most_slow = 0
-
-    def at(self, when: datetime, do: Callable[[datetime], None]) -> None:
-        """Do something at a time."""
-        heapq.heappush(self.due, (when, next(self.numbers), do))
-
-    def send(self, who: str, to: Destination, *, takes: timedelta, answered: bool, when: datetime) -> None:
-        """Send an effect somewhere, once."""
-
-        def ask(now: datetime) -> None:
-            place = self.gate.enter(KIND, to, now=now)
-            if isinstance(place, Rejected):
-                self.put_backs[who] += 1
-                self.at(now + place.after, ask)
-                return
-            self.tries[who] += 1
-            self.most_slow = max(self.most_slow, self.gate.slow_inside)
-            if answered:
-                self.waits.append(now - when)
-            self.at(now + takes, lambda end: self.gate.leave(place, answered=answered, now=end))
-
-        self.at(when, ask)
-
-    def run(self, until: datetime) -> None:
-        """Let time pass."""
-        while self.due and self.due[0][0] <= until:
-            when, _, do = heapq.heappop(self.due)
-            do(when)
 
 
 def test_four_hundred_tarpits_of_twenty_owners_neither_delay_a_healthy_owner_nor_fill_the_queue() -> None:

@@ -19,8 +19,9 @@ from tests.jobs.planning import jobs as planned_jobs
 from tests.jobs.planning import plan, planning
 from tests.jobs.planning import rows as planned_rows
 from tests.jobs.probes import FAR_AWAY, Notebook, Poked, wired
-from tests.jobs.test_effects import poke, states, until, working
+from tests.jobs.support import poke, states, until
 from tests.support.clocks import MovingClock
+from tests.support.effects import working
 from tests.upgrades.statements import load_statements
 
 OLD = Wiring(events=(Poked,))

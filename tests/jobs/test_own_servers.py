@@ -6,7 +6,19 @@ from openslot.core.actor import Destination
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
 from openslot.jobs.gate import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected
-from tests.jobs.test_gate import KIND, NOW, PLACES, SHORT, Simulation, enter, fill, proven, somewhere, turn_away, visit
+from tests.jobs.gate_visits import (
+    KIND,
+    NOW,
+    PLACES,
+    SHORT,
+    Simulation,
+    enter,
+    fill,
+    proven,
+    somewhere,
+    turn_away,
+    visit,
+)
 
 OWN = Destination("the operator's", None, is_operators=True)
 

@@ -11,7 +11,8 @@ from openslot.jobs.worker import due_since, follow_clock, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import FAR_AWAY, LEAVE_MARK, MARKS
-from tests.jobs.test_effects import WITHIN, until, working
+from tests.jobs.support import until
+from tests.support.effects import WITHIN, working
 
 NOON = datetime(2026, 3, 16, 12, 0, 30, tzinfo=UTC)
 

@@ -29,7 +29,8 @@ from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
-from tests.jobs.test_effects import settled, working
+from tests.jobs.support import settled
+from tests.support.effects import working
 
 SEND = "probe.send"
 JOBS = """

@@ -32,7 +32,8 @@ from tests.jobs.planning import (
     states,
 )
 from tests.jobs.probes import Poked
-from tests.jobs.test_effects import settled, working
+from tests.jobs.support import settled
+from tests.support.effects import working
 
 TIDY = next(job for job in WIRING.periodic if job.name == "effects.tidy")
 SWEEP = next(job for job in WIRING.periodic if job.name == "effects.sweep")

@@ -18,8 +18,8 @@ from openslot.core.work import Runtime
 from openslot.jobs.worker import beat
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, Poked, wired
-from tests.jobs.test_effects import WITHIN
 from tests.support.databases import new_database
+from tests.support.effects import WITHIN
 
 # Every column but the number; times as what they are ahead of the transaction's.
 JOBS = """

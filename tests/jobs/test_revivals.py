@@ -22,7 +22,8 @@ from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 from tests.jobs.reviving import Receiver, effects, error_of, has_job_now, is_counted_right, job_of, retry, run, run_all
-from tests.jobs.test_effects import poke, settled, working
+from tests.jobs.support import poke, settled
+from tests.support.effects import working
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Reaction, Runtime, Wiring
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, Poked, wired
-from tests.jobs.test_effects import settled, working
+from tests.jobs.support import settled
+from tests.support.effects import working
 
 WANTED = "v.fact ->> 'note' like 'wanted%'"
 

@@ -20,12 +20,11 @@ from openslot.event_types.models import RollingWindow
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
-from tests.bookings.test_races import check_order, iso, wish, workday
 from tests.support.forked import Forked
 from tests.support.live import connect
 from tests.support.loopback import settings
 from tests.support.ports import hold_port
-from tests.support.races import FREE
+from tests.support.races import FREE, check_order, iso, wish, workday
 from tests.support.receiver import Receiver, receiving
 from tests.support.release import MORE_MIGRATIONS, TAKE_NOTE, run_release
 

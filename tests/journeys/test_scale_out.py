@@ -7,9 +7,8 @@ from datetime import timedelta
 
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.bookings.test_races import wish, workday
 from tests.support.live import connect
-from tests.support.races import web_processes
+from tests.support.races import web_processes, wish, workday
 
 
 async def test_limits_and_retries_hold_across_processes(

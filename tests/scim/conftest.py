@@ -1,77 +1,17 @@
 """An organization with the Business plan, its verified domain, its token, and a provider that holds it."""
 
-from typing import Any
-
 import httpx2
 import msgspec
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import Organization
-from openslot.accounts.plans import Plan
+from openslot.accounts.models import User, UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.people import operations as people
+from tests.support.provisioning import DOMAIN, Provider, harbor, organization, token
 
-BASE = "/api/scim/v2"
-DOMAIN = "harbor.example"
-SCIM = "application/scim+json"
-
-
-class Provider:
-    """An identity provider: a token, and requests as providers make them."""
-
-    def __init__(self, client: httpx2.AsyncClient, token: str) -> None:
-        self.client = client
-        self.headers = {"Authorization": f"Bearer {token}", "Content-Type": SCIM}
-
-    async def send(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
-        """Send one request."""
-        sent = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        return await self.client.request(method, f"{BASE}{path}", json=body, headers=sent)
-
-    async def create(self, user_name: str, **attributes: Any) -> dict[str, Any]:
-        """Create a user, who must be accepted."""
-        answer = await self.send("POST", "/Users", {"userName": user_name, **attributes})
-        assert answer.status_code == 201, answer.text
-        made: dict[str, Any] = answer.json()
-        return made
-
-    async def read(self, user_id: str) -> dict[str, Any]:
-        """Read a user, who must be there."""
-        answer = await self.send("GET", f"/Users/{user_id}")
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
-
-    async def patch(self, user_id: str, *operations: dict[str, Any], **headers: str) -> httpx2.Response:
-        """Send one PATCH."""
-        schema = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
-        body = {"schemas": [schema], "Operations": list(operations)}
-        return await self.send("PATCH", f"/Users/{user_id}", body, **headers)
-
-    async def find(self, filter_: str, **parameters: Any) -> dict[str, Any]:
-        """Search users by a filter that must be accepted."""
-        answer = await self.client.get(
-            f"{BASE}/Users",
-            params={"filter": filter_, **parameters},
-            headers={"Authorization": self.headers["Authorization"]},
-        )
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
-
-
-async def found_organization(
-    runtime: Runtime, slug: str, domain: str, plan: Plan = Plan.BUSINESS
-) -> tuple[Organization, str]:
-    """Make an organization with a verified domain and a token."""
-    async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name=slug.capitalize(), slug=slug, plan=plan)
-        await accounts.add_domain(work, organization, domain, verified=True)
-        token, _ = await access.create_scim_token(work, organization, name="Okta")
-        return organization, token
+__all__ = ["harbor", "organization", "token"]
 
 
 @pytest.fixture
@@ -81,24 +21,14 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-async def harbor(runtime: Runtime) -> tuple[Organization, str]:
-    """An organization and its token."""
-    return await found_organization(runtime, "harbor", DOMAIN)
-
-
-@pytest.fixture
-def organization(harbor: tuple[Organization, str]) -> Organization:
-    """The organization."""
-    return harbor[0]
-
-
-@pytest.fixture
-def token(harbor: tuple[Organization, str]) -> str:
-    """Its token."""
-    return harbor[1]
-
-
-@pytest.fixture
 def provider(client: httpx2.AsyncClient, token: str) -> Provider:
     """The organization's identity provider."""
     return Provider(client, token)
+
+
+@pytest.fixture
+async def mara(runtime: Runtime, password_hash: str) -> User:
+    """A host inside the organization's domain."""
+    async with runtime.transaction(OPERATOR) as work:
+        wanted = UserWanted(email=f"mara@{DOMAIN}", name="Mara Lindqvist", username="mara")
+        return await people.welcome(work, wanted, password_hash=password_hash)

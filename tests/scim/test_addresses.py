@@ -14,10 +14,9 @@ from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.integrations.mail.conftest import messages, part
-from tests.scim.conftest import DOMAIN, Provider
-from tests.scim.test_mail import work_ahead
+from tests.support.locks import wait_for_locks
 from tests.support.passwords import PASSWORD
-from tests.web.sign_up.test_races import wait_for_locks
+from tests.support.provisioning import DOMAIN, Provider, work_ahead
 
 NEW = f"mara.berg@{DOMAIN}"
 RENAME = {"op": "replace", "value": {"userName": NEW, "emails": [{"value": NEW, "primary": True}]}}

@@ -16,13 +16,11 @@ from openslot.people import operations as people
 from openslot.people.errors import DepartureWaits, HeldDepartureNotFound
 from openslot.people.models import HeldDeparture
 from openslot.scim.attributes import CORE
-from tests.people.test_leavers import book_one, statuses
-from tests.scim.conftest import DOMAIN, Provider
-from tests.scim.test_leavers import SUSPEND, crowd, is_open, join, mara
-from tests.web.organization.test_races import held as lock_held
-from tests.web.organization.test_races import until_waiting
-
-__all__ = ["mara"]
+from tests.scim.support import SUSPEND_AS_TEXT, crowd, is_open, join
+from tests.support.leavers import book_one, statuses
+from tests.support.locks import held as lock_held
+from tests.support.locks import until_waiting
+from tests.support.provisioning import DOMAIN, Provider
 
 Step = Callable[[Provider, str], Awaitable[None]]
 LOCK = "select from organizations where id = $1 for no key update"
@@ -99,7 +97,7 @@ REPEATS: dict[str, list[Step]] = {
 async def close_brake(provider: Provider) -> None:
     """Let five members leave: one more is too many."""
     for member_id in (await crowd(provider, 9))[:5]:
-        assert (await provider.patch(member_id, SUSPEND)).status_code == 200
+        assert (await provider.patch(member_id, SUSPEND_AS_TEXT)).status_code == 200
 
 
 async def take(steps: list[Step], provider: Provider, email: str = NAME) -> None:
@@ -276,7 +274,7 @@ async def test_of_two_departures_at_the_edge_one_waits(
     for way, email in zip(pair, emails, strict=True):
         await take(WAYS[way][:-1], provider, email)
     for member_id in (await crowd(provider, 9))[:4]:
-        await provider.patch(member_id, SUSPEND)
+        await provider.patch(member_id, SUSPEND_AS_TEXT)
     async with lock_held(runtime, LOCK, organization.id, waiting=2):
         begun = [
             asyncio.create_task(take(WAYS[way][-1:], provider, email)) for way, email in zip(pair, emails, strict=True)

@@ -4,7 +4,7 @@ import asyncio
 
 import httpx2
 
-from tests.scim.conftest import BASE
+from tests.support.provisioning import BASE
 
 
 async def test_every_check_of_scim2_tester_succeeds(client: httpx2.AsyncClient, token: str) -> None:

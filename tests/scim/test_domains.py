@@ -13,20 +13,10 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Unavailable
 from openslot.core.work import Runtime
 from openslot.integrations.dns import DnsResolver
-from tests.scim.conftest import found_organization
-from tests.support.name_server import Records, serving_names
+from tests.support.name_server import FakeResolver, Records, serving_names
+from tests.support.provisioning import found_organization
 
 LONG = "x" * 300
-
-
-class FakeResolver:
-    """Answers from a dictionary."""
-
-    def __init__(self, records: Records) -> None:
-        self.records = records
-
-    async def list_txt(self, name: str) -> list[str]:
-        return self.records.get(name, [])
 
 
 @asynccontextmanager

@@ -10,9 +10,9 @@ from openslot.accounts.models import Organization, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.scim.operations import list_requests
-from tests.people.test_leavers import book_one, statuses
-from tests.scim.conftest import Provider
+from tests.support.leavers import book_one, statuses
 from tests.support.passwords import PASSWORD
+from tests.support.provisioning import Provider
 from tests.web.conftest import sign_in
 
 SUSPEND = {"op": "replace", "path": "active", "value": False}

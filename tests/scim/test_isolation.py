@@ -17,10 +17,10 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.people.test_leavers import book_one, statuses
-from tests.scim.conftest import BASE, DOMAIN, Provider, found_organization
-from tests.scim.test_users import LI, assert_refused
+from tests.scim.support import LI, assert_refused
+from tests.support.leavers import book_one, statuses
 from tests.support.live import connect, serving
+from tests.support.provisioning import BASE, DOMAIN, Provider, found_organization
 
 OUTSIDE = "mara@lindqvist.example"
 

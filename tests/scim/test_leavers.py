@@ -14,28 +14,11 @@ from openslot.core.work import Runtime
 from openslot.people import departures
 from openslot.people import operations as people
 from openslot.people.errors import HeldDepartureNotFound
-from tests.people.test_leavers import book_one, statuses
-from tests.scim.conftest import DOMAIN, Provider
+from tests.scim.support import SUSPEND_AS_TEXT, crowd, is_open, join
+from tests.support.leavers import book_one, statuses
+from tests.support.provisioning import DOMAIN, Provider
 
-SUSPEND = {"op": "Replace", "path": "active", "value": "False"}
 RETURN = {"op": "replace", "value": {"active": True}}
-
-
-@pytest.fixture
-async def mara(runtime: Runtime, password_hash: str) -> User:
-    """A host inside the organization's domain."""
-    async with runtime.transaction(OPERATOR) as work:
-        wanted = UserWanted(email=f"mara@{DOMAIN}", name="Mara Lindqvist", username="mara")
-        return await people.welcome(work, wanted, password_hash=password_hash)
-
-
-async def is_open(runtime: Runtime, user: User) -> bool:
-    return (await accounts.get_user(runtime.work(OPERATOR), user.id)).disabled_at is None
-
-
-async def join(provider: Provider, mara: User) -> str:
-    made = await provider.create(mara.email)
-    return str(made["id"])
 
 
 async def test_who_is_suspended_can_neither_sign_in_nor_be_booked(
@@ -49,7 +32,7 @@ async def test_who_is_suspended_can_neither_sign_in_nor_be_booked(
     headers = {"Authorization": f"Bearer {key}"}
     assert (await provider.client.get("/api/v1/me", headers=headers)).status_code == 200
 
-    answer = await provider.patch(member_id, SUSPEND)
+    answer = await provider.patch(member_id, SUSPEND_AS_TEXT)
     assert (answer.status_code, answer.json()["active"]) == (200, False)
     assert await statuses(runtime, mara) == ["CANCELLED"]
     assert await runtime.pool.fetchval("select count(*) from sessions") == 0
@@ -83,7 +66,7 @@ async def test_who_was_suspended_and_removed_stays_out_until_hired_again(
     provider: Provider, runtime: Runtime, mara: User
 ) -> None:
     member_id = await join(provider, mara)
-    await provider.patch(member_id, SUSPEND)
+    await provider.patch(member_id, SUSPEND_AS_TEXT)
     await provider.send("DELETE", f"/Users/{member_id}")
     assert not await is_open(runtime, mara)
 
@@ -93,7 +76,7 @@ async def test_who_was_suspended_and_removed_stays_out_until_hired_again(
 
 async def test_what_an_operator_has_closed_no_provider_opens(provider: Provider, runtime: Runtime, mara: User) -> None:
     member_id = await join(provider, mara)
-    await provider.patch(member_id, SUSPEND)
+    await provider.patch(member_id, SUSPEND_AS_TEXT)
     async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, await accounts.get_user(work, mara.id), reason="fraud")
     await provider.patch(member_id, RETURN)
@@ -105,7 +88,7 @@ async def test_what_an_older_process_has_closed_since_no_provider_opens(
     provider: Provider, runtime: Runtime, mara: User
 ) -> None:
     member_id = await join(provider, mara)
-    await provider.patch(member_id, SUSPEND)
+    await provider.patch(member_id, SUSPEND_AS_TEXT)
     # A process of the last release opens and closes an account without a word about who closed it before.
     for disabled_at in ("null", "now()"):
         await runtime.pool.execute(f"update users set disabled_at = {disabled_at}")
@@ -121,7 +104,7 @@ async def test_an_organization_can_keep_the_bookings_of_the_suspended(
     await book_one(runtime)
     async with runtime.transaction(OPERATOR) as work:
         await organizations.change_organization_settings(work, organization, keeps_bookings=True)
-    await provider.patch(member_id, SUSPEND)
+    await provider.patch(member_id, SUSPEND_AS_TEXT)
 
     assert await statuses(runtime, mara) == ["CONFIRMED"]
     assert not await is_open(runtime, mara)
@@ -133,7 +116,7 @@ async def test_the_last_administrator_is_not_suspended(provider: Provider, runti
     async with runtime.transaction(OPERATOR) as work:
         await people.welcome(work, UserWanted(email=f"ada@{DOMAIN}", name="Ada", is_admin=True))
     made = await provider.create(f"ada@{DOMAIN}")
-    answer = await provider.patch(made["id"], SUSPEND)
+    answer = await provider.patch(made["id"], SUSPEND_AS_TEXT)
 
     assert answer.status_code == 409
     assert (await provider.read(made["id"]))["active"] is True
@@ -182,10 +165,6 @@ async def test_an_administrator_of_the_platform_keeps_the_address(
     assert (await accounts.get_user(runtime.work(OPERATOR), mara.id)).email == mara.email
 
 
-async def crowd(provider: Provider, count: int) -> list[str]:
-    return [(await provider.create(f"u{n}@{DOMAIN}"))["id"] for n in range(count)]
-
-
 @pytest.mark.parametrize(
     ("departed", "members", "share", "verdict"),
     [
@@ -210,7 +189,7 @@ async def suspend_many(provider: Provider, runtime: Runtime, mara: User) -> str:
     member_id = await join(provider, mara)
     await book_one(runtime)
     for other in await crowd(provider, 9):
-        assert (await provider.patch(other, SUSPEND)).status_code == 200
+        assert (await provider.patch(other, SUSPEND_AS_TEXT)).status_code == 200
     return member_id
 
 
@@ -218,7 +197,7 @@ async def test_a_providers_mistake_does_not_empty_the_calendar(
     provider: Provider, runtime: Runtime, mara: User, organization: Organization
 ) -> None:
     member_id = await suspend_many(provider, runtime, mara)
-    answer = await provider.patch(member_id, SUSPEND)
+    answer = await provider.patch(member_id, SUSPEND_AS_TEXT)
 
     assert (answer.status_code, answer.json()["active"]) == (200, False)
     assert not await is_open(runtime, mara)
@@ -240,7 +219,7 @@ async def test_of_many_who_leave_at_once_no_more_than_five_lose_their_bookings(
     provider: Provider, runtime: Runtime, organization: Organization
 ) -> None:
     everyone = await crowd(provider, 12)
-    answers = await asyncio.gather(*(provider.patch(member_id, SUSPEND) for member_id in everyone))
+    answers = await asyncio.gather(*(provider.patch(member_id, SUSPEND_AS_TEXT) for member_id in everyone))
 
     assert {answer.status_code for answer in answers} == {200}
     assert len(await departures.list_held(runtime.work(OPERATOR), organization)) == 7
@@ -250,7 +229,7 @@ async def test_an_administrator_approves_what_waits(
     provider: Provider, runtime: Runtime, mara: User, organization: Organization
 ) -> None:
     member_id = await suspend_many(provider, runtime, mara)
-    await provider.patch(member_id, SUSPEND)
+    await provider.patch(member_id, SUSPEND_AS_TEXT)
     async with runtime.transaction(OPERATOR) as work:
         held = (await departures.list_held(work, organization))[-1]
         assert await departures.approve(work, organization, held) == 1
@@ -267,7 +246,7 @@ async def test_an_administrator_rejects_what_waits(
 ) -> None:
     member_id = await suspend_many(provider, runtime, mara)
     if "suspended" in way:
-        await provider.patch(member_id, SUSPEND)
+        await provider.patch(member_id, SUSPEND_AS_TEXT)
     if "removed" in way:
         assert (await provider.send("DELETE", f"/Users/{member_id}")).status_code == 204
         assert (await provider.send("GET", f"/Users/{member_id}")).status_code == 404
@@ -298,7 +277,7 @@ async def test_who_is_created_again_waits_for_nothing(
 async def test_departures_of_another_hour_do_not_count(provider: Provider, runtime: Runtime, mara: User) -> None:
     member_id = await suspend_many(provider, runtime, mara)
     await runtime.pool.execute("update departures set at = at - $1::interval", timedelta(minutes=61))
-    await provider.patch(member_id, SUSPEND)
+    await provider.patch(member_id, SUSPEND_AS_TEXT)
 
     assert await statuses(runtime, mara) == ["CANCELLED"]
 

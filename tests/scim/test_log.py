@@ -13,8 +13,8 @@ from openslot.core.work import Runtime
 from openslot.scim.jobs import tidy_scim
 from openslot.scim.models import LoggedRequest
 from openslot.scim.operations import list_requests
-from tests.scim.conftest import Provider
-from tests.scim.test_users import LI
+from tests.scim.support import LI
+from tests.support.provisioning import Provider
 
 
 async def logged(runtime: Runtime, organization: Organization) -> list[LoggedRequest]:

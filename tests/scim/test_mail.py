@@ -1,26 +1,13 @@
 """What SCIM sets off by mail: an invitation to a joiner, and one report of held departures to each administrator."""
 
-from datetime import timedelta
-
 from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_url
 from openslot.accounts.models import Organization, Role, User
 from openslot.core.actor import OPERATOR
-from openslot.core.queue import Job
-from openslot.core.work import Runtime, system_clock
-from openslot.jobs.effects import run_effect
+from openslot.core.work import Runtime
 from openslot.people.departures import approve, list_held
 from tests.integrations.mail.conftest import mails, messages, part
-from tests.scim.conftest import DOMAIN, Provider
-
-SUSPEND = {"op": "replace", "path": "active", "value": False}
-DUE = "select id, round from effects where state = 'queued' and next_try_at <= $1 order by no"
-
-
-async def work_ahead(runtime: Runtime) -> None:
-    """Run what is due within the next ten minutes, now."""
-    for row in await runtime.pool.fetch(DUE, system_clock() + timedelta(minutes=10)):
-        await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+from tests.support.provisioning import DOMAIN, SUSPEND, Provider, work_ahead
 
 
 async def suspend_all(provider: Provider, count: int) -> None:

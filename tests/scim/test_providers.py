@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.scim.attributes import CORE, ENTERPRISE
-from tests.scim.conftest import DOMAIN, Provider
+from tests.support.provisioning import DOMAIN, Provider
 
 EMAIL = f"bjensen@{DOMAIN}"
 NEW_EMAIL = f"barbara.smith@{DOMAIN}"

@@ -12,28 +12,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.scim.attributes import CORE, ENTERPRISE
-from tests.scim.conftest import BASE, SCIM, Provider
-
-ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
-LI: dict[str, Any] = {
-    "schemas": [CORE, ENTERPRISE],
-    "userName": "li@harbor.example",
-    "externalId": "00u7",
-    "name": {"givenName": "Li", "familyName": "Wen"},
-    "displayName": "Li Wen",
-    "timezone": "Asia/Tokyo",
-    "active": True,
-    "emails": [{"value": "li@harbor.example", "type": "work", "primary": True}],
-    ENTERPRISE: {"department": "Sales", "manager": {"value": "9"}},
-}
-
-
-def assert_refused(answer: httpx2.Response, status: int, scim_type: str | None = None) -> None:
-    body = answer.json()
-    assert (answer.status_code, body["status"], body.get("scimType")) == (status, str(status), scim_type), answer.text
-    assert body["schemas"] == [ERROR]
-    assert body["detail"]
-    assert answer.headers["content-type"] == SCIM
+from tests.scim.support import LI, assert_refused
+from tests.support.provisioning import BASE, SCIM, Provider
 
 
 async def test_a_joiner_gets_an_account_and_a_page_that_can_be_booked(provider: Provider, runtime: Runtime) -> None:

@@ -1,5 +1,6 @@
 """Files of contacts for tests, and a way to import them without a worker."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -67,3 +68,14 @@ def counts(found: ContactImport) -> tuple[int, int, int, int]:
 
 def _actor(owner: User) -> Actor:
     return Actor(kind=ActorKind.SESSION, user_id=owner.id)
+
+
+def many(count: int, *, start: int = 0) -> str:
+    """Write a file of so many people."""
+
+    def rows() -> Iterator[str]:
+        yield "Name,Email"
+        for n in range(start, start + count):
+            yield f"Person {n},person{n}@many.example"
+
+    return "\n".join(rows())

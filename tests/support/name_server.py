@@ -139,3 +139,13 @@ async def serving_names(*, at: str = "127.0.0.1", port: int = 0) -> AsyncIterato
             transport.close()
             by_tcp.close()
             await by_tcp.wait_closed()
+
+
+class FakeResolver:
+    """Answers from a dictionary."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+
+    async def list_txt(self, name: str) -> list[str]:
+        return self.records.get(name, [])

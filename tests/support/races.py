@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -14,22 +15,13 @@ from msgspec import Struct
 from openslot.access import passwords
 from openslot.core.config import Settings, load_settings
 from openslot.core.db import Db
+from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.support.forked import Forked, openslot
 from tests.support.ports import held_port
 from tests.support.shared_database import SharedDatabase, sharing_with_processes
 
 FREE = 1_000_000
-
-
-class WebPair(Struct, frozen=True, kw_only=True):
-    """Two web processes that run on from test to test, and the database that they share with the tests."""
-
-    settings: Settings
-    urls: tuple[str, ...]
-    database: SharedDatabase
-
-
 # Two live claims of one host that share time.
 OVERLAPS = """
 select count(*) from claims a join claims b
@@ -67,6 +59,14 @@ FAULTS = {
     "lost time": LOST_TIME,
     "left behind": LEFT_BEHIND,
 }
+
+
+class WebPair(Struct, frozen=True, kw_only=True):
+    """Two web processes that run on from test to test, and the database that they share with the tests."""
+
+    settings: Settings
+    urls: tuple[str, ...]
+    database: SharedDatabase
 
 
 async def find_disorder(db: Db) -> dict[str, int]:
@@ -160,3 +160,28 @@ def _wait_for(port: int) -> None:
         else:
             return
     raise TimeoutError("the web process does not listen")
+
+
+def workday(number: int) -> datetime:
+    """Tell nine o'clock of the n-th workday from next Monday on."""
+    today = datetime.now(UTC).replace(hour=9, minute=0, second=0, microsecond=0)
+    monday = today + timedelta(days=7 - today.weekday())
+    return monday + timedelta(days=number // 5 * 7 + number % 5)
+
+
+def iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def wish(slug: str, start: datetime, number: int) -> dict[str, str]:
+    return {
+        "eventTypeSlug": slug,
+        "startTime": iso(start),
+        "inviteeName": f"Client {number}",
+        "inviteeEmail": f"client{number}@race.example",
+        "inviteeTimezone": "UTC",
+    }
+
+
+async def check_order(runtime: Runtime) -> None:
+    assert await find_disorder(runtime.pool) == {}

@@ -10,8 +10,7 @@ import httpcore2
 
 from openslot.core.outbound import Outbound
 from openslot.core.outbound.targets import Address
-from tests.core.test_outbound_peers import OK, PUBLIC, Peer, serve
-from tests.core.test_outbound_pinning import Identity
+from tests.support.peers import OK, PUBLIC, Identity, Peer, serve
 
 HERE, THERE = "here.example.org", "there.example.org"
 HERE_ADDRESS, THERE_ADDRESS = PUBLIC, "1.1.1.1"

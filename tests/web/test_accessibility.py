@@ -14,9 +14,9 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
+from tests.support.browsers import open_page
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.passwords import PASSWORD
-from tests.web.test_browser import open_page
 
 
 async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterator[str]:

@@ -6,22 +6,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-import pytest
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
+from tests.support.browsers import open_page, tab_to
 from tests.support.live import serving
 from tests.support.passwords import PASSWORD
-
-FOCUS = """selector => { const focused = document.activeElement, { outlineStyle } = getComputedStyle(focused);
-  return { isBody: focused === document.body, isThere: focused.matches(selector), outlineStyle }; }"""
-
-
-async def open_page(browser: Browser, client: httpx2.AsyncClient, **options: Any) -> Page:
-    """Open a page in a fresh context of the browser."""
-    context = await browser.new_context(base_url=str(client.base_url), **options)
-    return await context.new_page()
 
 
 async def sign_in(page: Page, user: User) -> None:
@@ -32,19 +23,6 @@ async def sign_in(page: Page, user: User) -> None:
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_role("heading", name="Today")).to_be_visible()
     await page.goto("/account")
-
-
-async def tab_to(page: Page, selector: str) -> None:
-    """Press Tab until this has the focus, and see the focus at every stop."""
-    # The outline comes with the stylesheets, and some of the stops with the scripts.
-    await page.wait_for_load_state()
-    for _ in range(40):
-        await page.keyboard.press("Tab")
-        focus = await page.evaluate(FOCUS, selector)
-        assert focus["isBody"] or focus["outlineStyle"] == "solid"
-        if focus["isThere"]:
-            return
-    pytest.fail(f"{selector} can't be reached by Tab")
 
 
 async def test_sign_in_make_copy_and_revoke_a_key_sign_out(

@@ -12,9 +12,9 @@ from openslot.http.doors import get_user
 from openslot.http.handlers import read_handler
 from openslot.routes import PAGES
 from openslot.routing.declarations import find_declaration
+from tests.support.forms import from_other_sites
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import read_csrf_token, sign_in
-from tests.web.test_same_origin import from_other_sites
 
 ID = "018f0000-0000-7000-8000-000000000000"
 TEMPLATES = Path(openslot.web.__file__).parent / "templates"

@@ -1,70 +1,22 @@
 """Every page in every language: what is said, in which direction, and that no English is left."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
-from functools import cache
-from html import unescape
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import httpx2
-from babel.messages.pofile import read_po
 from playwright.async_api import Browser
 
-import openslot
 from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES
+from tests.support.browsers import open_page
+from tests.support.languages import check_language, english_texts
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import carry_csrf_token
-from tests.web.test_browser import open_page
 
-LOCALES = Path(openslot.__file__).parent / "i18n/locales"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
-# What hosts have named, and names of fields of the API.
-NOT_OURS = {"30 minute meeting", "Group", "Your phone number", "error"}
-ENGLISH_PART = re.compile(r'<(section|li)[^>]* lang="en".*?</\1>', re.DOTALL)
-VALUE = re.compile(r"%\\?\((\w+)\\?\)s")
-# The end of a key or a link: four letters that may well be a word.
-MADE_BY_CHANCE = re.compile(r"<code[^>]*>.*?</code>", re.DOTALL)
-SHOWN = re.compile(r'(?:aria-label|data-label|data-copied|data-failed|alt|placeholder)="([^"]+)"|>([^<>]+)<')
-
-
-class EnglishTexts:
-    """What must not be on a page in another language: English texts, and the pieces between their tags."""
-
-    def __init__(self, pieces: set[str]) -> None:
-        # Most texts have no values in them, and pages repeat what they say: neither needs thousands of patterns again.
-        self._plain = {piece.lower() for piece in pieces if not VALUE.search(piece)}
-        patterns = (VALUE.sub(".+?", re.escape(piece)) for piece in pieces if VALUE.search(piece))
-        self._pattern = re.compile("|".join(patterns) or "(?!)", re.IGNORECASE)
-        self._known: dict[str, bool] = {}
-
-    def __contains__(self, text: str) -> bool:
-        if text not in self._known:
-            self._known[text] = text.lower() in self._plain or self._pattern.fullmatch(text) is not None
-        return self._known[text]
-
-
-@cache
-def english_texts(language: str) -> EnglishTexts:
-    """List the English texts that a language has other words for."""
-    if language == "en":
-        return EnglishTexts(set())
-    with (LOCALES / language / "LC_MESSAGES/openslot.po").open("rb") as source:
-        catalog = read_po(source, locale=language)
-    singles = [(each.id, str(each.string)) for each in catalog if isinstance(each.id, str) and each.id]
-    pieces = {piece.strip() for text, other in singles if text != other for piece in re.split("<[^>]+>", text)}
-    same = {piece.strip() for _, other in singles for piece in re.split("<[^>]+>", other)}
-    return EnglishTexts({piece for piece in pieces - same if re.search(r"[a-z]{3}", VALUE.sub("", piece))})
-
-
-def shown_texts(page: str) -> Iterator[str]:
-    for attribute, text in SHOWN.findall(MADE_BY_CHANCE.sub("<i></i>", ENGLISH_PART.sub("", page))):
-        words = " ".join(unescape(attribute or text).split())
-        if words:
-            yield words
 
 
 async def public_pages(client: httpx2.AsyncClient, link: str) -> AsyncIterator[httpx2.Response]:
@@ -110,15 +62,6 @@ async def member_pages(client: httpx2.AsyncClient, keys: list[str]) -> AsyncIter
     yield await client.get("/nothing")
 
 
-def check(answer: httpx2.Response, language: str, english: EnglishTexts) -> None:
-    direction = LANGUAGES[language].direction
-
-    assert f'<html lang="{language}" dir="{direction}">' in answer.text, (language, answer.url, answer.status_code)
-    texts = [text for text in shown_texts(answer.text) if text not in NOT_OURS]
-    left = [text for text in texts if text in english]
-    assert left == [], (language, answer.url, answer.status_code)
-
-
 async def test_what_anyone_sees_follows_the_browsers_language(
     client: httpx2.AsyncClient, link: str, runtime: Runtime
 ) -> None:
@@ -128,7 +71,7 @@ async def test_what_anyone_sees_follows_the_browsers_language(
         english = english_texts(language)
         statuses = []
         async for answer in public_pages(client, link):
-            check(answer, language, english)
+            check_language(answer, language, english)
             statuses.append(answer.status_code)
 
         assert statuses == [200, 400, 400, 429, 200, 400, 403, 404, 405, 415, 413, 400, 403, 400, 200], language
@@ -147,7 +90,7 @@ async def test_what_a_member_sees_follows_the_members_own_language(
         english = english_texts(language)
         statuses = []
         async for answer in member_pages(client, [str(key.id) for key in made]):
-            check(answer, language, english)
+            check_language(answer, language, english)
             statuses.append(answer.status_code)
 
         expected = [200, 200, 200, 400, 200, 400, 200, 200, 200, 400, 200, 200, 200, 404, 400, 400, 404]

@@ -1,27 +1,14 @@
 """Forms that another site sends in a visitor's name are refused."""
 
-from collections.abc import Iterable, Iterator
-from itertools import cycle, product
+from itertools import product
 
 import httpx2
 
 from openslot.accounts.models import User
+from tests.support.forms import FOREIGN
 from tests.support.passwords import PASSWORD
 
 POSTS = ("/login", "/logout", "/account/keys", "/account/password", "/setup")
-FOREIGN = (
-    {"origin": "https://evil.example"},
-    {"origin": "null"},
-    {"origin": "http://127.0.0.1"},
-    {"origin": "http://["},
-    {"sec-fetch-site": "cross-site"},
-    {"sec-fetch-site": "same-site"},
-)
-
-
-def from_other_sites(paths: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Give each form one of these in turn: one door looks at all forms, and here all of these are tried."""
-    return zip(paths, cycle(FOREIGN), strict=False)
 
 
 async def test_a_form_of_another_site_is_refused(client: httpx2.AsyncClient) -> None:

@@ -12,7 +12,7 @@ from openslot.i18n.languages import ENGLISH, LANGUAGES
 from openslot.web import templating
 from openslot.web.static_files import assets
 from openslot.web.templating import LanguageTemplates, TemplateCache, templates
-from tests.web.test_templating import SOURCES
+from tests.web.support import SOURCES
 
 
 class Compiling(LanguageTemplates):

@@ -1,7 +1,5 @@
 """Templates are compiled for each language: words are in place, values are escaped, and nothing is left for later."""
 
-from pathlib import Path
-
 import pytest
 from jinja2 import Template
 
@@ -9,10 +7,9 @@ from openslot.i18n import Text
 from openslot.i18n.languages import DEFAULT, ENGLISH, LANGUAGES, Locale
 from openslot.web.static_files import static_url
 from openslot.web.templating import get_template, templates
+from tests.web.support import SOURCES, TEMPLATES
 
 GERMAN = Locale(language=LANGUAGES["de"], formats="de")
-TEMPLATES = Path(__file__).parents[2] / "openslot" / "web" / "templates"
-SOURCES = sorted(TEMPLATES.rglob("*.html"))
 
 
 def in_german(source: str) -> Template:

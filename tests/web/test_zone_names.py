@@ -9,7 +9,7 @@ from openslot.core.work import Runtime
 from openslot.core.zones import find_zone
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.web.words import former_names, zones_by_region
-from tests.web.dashboard.conftest import ZONE, clock, member, settings, user
+from tests.support.host import ZONE, clock, member, settings, user
 
 __all__ = ["clock", "member", "settings", "user"]
 

@@ -1,7 +1,5 @@
 """A host whose events go to receivers on loopback, on a clock that tests move."""
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -22,11 +20,10 @@ from openslot.core.actor import OPERATOR
 from openslot.core.queue import Job
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
-from openslot.jobs.effects import run_effect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointWanted
 from openslot.webhooks.operations import open_answer
-from tests.support.clocks import MovingClock, clock
+from tests.support.clocks import clock
 from tests.support.loopback import settings
 from tests.support.receiver import Receiver, receiving
 
@@ -67,12 +64,6 @@ def happen(runtime: Runtime, user: User) -> Happen:
     return add_contact
 
 
-async def next_try(runtime: Runtime) -> datetime | None:
-    """Tell when the next planned effect is due."""
-    due: datetime | None = await runtime.pool.fetchval("select min(next_try_at) from effects where state = 'queued'")
-    return due
-
-
 async def planned_jobs(runtime: Runtime) -> list[Job]:
     """Name what is planned, whenever it is due."""
     rows = await runtime.pool.fetch("select id, round from effects where state = 'queued' order by no")
@@ -92,26 +83,6 @@ async def live_through(runtime: Runtime, user: User, start: datetime, number: in
     return booking.id
 
 
-async def work_off(runtime: Runtime, clock: MovingClock) -> None:
-    """Run all that is due at this moment, one after the other."""
-    while True:
-        row = await runtime.pool.fetchrow(
-            """select id, round from effects where state = 'queued' and next_try_at <= $1
-            order by next_try_at, no limit 1""",
-            clock.now,
-        )
-        if row is None:
-            return
-        await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
-
-
-async def work_until_settled(runtime: Runtime, clock: MovingClock) -> None:
-    """Move the clock from try to try until nothing is planned any more."""
-    while (due := await next_try(runtime)) is not None:
-        clock.now = max(clock.now, due)
-        await work_off(runtime, clock)
-
-
 async def deliveries(runtime: Runtime) -> list[Any]:
     """Read the log, the first first, with what the receiver answered."""
     rows = await runtime.pool.fetch("select * from webhook_deliveries order by at, id")
@@ -129,14 +100,6 @@ async def state_of(runtime: Runtime, endpoint_id: UUID) -> tuple[str, str | None
     row = await runtime.pool.fetchrow("select state, state_reason from webhook_endpoints where id = $1", endpoint_id)
     assert row is not None
     return row["state"], row["state_reason"]
-
-
-async def until(condition: Callable[[], bool], *, within: float) -> None:
-    """Wait for something to become true."""
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "it has not happened in time"
-        await asyncio.sleep(0.05)
 
 
 def gaps(moments: list[datetime]) -> list[timedelta]:

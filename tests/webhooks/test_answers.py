@@ -23,20 +23,12 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
 from openslot.webhooks.rules import ANSWER_WITHIN
-from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
-from tests.core.test_outbound_pinning import Identity
 from tests.support.clocks import MovingClock
+from tests.support.effects import next_try, work_off
+from tests.support.peers import PUBLIC, Identity, Internet, Names, serve
 from tests.support.ports import held_port
 from tests.support.receiver import Receiver, hang_up, receiving, say_nothing, tarpit
-from tests.webhooks.conftest import (
-    Add,
-    Happen,
-    deliveries,
-    next_try,
-    planned_jobs,
-    states,
-    work_off,
-)
+from tests.webhooks.conftest import Add, Happen, deliveries, planned_jobs, states
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 

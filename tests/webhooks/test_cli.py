@@ -13,8 +13,9 @@ from openslot.core.work import Runtime
 from openslot.webhooks.errors import WebhookNotFound
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli
+from tests.support.effects import work_off
 from tests.support.receiver import Receiver
-from tests.webhooks.conftest import Happen, work_off
+from tests.webhooks.conftest import Happen
 
 
 @pytest.fixture

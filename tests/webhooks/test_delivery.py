@@ -17,20 +17,9 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.webhooks.operations import DELIVER
 from tests.support.clocks import MovingClock
+from tests.support.effects import next_try, work_off, work_until_settled
 from tests.support.receiver import Receiver, receiving
-from tests.webhooks.conftest import (
-    Add,
-    Happen,
-    deliveries,
-    gaps,
-    live_through,
-    next_try,
-    planned_jobs,
-    state_of,
-    states,
-    work_off,
-    work_until_settled,
-)
+from tests.webhooks.conftest import Add, Happen, deliveries, gaps, live_through, planned_jobs, state_of, states
 
 SCHEDULE = [
     timedelta(seconds=5),

@@ -11,7 +11,7 @@ import pytest
 from openslot.core.ids import new_id
 from openslot.webhooks.rules import DELAYS, new_secret, signed_headers
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES, Published, TestData
-from tests.http.test_openapi import DESCRIPTION
+from tests.support.openapi import DESCRIPTION
 
 PAGE = (Path(__file__).parents[2] / "docs/webhooks.md").read_text("utf-8")
 EXAMPLES = {

@@ -22,9 +22,10 @@ from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 from openslot.wiring import WIRING
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off, work_until_settled
 from tests.support.hostile_urls import PORT, SHAPES
 from tests.support.receiver import Receiver
-from tests.webhooks.conftest import Add, Happen, deliveries, states, work_off, work_until_settled
+from tests.webhooks.conftest import Add, Happen, deliveries, states
 
 HOOK = "https://hooks.example.org/openslot"
 ALWAYS = Span()

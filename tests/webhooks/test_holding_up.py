@@ -11,10 +11,11 @@ from openslot.jobs.gate import AT_ONCE
 from openslot.jobs.worker import run_job, run_worker
 from openslot.webhooks.rules import ANSWER_WITHIN
 from openslot.wiring import WIRING
-from tests.bookings.test_races import workday
 from tests.support.clocks import real_clock as clock
+from tests.support.races import workday
 from tests.support.receiver import answering, receiving, tarpit
-from tests.webhooks.conftest import Add, Happen, live_through, until
+from tests.support.wait import until
+from tests.webhooks.conftest import Add, Happen, live_through
 
 __all__ = ["clock"]
 

@@ -26,8 +26,9 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.receiver import Receiver
-from tests.webhooks.conftest import Add, Happen, live_through, work_off
+from tests.webhooks.conftest import Add, Happen, live_through
 
 TIDY_EVENTS, TIDY_WEBHOOKS = (
     next(job for job in WIRING.periodic if job.name == name) for name in ("events.tidy", "webhooks.tidy")

@@ -24,7 +24,7 @@ from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.wiring import WIRING
-from tests.bookings.test_races import workday
+from tests.support.races import workday
 from tests.support.receiver import Receiver, answering
 from tests.webhooks.conftest import Add, live_through
 

@@ -13,8 +13,8 @@ from openslot.event_types.models import EventType
 from tests.agents.tools.conftest import Run, events
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, slots
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.races import find_disorder
-from tests.webhooks.conftest import work_off
 
 NOBODY = str(new_id())
 

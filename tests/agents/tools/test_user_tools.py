@@ -17,7 +17,7 @@ from openslot.people import operations as people
 from tests.agents.tools.conftest import Run, events
 from tests.bookings.conftest import Book
 from tests.support.clocks import MovingClock
-from tests.webhooks.conftest import work_off
+from tests.support.effects import work_off
 
 NOBODY = str(new_id())
 

@@ -23,9 +23,9 @@ from openslot.integrations.calendars.models import (
 )
 from openslot.integrations.calendars.sync import sync_connection
 from tests.support.clocks import clock
+from tests.support.effects import work_off
 from tests.support.loopback import settings
 from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in
-from tests.webhooks.conftest import work_off
 
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -2,13 +2,9 @@
 
 from typing import Any
 
-import icalendar
 import pytest
 
 from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import event_store
 from openslot.integrations.calendars.caldav import CalDavServer
@@ -23,27 +19,10 @@ from tests.integrations.calendars.conftest import (
     open_starts,
     work_off,
 )
+from tests.integrations.calendars.support import cancel, move, shown
 from tests.support.clocks import MovingClock
 from tests.support.ical import calendar, event
 from tests.support.radicale import Radicale, radicale_in
-
-
-async def shown(radicale: Radicale, place: str, booking: Booking) -> Any:
-    """Read a booking's event as another client."""
-    found = await radicale.send("GET", f"{place}{booking.id}.ics")
-    assert found.status_code == 200
-    (component,) = icalendar.Calendar.from_ical(found.text).walk("VEVENT")
-    return component
-
-
-async def move(runtime: Runtime, booking: Booking, hours: int) -> None:
-    async with runtime.transaction(OPERATOR) as work:
-        await bookings.reschedule_booking(work, BookingRef(booking.id, None), booking.starts_at + hours * HOUR)
-
-
-async def cancel(runtime: Runtime, booking: Booking) -> None:
-    async with runtime.transaction(OPERATOR) as work:
-        await bookings.cancel_booking(work, BookingRef(booking.id, None))
 
 
 async def test_a_booking_is_written_moved_and_removed(

@@ -11,7 +11,7 @@ from openslot.flags.models import FlagKey
 from openslot.integrations.calendars.booking_events import renew_feed
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, read, work_off
-from tests.integrations.calendars.test_following import move_in_calendar
+from tests.integrations.calendars.support import move_in_calendar
 from tests.support.clocks import MovingClock
 from tests.support.flags import SWITCHED, switch
 from tests.support.live import connect as open_client

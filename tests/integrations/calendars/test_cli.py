@@ -22,12 +22,12 @@ from openslot.integrations.calendars.models import CalendarConnection
 from openslot.integrations.calendars.ports import Changes
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.runtime import open_runtime
-from tests.core.test_outbound_peers import serve
 from tests.support.command_line import Cli, Run
 from tests.support.fake_calendars import FakeServer
 from tests.support.feeds import publishing
 from tests.support.hostile_urls import SHAPES
 from tests.support.ical import calendar, event
+from tests.support.peers import serve
 from tests.support.radicale import PASSWORD, USER, Radicale
 
 

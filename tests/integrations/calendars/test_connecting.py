@@ -22,9 +22,9 @@ from openslot.integrations.calendars.errors import (
     TooManyConnections,
 )
 from openslot.integrations.calendars.models import CalDavWanted, IcsWanted
-from tests.core.test_outbound_peers import serve
 from tests.integrations.calendars.conftest import Connect, change, get
 from tests.support.hostile_urls import SHAPES
+from tests.support.peers import serve
 from tests.support.radicale import PASSWORD, USER, Radicale
 from tests.support.small_internet import HERE, THERE, Site, small_internet
 

@@ -15,24 +15,10 @@ from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import MissingEvent
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, open_starts, read, work_off
+from tests.integrations.calendars.support import move_in_calendar
 from tests.support.clocks import MovingClock
 from tests.support.ical import calendar, event
 from tests.support.radicale import Radicale, radicale_in
-
-
-async def move_in_calendar(radicale: Radicale, place: str, booking: Booking, *, start: str, end: str) -> None:
-    """Move a booking's event as the host's own program would, times as `103000`."""
-    url = f"{place}{booking.id}.ics"
-    text = (await radicale.send("GET", url)).text
-    lines = [
-        f"DTSTART:20260316T{start}Z"
-        if line.startswith("DTSTART")
-        else f"DTEND:20260316T{end}Z"
-        if line.startswith("DTEND")
-        else line
-        for line in text.splitlines()
-    ]
-    await radicale.put(url, "\r\n".join(lines))
 
 
 async def missing_bookings(runtime: Runtime, user: User) -> Sequence[MissingEvent]:

@@ -14,7 +14,7 @@ from openslot.integrations.calendars.ics_feed import _split
 from openslot.integrations.calendars.recurrence import BadRule, Budget
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import feed, get, open_starts
-from tests.integrations.calendars.test_recurrence import unbounded
+from tests.integrations.calendars.support import unbounded
 from tests.support.feeds import publishing
 from tests.support.ical import BERLIN, busy, calendar, event, scope
 

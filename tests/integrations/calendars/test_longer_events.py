@@ -33,7 +33,7 @@ from tests.integrations.calendars.conftest import (
     read,
     work_off,
 )
-from tests.integrations.calendars.test_booking_events import cancel
+from tests.integrations.calendars.support import cancel
 from tests.support.clocks import MovingClock
 from tests.support.fake_calendars import FakeServer
 from tests.support.flags import switch

@@ -13,7 +13,7 @@ from openslot.integrations.calendars.reactions import CALENDAR_JOBS
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.jobs.worker import run_job
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, work_off
-from tests.integrations.calendars.test_booking_events import cancel, move, shown
+from tests.integrations.calendars.support import cancel, move, shown
 from tests.support.clocks import MovingClock
 from tests.support.radicale import Radicale
 

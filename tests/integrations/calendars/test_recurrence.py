@@ -1,7 +1,6 @@
 """The recurrence rules of RFC 5545, section 3.8.5.3, each with the dates that it tells; more with OPENSLOT_LONG."""
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from random import Random
@@ -11,7 +10,8 @@ import pytest
 import recurring_ical_events
 
 from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.recurrence import BadRule, Budget, CountedMonths, PastTheEndError, expand
+from openslot.integrations.calendars.recurrence import BadRule, Budget, CountedMonths, PastTheEndError
+from tests.integrations.calendars.support import unbounded
 from tests.support.ical import BERLIN, NEW_YORK, calendar, event, instants, scope
 
 LONG = os.environ.get("OPENSLOT_LONG") == "1"
@@ -233,11 +233,6 @@ def test_rules_give_what_another_implementation_gives() -> None:
         theirs = recurring_ical_events.of(icalendar.Calendar.from_ical(text)).between(asked.first, asked.last)
 
         assert instants(text, asked) == sorted({each["DTSTART"].dt for each in theirs}), (rule, start)
-
-
-def unbounded(rule: str, start: datetime, budget: Budget) -> Iterator[datetime]:
-    first, last = (datetime.fromisoformat(day) for day in ("2026-03-01", "2028-03-01"))
-    return expand(rule, start, until=None, first=first, last=last, budget=budget)
 
 
 @pytest.mark.parametrize(

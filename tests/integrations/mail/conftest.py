@@ -18,7 +18,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail
 from tests.support.clocks import MONDAY, clock
-from tests.webhooks.conftest import work_off
+from tests.support.effects import work_off
 
 TEN, ELEVEN, TWELVE = (MONDAY.replace(hour=hour) for hour in (10, 11, 12))
 

@@ -17,8 +17,8 @@ from openslot.integrations.mail import operations as mail
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.integrations.mail.conftest import Book, mails, read_message
-from tests.jobs.test_effects import working
 from tests.support.clocks import MovingClock
+from tests.support.effects import working
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
 
 BOOKINGS = 20

@@ -10,7 +10,7 @@ from openslot.core.smtp import SmtpUrl
 from openslot.integrations.mail import smtp
 from openslot.integrations.mail.ports import MailDeferred, MailRefused
 from openslot.integrations.mail.smtp import SmtpMailer
-from tests.integrations.mail.test_smtp import make
+from tests.integrations.mail.support import make
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
 
 

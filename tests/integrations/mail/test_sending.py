@@ -43,8 +43,8 @@ from tests.integrations.mail.conftest import (
 )
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_until_settled
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
-from tests.webhooks.conftest import work_until_settled
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 

@@ -8,20 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.ids import new_id
 from openslot.core.smtp import SmtpUrl
-from openslot.integrations.mail.ports import MailDeferred, MailRefused, OutgoingMail
+from openslot.integrations.mail.ports import MailDeferred, MailRefused
 from openslot.integrations.mail.smtp import SmtpMailer
+from tests.integrations.mail.support import CONTENT, make
 from tests.support.ports import held_port
 from tests.support.smtp_server import DROP, HANG, ScriptedServer, certificate, smtp_server
-
-CONTENT = b"Subject: Hello\r\n\r\nA line.\r\n.A line that begins with a dot.\r\n"
-
-
-def make(recipient: str = "jonas@okafor.example", *, needs_utf8: bool = False) -> OutgoingMail:
-    return OutgoingMail(
-        id=new_id(), sender="bookings@here.example", recipient=recipient, content=CONTENT, needs_utf8=needs_utf8
-    )
 
 
 def mailer(

@@ -10,8 +10,9 @@ from openslot.core.actor import SYSTEM, Actor, ActorKind
 from openslot.core.work import Runtime
 from openslot.people.deletions import advance_deletions, delete_account
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
-from tests.webhooks.conftest import receiver, work_off
+from tests.support.effects import work_off
+from tests.support.host import book, clock, member, settings, stranger, user
+from tests.webhooks.conftest import receiver
 
 Delete = Callable[..., Coroutine[None, None, None]]
 

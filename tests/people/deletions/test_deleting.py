@@ -29,9 +29,9 @@ from openslot.people import operations as people
 from openslot.people.deletions import LOCK_RETRIES
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import ELEVEN, TEN, Book, listen
 from tests.support.receiver import Receiver
-from tests.web.dashboard.conftest import ELEVEN, TEN, Book, listen
-from tests.webhooks.conftest import work_off
 
 
 async def subjects(runtime: Runtime, recipient: str) -> list[str]:

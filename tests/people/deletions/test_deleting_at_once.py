@@ -17,8 +17,8 @@ from openslot.core.errors import NotFound
 from openslot.core.work import Runtime
 from tests.people.deletions.conftest import Delete, advance, is_there, settle
 from tests.support.clocks import MovingClock
+from tests.support.host import TEN, Book
 from tests.support.passwords import PASSWORD
-from tests.web.dashboard.conftest import TEN, Book
 
 
 async def test_of_two_administrators_who_leave_at_once_one_stays(

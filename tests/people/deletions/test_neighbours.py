@@ -15,13 +15,13 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
-from tests.scim.conftest import Provider, found_organization
 from tests.support.agent import TestAgent, make_key
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Run
+from tests.support.effects import work_off
+from tests.support.host import Book
+from tests.support.provisioning import Provider, found_organization
 from tests.support.radicale import Radicale
-from tests.web.dashboard.conftest import Book
-from tests.webhooks.conftest import work_off
 
 __all__ = ["connect", "radicale", "work_calendar"]
 

@@ -15,8 +15,8 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import booking_events
 from tests.people.deletions.conftest import Delete, advance, settle
 from tests.support.clocks import MovingClock
+from tests.support.host import ELEVEN, TEN, Book
 from tests.support.passwords import PASSWORD
-from tests.web.dashboard.conftest import ELEVEN, TEN, Book
 
 NOON = TEN.replace(hour=12)
 

@@ -9,9 +9,9 @@ from openslot.exports import operations as exports
 from openslot.people.deletions import REMAINS
 from tests.people.deletions.conftest import Delete, find_state, settle
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import ELEVEN, Book
 from tests.support.rich_account import furnish, list_personal_tables
-from tests.web.dashboard.conftest import ELEVEN, Book
-from tests.webhooks.conftest import work_off
 
 DOCS = Path(__file__).parents[3] / "docs" / "your-data.md"
 # What the log of a directory and of agents has of a person goes with its own retention.

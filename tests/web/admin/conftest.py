@@ -10,8 +10,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.support.agent import TestAgent, make_key
+from tests.support.host import ZONE, book, clock, open_session, settings, stranger, user
 from tests.support.live import connect
-from tests.web.dashboard.conftest import ZONE, book, clock, open_session, settings, stranger, user
 
 __all__ = ["book", "clock", "settings", "stranger", "user"]
 

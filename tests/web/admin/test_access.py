@@ -12,7 +12,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
 from openslot.web.navigation import PLACES
-from tests.web.dashboard.conftest import open_session
+from tests.support.host import open_session
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 # Who gets what: an administrator of the platform, a host, an owner of an organization, and someone who is signed out.

@@ -13,8 +13,8 @@ from openslot.core.work import Runtime
 from openslot.i18n import Text
 from openslot.web.admin.analytics import HEIGHT, WIDTH, draw_chart
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
-from tests.webhooks.conftest import work_off
+from tests.support.effects import work_off
+from tests.support.host import TWELVE, Book, fail, listen
 
 
 @pytest.mark.parametrize("numbers", [[0], [1], [0, 5, 10], [3] * 90, [10**12, 1, 0], []])

@@ -10,7 +10,7 @@ from openslot.bookings.models import Booking, Status
 from openslot.core.work import Runtime
 from tests.support.agent import TestAgent
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import TWELVE, Book
+from tests.support.host import TWELVE, Book
 
 
 async def ask(agent: TestAgent, tool: str, **arguments: Any) -> str:

@@ -14,11 +14,11 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.support.agent import TestAgent
+from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import Book
 from tests.support.page_checks import CHECKED, check_pages
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_browser import open_page
-from tests.webhooks.conftest import work_off
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, admin_user: User, places: list[str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, admin_user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, admin_user, **CHECKED)
     await check_pages(page, visit(page, places))
     assert [fault for fault in faults if "400" not in fault] == []
 
@@ -84,7 +84,7 @@ async def test_an_administrator_approves_a_cancellation_and_rejects_another(
 ) -> None:
     first = await book()
     await support.call("cancel_booking", bookingId=str(first.id), reason="The invitee is ill", confirm=True)
-    page, _ = await open_page(browser, client, runtime, admin_user, java_script_enabled=scripts)
+    page, _ = await open_as(browser, client, runtime, admin_user, java_script_enabled=scripts)
     await page.goto("/")
     await page.get_by_text("Administration", exact=True).first.click()
     await page.get_by_role("link", name="Approvals").click()
@@ -113,7 +113,7 @@ async def test_an_administrator_rotates_a_key_reads_the_mailbox_and_saves_a_back
     support: TestAgent,
     places: list[str],
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, admin_user)
+    page, faults = await open_as(browser, client, runtime, admin_user)
     await page.goto("/admin/agents")
     await page.get_by_role("link", name="Support", exact=True).click()
     await page.get_by_role("link", name="Rotate… test").click()

@@ -12,11 +12,11 @@ from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.support.agent import TestAgent
+from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import ELEVEN, Book, cancel
 from tests.support.hostile_text import CALCULATED
-from tests.web.dashboard.conftest import ELEVEN, Book, cancel
-from tests.web.dashboard.test_browser import open_page
-from tests.webhooks.conftest import work_off
 
 ELSEWHERE = "http://evil.example"
 # Leaves every context that a text may stand in; what follows loads, runs, moves or restyles the page if it is markup.
@@ -87,7 +87,7 @@ async def test_no_text_becomes_markup_leaves_the_site_or_runs(
     shown = 0
     own = ["/", "/bookings", "/contacts", "/event-types", "/availability", "/settings/profile", "/organization/members"]
     for who, paths in ((admin_user, places), (user, own)):
-        page, _ = await open_page(browser, client, runtime, who)
+        page, _ = await open_as(browser, client, runtime, who)
         await page.context.add_init_script(WATCH)
         page.on("dialog", lambda dialog: found.append(f"dialog: {dialog.message}"))
         page.context.on(

@@ -8,7 +8,7 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import Book, fail, listen
+from tests.support.host import Book, fail, listen
 
 
 async def test_a_dead_effect_is_listed_and_tried_again(

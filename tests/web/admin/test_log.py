@@ -15,8 +15,8 @@ from openslot.routing import collect, find_declaration
 from openslot.web.organization.log import PLATFORM_ACTIONS
 from tests.support.agent import TestAgent
 from tests.support.clocks import MovingClock
+from tests.support.host import TWELVE, Book, fail, listen
 from tests.support.passwords import PASSWORD
-from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
 
 # Forms that change nothing.
 READING = {"/admin/audit/verify"}

@@ -8,8 +8,8 @@ import pytest
 
 from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import TWELVE, Book
-from tests.webhooks.conftest import work_off
+from tests.support.effects import work_off
+from tests.support.host import TWELVE, Book
 
 
 @pytest.fixture

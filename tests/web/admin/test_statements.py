@@ -11,11 +11,10 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.access.test_statements import CountingPool
 from tests.support.agent import TestAgent
+from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import Book, open_session
-from tests.web.dashboard.test_statements import MOST, count
+from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
 
 # The session is one of them.
 COSTS = {
@@ -60,7 +59,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     async with serving(app) as url, connect(url, headers=session) as other:
         for path, cost in COSTS.items():
             asked = path.format(user=user.id, approval=waiting["error"]["data"]["approvalId"])
-            answer = await count(other, pool, asked)
+            answer = await count_statements(other, pool, asked)
 
             assert answer == (200, cost), (path, pool.asked)
-            assert cost <= MOST
+            assert cost <= MAX_STATEMENTS

@@ -6,8 +6,8 @@ import httpx2
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
+from tests.support.host import TWELVE, Book, open_session
 from tests.support.live import connect
-from tests.web.dashboard.conftest import TWELVE, Book, open_session
 
 
 async def test_users_are_found_by_name_plan_and_status(

@@ -11,7 +11,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
-from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
+from tests.support.host import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "settings", "stranger", "user"]
 

@@ -12,11 +12,11 @@ from openslot.core.work import Runtime
 from openslot.schedules import operations as changes
 from openslot.schedules.models import HolidayCalendar, Schedule, TimeRange
 from openslot.schedules.rules import version_of
+from tests.support.browsers import open_as
+from tests.support.host import Book
 from tests.support.page_checks import CHECKED, PHONE, WIDE, check_pages, unfold
 from tests.web.availability.conftest import read_schedule
-from tests.web.availability.test_safety import fill
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_browser import open_page
+from tests.web.availability.support import fill
 
 STATUS = "week-grid [role=status]"
 
@@ -73,7 +73,7 @@ async def visit(page: Page, filled: tuple[Schedule, str]) -> AsyncIterator[str]:
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, filled: tuple[Schedule, str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, filled))
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
@@ -81,7 +81,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
 async def test_hours_are_drawn_moved_and_resized_by_mouse(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    page, faults = await open_as(browser, client, runtime, user, viewport=WIDE)
     await page.goto(f"/availability/{schedule.id}")
 
     async def drag(begin: tuple[float, float], end: tuple[float, float]) -> None:
@@ -114,7 +114,7 @@ async def test_hours_are_drawn_moved_and_resized_by_mouse(
 async def test_hours_are_changed_by_keyboard_and_told(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    page, faults = await open_as(browser, client, runtime, user, viewport=WIDE)
     await page.goto(f"/availability/{schedule.id}")
     first = page.get_by_role("gridcell", name="Monday 09:00, Open")
     await expect(first).to_have_attribute("aria-selected", "true")
@@ -155,7 +155,7 @@ async def test_hours_are_changed_by_keyboard_and_told(
 async def test_a_host_sets_hours_dates_and_time_away_and_asks_why(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule, *, scripts: bool
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts)
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
     await page.goto("/")
     await page.get_by_role("navigation", name="Main").get_by_role("link", name="Availability").click()
     await page.get_by_role("link", name="Change Working hours").click()
@@ -199,7 +199,7 @@ async def test_a_host_sets_hours_dates_and_time_away_and_asks_why(
 async def test_a_new_user_takes_the_first_steps(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
 ) -> None:
-    page, faults = await open_page(
+    page, faults = await open_as(
         browser, client, runtime, user, java_script_enabled=scripts, timezone_id="Asia/Tokyo", viewport=PHONE
     )
     await page.goto("/")

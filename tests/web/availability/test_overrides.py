@@ -11,8 +11,8 @@ from openslot.core.errors import Refusal
 from openslot.core.work import Runtime
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import DateOverride, OutOfOffice, Schedule, TimeRange
+from tests.support.host import ELEVEN, TEN, Book
 from tests.web.availability.conftest import hidden, read_schedule
-from tests.web.dashboard.conftest import ELEVEN, TEN, Book
 
 FRIDAY = "2026-03-20"
 

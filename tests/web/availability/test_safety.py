@@ -4,17 +4,13 @@ import httpx2
 import pytest
 
 from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from openslot.schedules import operations as changes
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import OutOfOffice, Schedule, TimeRange
+from tests.support.forms import NOBODY, from_other_sites
+from tests.support.host import TEN, Book
 from tests.support.hostile_text import CORPUS, check_pages
 from tests.web.availability.conftest import read_schedule
-from tests.web.dashboard.conftest import TEN, Book
-from tests.web.dashboard.test_safety import NOBODY
-from tests.web.test_same_origin import from_other_sites
+from tests.web.availability.support import fill
 
 DAY = "2026-03-20"
 
@@ -28,17 +24,6 @@ def paths(method: str, *, schedule: object = NOBODY, away: object = NOBODY) -> l
             path = declaration.path.replace("{schedule_id}", str(schedule)).replace("{away_id}", str(away))
             found.append(path.replace("{day}", DAY))
     return found
-
-
-async def fill(runtime: Runtime, user: User) -> tuple[Schedule, str]:
-    """Give a host all that the pages show."""
-    schedule = await read_schedule(runtime, user)
-    on = TEN.replace(day=20).date()
-    async with runtime.transaction(OPERATOR) as work:
-        hours = (TimeRange(600, 700),)
-        await changes.add_overrides(work, user, schedule.id, first=on, last=on, hours=hours)
-        away = await schedules.add_out_of_office(work, user, OutOfOffice(TEN, TEN.replace(day=18), "Sailing"))
-    return schedule, str(away)
 
 
 def test_every_form_is_known_here() -> None:

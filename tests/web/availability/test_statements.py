@@ -6,13 +6,12 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.access.test_statements import CountingPool
 from tests.bookings.conftest import offer
+from tests.support.bookings import copy_booking
+from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
-from tests.web.availability.test_safety import fill
-from tests.web.dashboard.conftest import Book, open_session
-from tests.web.dashboard.test_bookings import copy_booking
-from tests.web.dashboard.test_statements import MOST, count
+from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
+from tests.web.availability.support import fill
 
 # The session is one of them.
 COSTS = {
@@ -54,7 +53,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     async with serving(app) as url, connect(url, headers=session) as client:
         for path, cost in COSTS.items():
             address = path.replace("{schedule}", str(schedule.id)).replace("{away}", away)
-            answer = await count(client, pool, address)
+            answer = await count_statements(client, pool, address)
 
             assert answer == (200, cost), (path, pool.asked)
-            assert cost <= MOST
+            assert cost <= MAX_STATEMENTS

@@ -17,8 +17,8 @@ from openslot.schedules import operations as changes
 from openslot.schedules.errors import ScheduleChanged
 from openslot.schedules.models import Schedule, TimeRange
 from openslot.schedules.rules import version_of
+from tests.support.host import TEN, Book
 from tests.web.availability.conftest import hidden, read_schedule, save_hours
-from tests.web.dashboard.conftest import TEN, Book
 
 CLOSED = ((), (), (), (), (), (), ())
 

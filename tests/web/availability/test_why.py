@@ -19,8 +19,8 @@ from openslot.schedules import operations as schedules
 from openslot.schedules.models import HolidayCalendar, OutOfOffice, Schedule
 from openslot.schedules.rules import version_of
 from tests.bookings.conftest import offer
+from tests.support.host import TEN, Book
 from tests.web.availability.conftest import save_hours
-from tests.web.dashboard.conftest import TEN, Book
 
 Ask = Callable[..., Awaitable[str]]
 

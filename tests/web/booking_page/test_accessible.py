@@ -6,10 +6,10 @@ import httpx2
 from playwright.async_api import Browser, Page
 
 from openslot.event_types.models import EventType
+from tests.support.browsers import open_page
 from tests.support.page_checks import CHECKED, check_pages
 from tests.web.booking_page.conftest import PAGE, TEN, book
 from tests.web.booking_page.visiting import fill, in_zone
-from tests.web.test_browser import open_page
 
 
 async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str]:

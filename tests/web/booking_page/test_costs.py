@@ -6,8 +6,8 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from tests.access.test_statements import CountingPool
 from tests.support.live import connect, serving
+from tests.support.statements import CountingPool
 from tests.web.booking_page.conftest import PAGE, TEN
 
 

@@ -8,10 +8,10 @@ from playwright.async_api import Browser, expect
 
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
+from tests.support.browsers import open_page, tab_to
 from tests.support.page_checks import OVERFLOW, PHONE, TOO_SMALL
 from tests.web.booking_page.conftest import PAGE, TEN
 from tests.web.booking_page.visiting import confirm, fill, in_zone, visit
-from tests.web.test_browser import open_page, tab_to
 
 LIVE_HOLDS = "select count(*) from claims where active and kind = 'hold'"
 # On a busy machine half of the page may be painted before the rest has arrived; 0.1 counts as good.

@@ -5,8 +5,8 @@ import httpx2
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.i18n.languages import LANGUAGES
+from tests.support.languages import check_language, english_texts
 from tests.web.booking_page.conftest import PAGE, TEN, book, filled
-from tests.web.test_languages import check, english_texts
 
 
 async def test_every_state_is_in_the_readers_language(
@@ -36,6 +36,6 @@ async def test_every_state_is_in_the_readers_language(
         ]
 
         for answer in answers:
-            check(answer, language, english_texts(language))
+            check_language(answer, language, english_texts(language))
         expected = [200] * 4 + [409, 200] + [200] * 6 + [404] * 2 + [400] * 3
         assert [answer.status_code for answer in answers] == expected, language

@@ -8,9 +8,9 @@ from playwright.async_api import Browser, Page, Route, expect
 
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
+from tests.support.browsers import open_page
 from tests.web.booking_page.conftest import PAGE, TEN
 from tests.web.booking_page.visiting import confirm, fill, in_zone
-from tests.web.test_browser import open_page
 
 PAINTED = "() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))"
 

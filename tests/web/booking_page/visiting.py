@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from tests.support.browsers import open_page
 from tests.web.booking_page.conftest import PAGE
-from tests.web.test_browser import open_page
 
 
 async def visit(browser: Browser, client: httpx2.AsyncClient, path: str = PAGE, **options: Any) -> Page:

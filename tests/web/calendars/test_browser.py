@@ -16,15 +16,14 @@ from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.people.deletions import advance_deletions
 from tests.integrations.calendars.conftest import Connect
+from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import ELEVEN, Book
 from tests.support.page_checks import CHECKED, PHONE, check_pages
 from tests.support.passwords import PASSWORD as OWN_PASSWORD
 from tests.support.radicale import PASSWORD, USER, Radicale
-from tests.web.calendars.test_connecting import EVENT
-from tests.web.calendars.test_connection import lose, spoil_password
-from tests.web.dashboard.conftest import ELEVEN, Book
-from tests.web.dashboard.test_browser import open_page
-from tests.webhooks.conftest import work_off
+from tests.web.calendars.support import EVENT, lose, spoil_password
 
 
 @pytest.fixture
@@ -84,7 +83,7 @@ async def visit(page: Page, addresses: list[str]) -> AsyncIterator[str]:
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: list[str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, busy))
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
@@ -102,7 +101,7 @@ async def test_a_host_connects_a_calendar_and_a_time_closes(
     scripts: bool,
 ) -> None:
     await radicale.put(f"{work_calendar}dentist.ics", EVENT.replace("\n", "\r\n"))
-    page, faults = await open_page(
+    page, faults = await open_as(
         browser, client, runtime, user, java_script_enabled=scripts, timezone_id="Europe/Berlin"
     )
     booking_page = "/mara/30min?day=2026-03-16&timezone=Europe%2FBerlin"
@@ -141,7 +140,7 @@ async def test_a_host_connects_a_calendar_and_a_time_closes(
 async def test_the_form_shows_only_what_the_provider_needs(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    page, _ = await open_page(browser, client, runtime, user)
+    page, _ = await open_as(browser, client, runtime, user)
     await page.goto("/settings/calendars/connect")
     await expect(page.get_by_label("Server address")).to_be_hidden()
     await expect(page.get_by_text("app-specific password")).to_be_visible()
@@ -160,7 +159,7 @@ async def test_an_export_is_followed_and_downloaded(
     tmp_path: Path,
 ) -> None:
     await book()
-    page, faults = await open_page(browser, client, runtime, user)
+    page, faults = await open_as(browser, client, runtime, user)
     await page.goto("/settings/data")
     await page.get_by_role("button", name="Request an export").click()
     await expect(page.get_by_role("progressbar")).to_be_visible()
@@ -186,7 +185,7 @@ async def test_a_host_deletes_the_account(
     scripts: bool,
 ) -> None:
     booking = await book()
-    page, _ = await open_page(browser, client, runtime, user, java_script_enabled=scripts, viewport=PHONE)
+    page, _ = await open_as(browser, client, runtime, user, java_script_enabled=scripts, viewport=PHONE)
     await page.goto("/settings/data")
     await page.get_by_role("link", name="Delete your account…").click()
     await expect(page.get_by_text("Jonas Okafor")).to_be_visible()

@@ -10,23 +10,12 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import open_starts
 from tests.support.feeds import publishing
+from tests.support.host import ZONE
 from tests.support.hostile_text import CORPUS
 from tests.support.radicale import PASSWORD, USER, Radicale
-from tests.web.dashboard.conftest import ZONE
+from tests.web.calendars.support import EVENT
 
 CONNECT = "/settings/calendars/connect"
-EVENT = """BEGIN:VCALENDAR
-VERSION:2.0
-PRODID:-//T//T//EN
-BEGIN:VEVENT
-UID:dentist
-DTSTAMP:20260301T000000Z
-DTSTART:20260316T100000Z
-DTEND:20260316T110000Z
-SUMMARY:Dentist
-END:VEVENT
-END:VCALENDAR
-"""
 
 
 def account(url: str, **changes: str) -> dict[str, str]:

@@ -3,27 +3,25 @@
 import re
 from datetime import timedelta
 from itertools import product
-from uuid import UUID
 
 import httpx2
-import msgspec
 import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.sealing import seal
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalendarConnection, Secret
+from openslot.integrations.calendars.models import CalendarConnection
 from openslot.integrations.calendars.operations import READ
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.web.dashboard.calendars.overview import SIGN_IN
 from tests.integrations.calendars.conftest import Connect, get
 from tests.support.clocks import MovingClock
+from tests.support.forms import NOBODY
+from tests.support.host import Book
 from tests.support.hostile_text import CORPUS
 from tests.support.radicale import PASSWORD, Radicale
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_safety import NOBODY
+from tests.web.calendars.support import lose, spoil_password
 
 LIST = "/settings/calendars"
 
@@ -274,27 +272,6 @@ async def test_stored_text_stays_text(
             seen += "xss-probe" in page
             assert "<xss-probe" not in page, (path, text)
         assert seen == 4, text
-
-
-async def spoil_password(runtime: Runtime, connection: CalendarConnection) -> None:
-    """Keep another password than the server's."""
-    async with runtime.transaction(OPERATOR) as work:
-        sealed = await work.db.fetchval("select secret from calendar_connections where id = $1", connection.id)
-        secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Secret)
-        wrong = msgspec.structs.replace(secret, password="old")
-        new = await seal(work, msgspec.json.encode(wrong).decode())
-        await work.db.execute("update calendar_connections set secret = $1, leased_until = null", new)
-
-
-async def lose(runtime: Runtime, connection: CalendarConnection, booking_id: UUID) -> None:
-    """Let a booking's event have vanished from a calendar."""
-    await runtime.pool.execute(
-        """insert into calendar_events
-        (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at, missing_since)
-        select id, $1, 'x', 'x', 0, starts_at, ends_at, now() from bookings where id = $2""",
-        connection.calendars[0].id,
-        booking_id,
-    )
 
 
 def read_feed(page: str) -> str:

@@ -9,11 +9,10 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.integrations.calendars import booking_events
-from tests.access.test_statements import CountingPool
+from tests.support.bookings import copy_booking
+from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import Book, open_session
-from tests.web.dashboard.test_bookings import copy_booking
-from tests.web.dashboard.test_statements import MOST, count
+from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
 
 # The session is one of them.
 COSTS = {
@@ -60,7 +59,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
         for path, cost in COSTS.items():
-            answer = await count(client, pool, path.replace("{connection}", str(connection_id)))
+            answer = await count_statements(client, pool, path.replace("{connection}", str(connection_id)))
 
             assert answer == (200, cost), (path, pool.asked)
-            assert cost <= MOST
+            assert cost <= MAX_STATEMENTS

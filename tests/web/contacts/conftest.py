@@ -21,7 +21,7 @@ from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from tests.support.clocks import MONDAY
 from tests.support.contact_imports import run_imports
-from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
+from tests.support.host import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "settings", "stranger", "user"]
 

@@ -11,12 +11,12 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from openslot.accounts.models import User
 from openslot.conversations.models import MessageDirection, MessageStatus
 from openslot.core.work import Runtime
+from tests.support.browsers import open_as
 from tests.support.clocks import MONDAY
 from tests.support.contact_imports import bring_in, run_imports, start, upload
+from tests.support.host import Book
 from tests.support.page_checks import CHECKED, check_pages, unfold
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_browser import open_page
 
 FILE = "Vorname;Nachname;E-Mail;Telefon\nZoë;Müller;zoe@mueller.example;\nNo;Body;nobody;\n"
 LONG = "With-A-Very-Long-Name-That-Does-Not-Break-Anywhere-At-All-On-A-Phone"
@@ -66,7 +66,7 @@ async def visit(page: Page, busy: list[str]) -> AsyncIterator[str]:
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: list[str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, busy))
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
@@ -76,7 +76,7 @@ async def test_a_host_imports_a_file_and_looks_after_a_contact(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
 ) -> None:
     options: dict[str, Any] = {"java_script_enabled": scripts}
-    page, faults = await open_page(browser, client, runtime, user, **options)
+    page, faults = await open_as(browser, client, runtime, user, **options)
     await page.goto("/contacts")
     await page.get_by_role("link", name="Import", exact=True).click()
     file: FilePayload = {"name": "people.csv", "mimeType": "text/csv", "buffer": FILE.encode("cp1252")}

@@ -12,8 +12,8 @@ from openslot.core.work import Runtime
 from openslot.web.dashboard.contacts import contacts
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.contact_imports import read_people
+from tests.support.host import ELEVEN, TEN, Book
 from tests.web.contacts.conftest import PHONE, Add, Import, Ring, Say
-from tests.web.dashboard.conftest import ELEVEN, TEN, Book
 
 FORM = {"name": "Ann Lee", "email": "ann@lee.example"}
 

@@ -11,11 +11,10 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
 from tests.support.contact_imports import bring_in, start, upload
+from tests.support.forms import NOBODY, from_other_sites
+from tests.support.host import Book
 from tests.support.hostile_text import CORPUS, check_pages
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_safety import NOBODY
-from tests.web.test_same_origin import from_other_sites
 
 FILE = "Name,Email\nAnn,ann@x.example\nBad,bad\nAnn,ann@x.example\n"
 NAMES = ("contact_id", "import_id", "conversation_id", "call_id")

@@ -11,14 +11,13 @@ from openslot.contacts import imports
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.access.test_statements import CountingPool
+from tests.support.bookings import copy_booking
 from tests.support.clocks import MONDAY
 from tests.support.contact_imports import bring_in, start, upload
+from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
+from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
-from tests.web.dashboard.conftest import Book, open_session
-from tests.web.dashboard.test_bookings import copy_booking
-from tests.web.dashboard.test_statements import MOST, count
 
 FILE = "Name,Email\n" + "".join(f"P{n},p{n}@x.example\nBad,bad{n}\n" for n in range(100))
 # The session is one of them.
@@ -63,8 +62,8 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
         for path, cost in COSTS.items():
-            assert await count(client, pool, path.format(**ids)) == (200, cost), (path, pool.asked)
-    assert max(COSTS.values()) <= MOST
+            assert await count_statements(client, pool, path.format(**ids)) == (200, cost), (path, pool.asked)
+    assert max(COSTS.values()) <= MAX_STATEMENTS
 
 
 @pytest.mark.parametrize("batch", [1, 50])

@@ -14,9 +14,9 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.support.clocks import MONDAY, MovingClock
+from tests.support.host import open_session
 from tests.support.live import connect, serving
 from tests.web.contacts.conftest import PHONE, Add, Say
-from tests.web.dashboard.conftest import open_session
 
 OTHER = "+493087654321"
 

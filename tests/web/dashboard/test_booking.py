@@ -10,9 +10,9 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
-from tests.web.test_languages import check, english_texts
-from tests.webhooks.conftest import work_off
+from tests.support.effects import work_off
+from tests.support.host import ELEVEN, TEN, Book, cancel, fail, listen, move
+from tests.support.languages import check_language, english_texts
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d")
@@ -201,7 +201,7 @@ async def test_a_booking_and_its_forms_are_in_the_hosts_language(
         await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
         english = english_texts(language)
         for path in ("", "/cancel", "/reschedule", "?done=moved", "?done=queued"):
-            check(await member.get(f"/bookings/{booking.id}{path}"), language, english)
-        check(await member.get("/"), language, english)
+            check_language(await member.get(f"/bookings/{booking.id}{path}"), language, english)
+        check_language(await member.get("/"), language, english)
         header = (await member.get("/bookings/export.csv")).text.partition("\n")[0]
         assert "Email address" not in header, language

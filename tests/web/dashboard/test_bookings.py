@@ -12,8 +12,9 @@ from openslot.core.actor import PUBLIC
 from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
+from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
+from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
 
 WEEK = timedelta(days=7)
 
@@ -250,21 +251,3 @@ async def test_the_command_does_the_same_by_the_api(member: httpx2.AsyncClient) 
 
     assert "curl &#39;http://127.0.0.1:8000/api/v1/bookings?status=CANCELLED&amp;page=1&amp;limit=25&#39;" in text
     assert "Authorization: Bearer $OPENSLOT_KEY" in text
-
-
-async def copy_booking(runtime: Runtime, booking_id: str, count: int, *, apart: str = "1 hour") -> None:
-    """Make a host busier than hands could."""
-    columns = await runtime.pool.fetch(
-        "select column_name from information_schema.columns where table_name = 'bookings' order by ordinal_position"
-    )
-    names = [row["column_name"] for row in columns]
-    kept = [name for name in names if name not in {"id", "starts_at", "ends_at"}]
-    await runtime.pool.execute(
-        f"""insert into bookings (id, starts_at, ends_at, {", ".join(kept)})
-        select gen_random_uuid(), starts_at + n * $3::text::interval, ends_at + n * $3::text::interval,
-            {", ".join(kept)}
-        from bookings, generate_series(1, $2::int) n where id = $1""",
-        booking_id,
-        count,
-        apart,
-    )

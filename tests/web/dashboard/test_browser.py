@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import httpx2
 import pytest
@@ -11,25 +10,11 @@ from playwright.async_api import Browser, Page, expect
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
+from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import TEN, TWELVE, Book, cancel, fail, listen, move
 from tests.support.page_checks import CHECKED, PHONE, check_pages, unfold
-from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel, fail, listen, move, open_session
-from tests.webhooks.conftest import work_off
-
-
-async def open_page(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, **options: Any
-) -> tuple[Page, list[str]]:
-    """Open a page as the host, and collect what goes wrong in it."""
-    base_url = str(client.base_url)
-    context = await browser.new_context(base_url=base_url, **options)
-    name, _, value = (await open_session(runtime, user))["cookie"].partition("=")
-    await context.add_cookies([{"name": name, "value": value, "url": base_url}])
-    page = await context.new_page()
-    faults: list[str] = []
-    page.on("pageerror", lambda fault: faults.append(str(fault)))
-    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    return page, faults
 
 
 @pytest.fixture
@@ -83,7 +68,7 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: str
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, busy))
     # The browser reports the page that shows a wrong filter, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
@@ -94,7 +79,7 @@ async def test_a_host_moves_a_booking_and_cancels_it(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, *, scripts: bool
 ) -> None:
     await book()
-    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts)
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
     await page.goto("/")
     await page.get_by_role("link", name="Jonas Okafor").click()
     await page.get_by_role("link", name="Reschedule").click()
@@ -117,7 +102,7 @@ async def test_a_host_moves_a_booking_and_cancels_it(
 async def test_a_host_books_for_someone_without_scripts(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    page, _ = await open_page(browser, client, runtime, user, java_script_enabled=False, viewport=PHONE)
+    page, _ = await open_as(browser, client, runtime, user, java_script_enabled=False, viewport=PHONE)
     await page.goto("/bookings")
     await page.get_by_role("link", name="New booking").first.click()
     await page.locator("label.slot", has_text="11:00").first.click()
@@ -132,7 +117,7 @@ async def test_a_host_books_for_someone_without_scripts(
 async def test_the_palette_finds_pages_by_key(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user)
+    page, faults = await open_as(browser, client, runtime, user)
     await page.goto("/")
     await page.keyboard.press("Control+k")
     await page.keyboard.type("past")
@@ -155,7 +140,7 @@ async def test_the_palette_finds_pages_by_key(
 async def test_keys_lead_to_pages_and_stay_out_of_fields(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    page, _ = await open_page(browser, client, runtime, user)
+    page, _ = await open_as(browser, client, runtime, user)
     # Between two keys no time passes, however slow the machine is.
     await page.clock.install()
     await page.goto("/")
@@ -179,7 +164,7 @@ async def test_keys_lead_to_pages_and_stay_out_of_fields(
 async def test_without_scripts_the_palette_is_a_page(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    page, _ = await open_page(browser, client, runtime, user, java_script_enabled=False)
+    page, _ = await open_as(browser, client, runtime, user, java_script_enabled=False)
     await page.goto("/")
     await expect(page.locator("#palette")).to_be_hidden()
     await page.get_by_role("link", name="Find…").click()
@@ -190,7 +175,7 @@ async def test_without_scripts_the_palette_is_a_page(
 async def test_the_link_and_the_command_are_copied(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    page, _ = await open_page(
+    page, _ = await open_as(
         browser, client, runtime, user, permissions=["clipboard-read", "clipboard-write"], viewport=PHONE
     )
     await page.goto("/")

@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import ELEVEN, TEN, TWELVE, Book
+from tests.support.host import ELEVEN, TEN, TWELVE, Book
 
 SLOTS = re.compile(r'name="start" value="([^"]+)"')
 WANTED = {

@@ -14,9 +14,9 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.webhooks import operations as webhooks
 from tests.bookings.conftest import offer
+from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import TEN, Book, cancel, fail, listen
-from tests.web.dashboard.test_bookings import copy_booking
+from tests.support.host import TEN, Book, cancel, fail, listen
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 

@@ -10,12 +10,11 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.forms import NOBODY, from_other_sites
+from tests.support.host import ELEVEN, TEN, Book, cancel, fail, listen, move
 from tests.support.hostile_text import CORPUS, check_pages
-from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
-from tests.web.test_same_origin import from_other_sites
-from tests.webhooks.conftest import work_off
 
-NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 WITH_OWN_TESTS = frozenset(
     (
         *("availability", "calendars", "calls", "contacts", "conversations", "event_types", "notifications"),

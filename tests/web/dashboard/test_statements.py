@@ -2,20 +2,17 @@
 
 from contextlib import nullcontext
 
-import httpx2
-
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.access.test_statements import CountingPool
 from tests.bookings.conftest import offer
+from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
+from tests.support.host import Book, fail, listen, open_session
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import Book, fail, listen, open_session
-from tests.web.dashboard.test_bookings import copy_booking
+from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
 
-MOST = 5
 # The session is one of them.
 COSTS = {
     "/": 4,
@@ -47,14 +44,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
         for path, cost in COSTS.items():
-            answer = await count(client, pool, path.replace("{booking}", str(booking.id)))
+            answer = await count_statements(client, pool, path.replace("{booking}", str(booking.id)))
 
             assert answer == (200, cost), (path, pool.asked)
-            assert cost <= MOST
-
-
-async def count(client: httpx2.AsyncClient, pool: CountingPool, path: str) -> tuple[int, int]:
-    await client.get(path)
-    pool.asked.clear()
-    answer = await client.get(path)
-    return answer.status_code, len(pool.asked)
+            assert cost <= MAX_STATEMENTS

@@ -14,7 +14,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import offer
-from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
+from tests.support.host import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "offer", "settings", "stranger", "user"]
 

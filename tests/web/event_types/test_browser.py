@@ -11,9 +11,9 @@ from playwright.async_api import Browser, Page, Route, expect
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from tests.support.browsers import open_as
+from tests.support.host import Book
 from tests.support.page_checks import CHECKED, WIDE, check_pages, unfold
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_browser import open_page
 from tests.web.event_types.conftest import change, list_names, load, offer
 
 # However long it takes to type, the page waits until it is told that time has passed.
@@ -85,7 +85,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, runtime, rich))
     # The browser reports the answers that show faults, as it should.
     assert [fault for fault in faults if "400 (Bad" not in fault and "409 (Conflict" not in fault] == []
@@ -95,7 +95,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
 async def test_a_host_makes_moves_and_archives_an_event_type(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts, viewport=WIDE)
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts, viewport=WIDE)
     inside = page.frame_locator("iframe[name=preview]")
     await page.goto("/event-types")
     await page.get_by_role("link", name="New event type").first.click()
@@ -132,7 +132,7 @@ async def test_a_host_makes_moves_and_archives_an_event_type(
 async def test_the_preview_follows_the_form_and_can_not_be_used(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    page, faults = await open_as(browser, client, runtime, user, viewport=WIDE)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.method) if request.url.endswith("/preview") else None)
     inside = page.frame_locator("iframe[name=preview]")
@@ -172,7 +172,7 @@ async def test_the_preview_shows_what_was_typed_before_the_script_arrived(
         await let_go.wait()
         await route.continue_()
 
-    page, _ = await open_page(browser, client, runtime, user, viewport=WIDE)
+    page, _ = await open_as(browser, client, runtime, user, viewport=WIDE)
     await page.route("**/event-types*.js*", keep_back)
     inside = page.frame_locator("iframe[name=preview]")
     await page.goto(f"/event-types/{intro.id}", wait_until="commit")
@@ -188,7 +188,7 @@ async def test_rows_are_dragged_and_moved_by_key(
 ) -> None:
     for slug in ("one", "two"):
         await offer(runtime, user, slug)
-    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    page, faults = await open_as(browser, client, runtime, user, viewport=WIDE)
     await page.goto("/event-types")
     rows = page.locator(".offers-list > li")
     await rows.nth(2).locator("h2").drag_to(rows.nth(0), target_position={"x": 300, "y": 4})
@@ -206,7 +206,7 @@ async def test_rows_are_dragged_and_moved_by_key(
 async def test_questions_change_without_a_reload_and_a_folded_fault_is_shown(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    page, faults = await open_as(browser, client, runtime, user, viewport=WIDE)
     await page.goto(f"/event-types/{rich.id}")
     await page.evaluate("window.stayed = true")
     await page.get_by_label("Name", exact=True).fill("Typed before")
@@ -235,7 +235,7 @@ async def test_the_code_is_chosen_and_copied_in_a_dialog(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
 ) -> None:
     allowed: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"], "viewport": WIDE}
-    page, faults = await open_page(browser, client, runtime, user, **allowed)
+    page, faults = await open_as(browser, client, runtime, user, **allowed)
     await page.goto(f"/event-types/{intro.id}")
     await page.get_by_role("link", name="Embed…").click()
     dialog = page.get_by_role("dialog", name="Show it on your site")

@@ -6,8 +6,8 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Question
+from tests.support.host import Book, move
 from tests.support.private_tokens import get_private_token
-from tests.web.dashboard.conftest import Book, move
 from tests.web.event_types.conftest import list_names, load, offer
 
 

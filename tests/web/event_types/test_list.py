@@ -13,8 +13,8 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.web.dashboard.event_types import overview
 from tests.support.clocks import MovingClock
+from tests.support.host import TEN, TWELVE, Book, cancel
 from tests.support.private_tokens import get_private_token
-from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel
 from tests.web.event_types.conftest import list_names, load, offer
 
 

@@ -13,7 +13,7 @@ from openslot.event_types.models import EventType, Limits, RangeWindow
 from openslot.schedules import operations as schedules
 from openslot.web.booking_page import options
 from openslot.web.dashboard.event_types.preview import PREVIEWS
-from tests.web.dashboard.conftest import TEN, Book
+from tests.support.host import TEN, Book
 from tests.web.event_types.conftest import load, offer, read_fields
 
 SLOT = 'name="start" value="'

@@ -9,10 +9,9 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.routing import collect, find_declaration
+from tests.support.forms import NOBODY, from_other_sites
 from tests.support.hostile_text import CORPUS, check_pages
-from tests.web.dashboard.test_safety import NOBODY
 from tests.web.event_types.conftest import list_names, load, offer, read_fields
-from tests.web.test_same_origin import from_other_sites
 
 
 def paths(method: str, event_type: object = NOBODY) -> Iterator[str]:

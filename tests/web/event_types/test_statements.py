@@ -7,11 +7,10 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from tests.access.test_statements import CountingPool
+from tests.support.bookings import copy_booking
+from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import Book, open_session
-from tests.web.dashboard.test_bookings import copy_booking
-from tests.web.dashboard.test_statements import count
+from tests.support.statements import CountingPool, count_statements
 from tests.web.event_types.conftest import offer, read_fields
 
 MOST = 5
@@ -48,7 +47,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
         for path, cost in COSTS.items():
-            answer = await count(client, pool, path.replace("{id}", str(hidden.id)))
+            answer = await count_statements(client, pool, path.replace("{id}", str(hidden.id)))
 
             assert answer == (200, cost), (path, pool.asked)
             assert cost <= MOST

@@ -12,13 +12,12 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.web.dashboard.notifications import MEETINGS, PROBLEMS
-from tests.access.test_statements import CountingPool
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.forms import FOREIGN
+from tests.support.host import TEN, Book, open_session
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import TEN, Book, open_session
-from tests.web.dashboard.test_statements import count
-from tests.web.test_same_origin import FOREIGN
-from tests.webhooks.conftest import work_off
+from tests.support.statements import CountingPool, count_statements
 
 HERE = "/settings/notifications"
 
@@ -123,4 +122,4 @@ async def test_the_page_needs_three_statements(settings: Settings, runtime: Runt
     app = create_app(settings)
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
-        assert await count(client, pool, HERE) == (200, 3), pool.asked
+        assert await count_statements(client, pool, HERE) == (200, 3), pool.asked

@@ -19,10 +19,10 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.scim.test_domains import FakeResolver
 from tests.support.clocks import MovingClock
+from tests.support.host import ZONE, book, clock, open_session, settings
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import ZONE, book, clock, open_session, settings
+from tests.support.name_server import FakeResolver
 
 __all__ = ["book", "clock", "settings"]
 

@@ -14,9 +14,9 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import departures, store
 from openslot.people import operations as people
-from tests.scim.test_domains import FakeResolver
+from tests.support.host import Book
+from tests.support.name_server import FakeResolver
 from tests.support.passwords import PASSWORD
-from tests.web.dashboard.conftest import Book
 from tests.web.organization.conftest import Harbor
 
 # What each form sends, by its path.

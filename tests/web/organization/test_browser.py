@@ -12,15 +12,15 @@ from openslot.accounts.models import Role
 from openslot.core.work import Runtime
 from openslot.web.organization.current import COOKIE
 from tests.integrations.mail.conftest import messages
-from tests.scim.conftest import Provider
-from tests.scim.test_domains import FakeResolver
+from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import Book
+from tests.support.name_server import FakeResolver
 from tests.support.page_checks import CHECKED, check_pages
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_browser import open_page
+from tests.support.provisioning import Provider
 from tests.web.organization.conftest import Harbor, join
 from tests.web.organization.driving import Stage, set_stage
-from tests.webhooks.conftest import work_off
 
 LONG = "Anastasia-Konstantinopolitanskaya-With-A-Name-That-Does-Not-Break"
 
@@ -46,7 +46,7 @@ async def open_harbor(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, stage: Stage, **options: Any
 ) -> tuple[Page, list[str]]:
     """Open a page as the owner, who looks after two organizations, and choose Harbor."""
-    page, faults = await open_page(browser, client, runtime, stage.harbor.owner, **options)
+    page, faults = await open_as(browser, client, runtime, stage.harbor.owner, **options)
     chosen = str(stage.harbor.organization.id)
     await page.context.add_cookies([{"name": COOKIE, "value": chosen, "url": str(client.base_url)}])
     return page, faults
@@ -120,7 +120,7 @@ async def test_from_a_token_to_a_removed_user_and_the_invitees_mail(
     *,
     scripts: bool,
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, harbor.owner, java_script_enabled=scripts)
+    page, faults = await open_as(browser, client, runtime, harbor.owner, java_script_enabled=scripts)
     await page.goto("/")
     await page.get_by_role("link", name="Provisioning").click()
     await page.get_by_label("Name of the new token").fill("Okta")
@@ -169,7 +169,7 @@ async def test_from_a_token_to_a_removed_user_and_the_invitees_mail(
 async def test_values_for_the_provider_are_copied(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
 ) -> None:
-    page, _ = await open_page(browser, client, runtime, harbor.owner, permissions=["clipboard-read", "clipboard-write"])
+    page, _ = await open_as(browser, client, runtime, harbor.owner, permissions=["clipboard-read", "clipboard-write"])
     await page.goto("/organization/provisioning")
     await page.get_by_role("button", name="Copy Base URL").click()
     await expect(page.get_by_role("button", name="Copied")).to_be_visible()

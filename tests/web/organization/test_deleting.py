@@ -12,34 +12,27 @@ from openslot.core.work import Runtime
 from openslot.people import store
 from openslot.people.departures import suspend
 from tests.integrations.mail.conftest import messages, part
-from tests.scim.conftest import Provider
-from tests.scim.test_domains import FakeResolver
-from tests.scim.test_mail import work_ahead
+from tests.support.host import Book
 from tests.support.hostile_text import CORPUS
-from tests.support.passwords import PASSWORD
+from tests.support.name_server import FakeResolver
+from tests.support.provisioning import Provider, work_ahead
 from tests.support.two_factor import turn_on
-from tests.web.dashboard.conftest import Book
 from tests.web.organization.conftest import Harbor, act_as, add_user, join
 from tests.web.organization.driving import set_stage
+from tests.web.organization.support import DELETE_PAGE, SURE, is_there
 
-PAGE = "/organization/delete"
-SURE = {"name": "Harbor", "password": PASSWORD}
 # Every table that knows an organization by its id.
 TABLES = """
 select table_name from information_schema.columns where table_schema = 'public' and column_name = 'organization_id'
 order by table_name"""
 
 
-async def is_there(runtime: Runtime, slug: str = "harbor") -> bool:
-    return bool(await runtime.pool.fetchval("select exists (select from organizations where slug = $1)", slug))
-
-
 async def test_the_page_says_what_happens(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:
-    empty = (await owner.get(PAGE)).text
+    empty = (await owner.get(DELETE_PAGE)).text
     await set_stage(runtime, harbor, resolver, book)
-    shown = (await owner.get(PAGE)).text
+    shown = (await owner.get(DELETE_PAGE)).text
 
     assert "3 members leave the organization and lose its plan." in empty
     assert not any(word in empty for word in ("suspended", "invitation is withdrawn", "SCIM token", "departure"))
@@ -58,7 +51,7 @@ async def test_nothing_of_the_organization_is_left_and_members_keep_what_is_thei
     await book()
     await set_stage(runtime, harbor, resolver, book)
     users = await runtime.pool.fetch("select email from users")
-    answer = await owner.post(PAGE, data=SURE)
+    answer = await owner.post(DELETE_PAGE, data=SURE)
     left = {
         row["table_name"]: await runtime.pool.fetchval(
             f"select count(*) from {row['table_name']} where organization_id = $1", harbor.organization.id
@@ -87,7 +80,7 @@ async def test_nothing_of_the_organization_is_left_and_members_keep_what_is_thei
 async def test_the_deletion_is_told_to_webhooks_the_log_and_those_who_looked_after_it(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
 ) -> None:
-    await owner.post(PAGE, data=SURE)
+    await owner.post(DELETE_PAGE, data=SURE)
     events = await runtime.pool.fetch("select type, fact::text as fact from events order by no")
     (line,) = await runtime.pool.fetch("select * from change_log")
     await act_as(owner, runtime, harbor.platform)
@@ -125,7 +118,7 @@ async def test_members_lose_the_plan_and_tokens_stop_at_once(
     provider = Provider(owner, "svc_scim_" + made.text.partition("svc_scim_")[2].partition("<")[0])
     assert (await provider.send("GET", "/Users")).status_code == 200
     assert await plan_of(runtime, harbor.member) is Plan.BUSINESS
-    await owner.post(PAGE, data=SURE)
+    await owner.post(DELETE_PAGE, data=SURE)
 
     assert (await provider.send("GET", "/Users")).status_code == 401
     assert await plan_of(runtime, harbor.member) is Plan.FREE
@@ -137,7 +130,7 @@ async def plan_of(runtime: Runtime, user: User) -> Plan:
 
 
 async def test_domains_and_the_short_name_are_free(owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor) -> None:
-    await owner.post(PAGE, data=SURE)
+    await owner.post(DELETE_PAGE, data=SURE)
     await act_as(owner, runtime, harbor.nobody)
     await owner.post("/organization/new", data={"name": "Harbor", "slug": "harbor"})
 
@@ -153,8 +146,8 @@ async def test_departures_that_wait_are_approved(
         member = await get_member(work, harbor.organization.id, harbor.id_of(harbor.member))
         await suspend(work, msgspec.structs.replace(harbor.organization, keeps_bookings=True), member, is_leaving=True)
         await store.insert_held(work.db, member, removed=False, now=work.now)
-    shown = (await owner.get(PAGE)).text
-    await owner.post(PAGE, data=SURE)
+    shown = (await owner.get(DELETE_PAGE)).text
+    await owner.post(DELETE_PAGE, data=SURE)
     (line,) = await runtime.pool.fetch("select after from change_log")
 
     assert "1 departure that waits for a decision is approved." in shown
@@ -176,7 +169,7 @@ async def test_a_suspended_account_stays_closed_until_another_that_suspended_it_
     ):
         async with runtime.transaction(OPERATOR) as work:
             await suspend(work, organization, await get_member(work, organization.id, member_id), is_leaving=True)
-    await owner.post(PAGE, data=SURE)
+    await owner.post(DELETE_PAGE, data=SURE)
     closed = [await is_closed(runtime, user) for user in (both, alone)]
     await act_as(owner, runtime, harbor.foreign_owner)
     await owner.post(f"/organization/members/{ids[1]}/reinstate")
@@ -207,7 +200,7 @@ async def test_a_wrong_answer_is_told_at_its_field_and_deletes_nothing(
     owner: httpx2.AsyncClient, runtime: Runtime
 ) -> None:
     for sent, field, fault in WRONG_ANSWERS:
-        answer = await owner.post(PAGE, data={**SURE, **sent})
+        answer = await owner.post(DELETE_PAGE, data={**SURE, **sent})
 
         assert answer.status_code == 400, (sent, field)
         assert f'id="fault-{field}">{fault}' in answer.text, (sent, field)
@@ -218,12 +211,12 @@ async def test_with_a_second_factor_a_code_is_needed_too(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
 ) -> None:
     phone = await turn_on(runtime, harbor.owner)
-    assert 'name="code"' in (await owner.get(PAGE)).text
+    assert 'name="code"' in (await owner.get(DELETE_PAGE)).text
     for code in ("", "000000"):
-        assert 'id="fault-code"' in (await owner.post(PAGE, data={**SURE, "code": code})).text
+        assert 'id="fault-code"' in (await owner.post(DELETE_PAGE, data={**SURE, "code": code})).text
     assert await is_there(runtime)
 
-    assert (await owner.post(PAGE, data={**SURE, "code": phone.code(runtime)})).status_code == 303
+    assert (await owner.post(DELETE_PAGE, data={**SURE, "code": phone.code(runtime)})).status_code == 303
     assert not await is_there(runtime)
 
 
@@ -231,20 +224,20 @@ async def test_without_a_password_one_has_to_be_set_first(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, password_hash: str
 ) -> None:
     await runtime.pool.execute("update users set password_hash = null where id = $1", harbor.owner.id)
-    for answer in (await owner.get(PAGE), await owner.post(PAGE, data=SURE)):
+    for answer in (await owner.get(DELETE_PAGE), await owner.post(DELETE_PAGE, data=SURE)):
         assert "Your account has no password. Set one first" in answer.text
         assert 'name="password"' not in answer.text
     assert await is_there(runtime)
 
     await runtime.pool.execute("update users set password_hash = $2 where id = $1", harbor.owner.id, password_hash)
-    assert (await owner.post(PAGE, data=SURE)).status_code == 303
+    assert (await owner.post(DELETE_PAGE, data=SURE)).status_code == 303
 
 
 async def test_guessing_is_limited(owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor) -> None:
-    answers = [await owner.post(PAGE, data={**SURE, "password": f"guess {place}"}) for place in range(12)]
+    answers = [await owner.post(DELETE_PAGE, data={**SURE, "password": f"guess {place}"}) for place in range(12)]
 
     assert answers[-1].status_code == 429
-    assert (await owner.post(PAGE, data=SURE)).status_code == 429
+    assert (await owner.post(DELETE_PAGE, data=SURE)).status_code == 429
     assert await is_there(runtime)
 
 
@@ -259,17 +252,20 @@ async def test_the_form_deletes_the_organization_that_it_was_shown_for(
 ) -> None:
     await join(runtime, harbor.other, harbor.owner, Role.OWNER)
     named = {"organization": str(harbor.other.id)}
-    refused = await owner.post(PAGE, data={**SURE, **named})
+    refused = await owner.post(DELETE_PAGE, data={**SURE, **named})
     assert refused.status_code == 400
 
-    await owner.post(PAGE, data={**SURE, **named, "name": "Beacon"})
+    await owner.post(DELETE_PAGE, data={**SURE, **named, "name": "Beacon"})
     assert [await is_there(runtime, slug) for slug in ("harbor", "beacon")] == [True, False]
 
 
 async def test_stored_and_typed_text_stays_text(owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor) -> None:
     for text in CORPUS:
         await runtime.pool.execute("update organizations set name = $1", text)
-        for page in (await owner.get(PAGE), await owner.post(PAGE, data={"name": text, "password": "no"})):
+        for page in (
+            await owner.get(DELETE_PAGE),
+            await owner.post(DELETE_PAGE, data={"name": text, "password": "no"}),
+        ):
             assert "xss-probe" in page.text, text
             assert "<xss-probe" not in page.text, text
 

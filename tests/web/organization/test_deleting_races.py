@@ -14,14 +14,12 @@ from openslot.accounts.models import Role
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import organization_deletions, store
-from tests.scim.conftest import Provider
-from tests.scim.test_mail import SUSPEND
+from tests.support.host import Book, open_session
 from tests.support.live import connect
-from tests.web.dashboard.conftest import Book, open_session
+from tests.support.locks import held, until_waiting
+from tests.support.provisioning import SUSPEND, Provider
 from tests.web.organization.conftest import Harbor, add_user, join
-from tests.web.organization.test_deleting import PAGE, SURE, is_there
-from tests.web.organization.test_members import link_of
-from tests.web.organization.test_races import MEMBERS, held, signed_in, until_waiting
+from tests.web.organization.support import DELETE_PAGE, MEMBERS, SURE, is_there, link_of, signed_in
 
 LOCK = "select from organizations where slug = 'harbor' for update"
 LEFT = "select count(*) from memberships m left join organizations o on o.id = m.organization_id where o.id is null"
@@ -62,7 +60,7 @@ async def test_a_provider_finds_nothing_or_is_done_before(
         "remove": lambda: provider.send("DELETE", f"/Users/{member}"),
     }
     async with signed_in(client, await open_session(runtime, harbor.owner)) as olga:
-        order = (lambda: olga.post(PAGE, data=SURE), deeds[deed])
+        order = (lambda: olga.post(DELETE_PAGE, data=SURE), deeds[deed])
         answers = await one_after_the_other(runtime, *(order if deletes_first else order[::-1]))
     deleted, provided = answers if deletes_first else reversed(answers)
 
@@ -86,7 +84,7 @@ async def test_an_invitation_is_accepted_before_or_not_at_all(
     ):
         await olga.post(MEMBERS, data={"email": harbor.free.email})
         link = await link_of(runtime, harbor.free.email)
-        order = (lambda: olga.post(PAGE, data=SURE), lambda: finn.post(link))
+        order = (lambda: olga.post(DELETE_PAGE, data=SURE), lambda: finn.post(link))
         lock = "select from invitations for update"
         answers = await one_after_the_other(runtime, *(order if deletes_first else order[::-1]), lock=lock)
     deleted, accepted = answers if deletes_first else reversed(answers)
@@ -110,8 +108,8 @@ async def test_it_is_deleted_once(
     ):
         async with held(runtime, LOCK, waiting=3):
             begun = [
-                asyncio.create_task(olga.post(PAGE, data=SURE)),
-                asyncio.create_task(his.post(PAGE, data=SURE)),
+                asyncio.create_task(olga.post(DELETE_PAGE, data=SURE)),
+                asyncio.create_task(his.post(DELETE_PAGE, data=SURE)),
                 asyncio.create_task(ada.post("/admin/organizations/harbor/delete", data=SURE)),
             ]
         answers = await asyncio.gather(*begun)
@@ -127,7 +125,7 @@ async def test_a_role_that_is_lost_while_the_password_is_checked_deletes_nothing
 ) -> None:
     async with signed_in(client, await open_session(runtime, harbor.owner)) as olga:
         async with held(runtime, LOCK, waiting=1):
-            deleting = asyncio.create_task(olga.post(PAGE, data=SURE))
+            deleting = asyncio.create_task(olga.post(DELETE_PAGE, data=SURE))
             await until_waiting(runtime, 1)
             member = harbor.id_of(harbor.owner)
             if role is None:
@@ -147,7 +145,7 @@ async def test_an_administrators_decision_comes_before_or_finds_nothing(
     async with signed_in(client, first) as olga, signed_in(client, second) as anna:
         invitation = {"email": "late@elsewhere.example"}
         answers = await one_after_the_other(
-            runtime, lambda: olga.post(PAGE, data=SURE), lambda: anna.post(MEMBERS, data=invitation)
+            runtime, lambda: olga.post(DELETE_PAGE, data=SURE), lambda: anna.post(MEMBERS, data=invitation)
         )
 
     assert [answer.status_code for answer in answers] == [303, 404]
@@ -196,7 +194,7 @@ async def test_a_provider_who_changes_a_member_whose_departure_waits_is_not_in_t
         changed, deleted = await one_after_the_other(
             runtime,
             lambda: provider.patch(str(member.id), rename),
-            lambda: olga.post(PAGE, data=SURE),
+            lambda: olga.post(DELETE_PAGE, data=SURE),
             lock=lock,
         )
 
@@ -214,7 +212,7 @@ async def test_all_at_once_without_a_failure(
         answers = await asyncio.gather(
             *(provider.send("POST", "/Users", {"userName": f"n{n}@harbor.example"}) for n in range(6)),
             provider.patch(str(harbor.id_of(harbor.member)), SUSPEND),
-            olga.post(PAGE, data=SURE),
+            olga.post(DELETE_PAGE, data=SURE),
             *(provider.send("POST", "/Users", {"userName": f"m{n}@harbor.example"}) for n in range(6)),
         )
 

@@ -5,7 +5,7 @@ import pytest
 
 from openslot.core.errors import Unavailable
 from openslot.core.work import Runtime
-from tests.scim.test_domains import FakeResolver
+from tests.support.name_server import FakeResolver
 from tests.web.organization.conftest import Harbor, act_as
 
 PAGE = "/organization/domains"

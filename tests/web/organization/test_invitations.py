@@ -17,12 +17,12 @@ from openslot.people import operations as people
 from openslot.people import organization_deletions
 from openslot.scim.jobs import tidy_scim
 from tests.integrations.mail.conftest import messages
-from tests.scim.conftest import Provider
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.passwords import PASSWORD
+from tests.support.provisioning import Provider
 from tests.web.organization.conftest import Harbor, act_as, add_user
-from tests.web.organization.test_members import invite, link_of, member_id_of, state_of
-from tests.webhooks.conftest import work_off
+from tests.web.organization.support import invite, link_of, member_id_of, state_of
 
 MEMBERS = "/organization/members"
 

@@ -15,9 +15,9 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
 from openslot.web.organization.log import ACTIONS, FIELDS, PLATFORM_ACTIONS
-from tests.scim.test_domains import FakeResolver
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import Book
+from tests.support.host import Book
+from tests.support.name_server import FakeResolver
 from tests.web.organization.conftest import Harbor, act_as, count_changes
 from tests.web.organization.driving import fill, set_stage
 

@@ -7,8 +7,8 @@ import httpx2
 from openslot.accounts.models import Role, User
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from tests.scim.test_domains import FakeResolver
-from tests.web.dashboard.conftest import Book
+from tests.support.host import Book
+from tests.support.name_server import FakeResolver
 from tests.web.organization.conftest import Harbor, act_as, add_user, count_changes, join
 from tests.web.organization.driving import Stage, fill, set_stage
 

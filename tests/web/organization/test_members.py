@@ -1,50 +1,21 @@
 """Members: found, invited, given roles, suspended, reinstated and removed, with what is cancelled shown before."""
 
 import re
-from uuid import UUID
 
 import httpx2
 import pytest
 
-from openslot.accounts.invitations import invitation_url
 from openslot.accounts.models import Role
 from openslot.core.work import Runtime
 from tests.integrations.mail.conftest import messages
-from tests.scim.test_domains import FakeResolver
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import ELEVEN, TEN, Book, cancel
+from tests.support.name_server import FakeResolver
 from tests.web.conftest import read_csrf_token
-from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel
 from tests.web.organization.conftest import Harbor, add_user, join
 from tests.web.organization.driving import set_stage
-from tests.webhooks.conftest import work_off
-
-MEMBERS = "/organization/members"
-
-
-async def invite(client: httpx2.AsyncClient, email: str, **fields: str) -> httpx2.Response:
-    return await client.post(MEMBERS, data={"email": email, **fields})
-
-
-async def member_id_of(runtime: Runtime, email: str) -> UUID | None:
-    found: UUID | None = await runtime.pool.fetchval(
-        "select m.id from memberships m join users u on u.id = m.user_id where u.email = $1", email
-    )
-    return found
-
-
-async def link_of(runtime: Runtime, email: str) -> str:
-    row = await runtime.pool.fetchrow(
-        "select i.id from invitations i join users u on u.id = i.user_id where u.email = $1", email
-    )
-    assert row is not None
-    return invitation_url(runtime, row["id"]).removeprefix(runtime.settings.public_url)
-
-
-async def state_of(client: httpx2.AsyncClient, member_id: UUID) -> str:
-    shown = await client.get(f"{MEMBERS}/{member_id}")
-    found = re.search(r'<h1>.*<span class="badge \w*">([^<]+)', shown.text)
-    assert found is not None, shown.text
-    return found[1]
+from tests.web.organization.support import MEMBERS, invite, read_form, state_of
 
 
 async def test_members_are_found_by_name_role_and_state(
@@ -231,16 +202,6 @@ async def test_a_form_acts_on_the_organization_it_was_shown_for(
     owned = await runtime.pool.fetchval("select organization_id from domains where domain = 'mine.example'")
 
     assert owned == harbor.organization.id
-
-
-def read_form(page: str, action: str | None = None) -> dict[str, str]:
-    """Read the hidden fields of the form of a page that is sent to an address; by default the last one."""
-    forms = re.findall(r'<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
-    chosen = [body for target, body in forms if action is None or target == action]
-    hidden = re.findall(
-        r'<input type="hidden" name="(\w+)" value="([^"]*)">', chosen[-1] if action else "".join(chosen)
-    )
-    return {name: value for name, value in hidden if name != "csrf"}
 
 
 async def test_the_token_of_a_page_is_in_every_form(owner: httpx2.AsyncClient, harbor: Harbor) -> None:

@@ -7,9 +7,9 @@ from uuid import UUID
 import httpx2
 
 from openslot.core.work import Runtime
-from tests.scim.conftest import Provider
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import Book
+from tests.support.host import Book
+from tests.support.provisioning import Provider
 from tests.web.organization.conftest import Harbor, act_as
 
 PAGE = "/organization/provisioning"

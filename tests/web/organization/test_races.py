@@ -1,8 +1,6 @@
 """Two decisions at the same moment: the organization keeps an owner, and nobody is both in and out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
 from uuid import UUID
 
 import httpx2
@@ -11,42 +9,15 @@ import pytest
 from openslot.accounts.models import Role
 from openslot.core.actor import PUBLIC
 from openslot.core.config import Settings
-from openslot.core.db import transaction
 from openslot.core.work import Runtime
-from tests.scim.conftest import Provider
+from tests.support.host import ELEVEN, Book, open_session
 from tests.support.live import connect
-from tests.web.dashboard.conftest import ELEVEN, Book, open_session
+from tests.support.locks import held, until_waiting
+from tests.support.provisioning import Provider
 from tests.web.organization.conftest import Harbor, add_user, join
-from tests.web.organization.test_members import link_of, member_id_of, read_form
+from tests.web.organization.support import MEMBERS, link_of, member_id_of, read_form, signed_in
 
-MEMBERS = "/organization/members"
-WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 ROUNDS = 4
-
-
-async def until_waiting(runtime: Runtime, count: int) -> None:
-    """Go on as soon as so many wait for a lock."""
-    async with asyncio.timeout(60):
-        while await runtime.pool.fetchval(WAITING) < count:
-            await asyncio.sleep(0.01)
-
-
-@asynccontextmanager
-async def held(
-    runtime: Runtime, statement: str, *arguments: object, waiting: int
-) -> AsyncIterator[list[Awaitable[object]]]:
-    """Hold a lock until all that is begun meanwhile waits for it."""
-    begun: list[Awaitable[object]] = []
-    async with transaction(runtime.pool) as db:
-        await db.execute(statement, *arguments)
-        yield begun
-        await until_waiting(runtime, waiting)
-
-
-@asynccontextmanager
-async def signed_in(client: httpx2.AsyncClient, headers: dict[str, str]) -> AsyncIterator[httpx2.AsyncClient]:
-    async with connect(str(client.base_url), headers=headers, timeout=60) as opened:
-        yield opened
 
 
 async def owners(runtime: Runtime, harbor: Harbor) -> int:

@@ -13,14 +13,13 @@ from openslot.change_log.operations import log_change
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import collect
-from tests.scim.test_domains import FakeResolver
+from tests.support.forms import from_other_sites
+from tests.support.host import Book
 from tests.support.hostile_text import CORPUS, check_pages
-from tests.web.dashboard.conftest import Book
+from tests.support.name_server import FakeResolver
 from tests.web.organization.conftest import Harbor, count_changes
 from tests.web.organization.driving import FORMS, fill, set_stage
-from tests.web.organization.test_members import invite, link_of
-from tests.web.organization.test_statements import COSTS
-from tests.web.test_same_origin import from_other_sites
+from tests.web.organization.support import COSTS, invite, link_of
 
 TEMPLATES = Path(openslot.web.__file__).parent / "templates" / "organization"
 

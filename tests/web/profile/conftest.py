@@ -5,7 +5,7 @@ from typing import Any
 
 from PIL import Image
 
-from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
+from tests.support.host import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "settings", "stranger", "user"]
 

@@ -8,7 +8,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserSettings
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.web.dashboard.conftest import Book
+from tests.support.host import Book
 from tests.web.profile.conftest import HERE, draw
 
 ABOUT = {"name": "Mara Lindqvist", "welcome": "", "timezone": "Europe/Berlin", "locale": "en"}

@@ -10,13 +10,12 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from tests.access.test_statements import CountingPool
+from tests.support.forms import from_other_sites
+from tests.support.host import open_session
 from tests.support.hostile_text import CORPUS, check_pages
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import open_session
-from tests.web.dashboard.test_statements import count
+from tests.support.statements import CountingPool, count_statements
 from tests.web.profile.conftest import HERE, draw
-from tests.web.test_same_origin import from_other_sites
 
 # The session is one of them.
 COSTS = {HERE: 4, f"{HERE}/photo/remove": 1, "/mara": 2, "/mara/30min": 2}
@@ -70,6 +69,6 @@ async def test_a_page_needs_few_statements(
     app = create_app(settings)
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session if path.startswith("/settings") else {}) as client:
-        answer = await count(client, pool, path)
+        answer = await count_statements(client, pool, path)
 
     assert answer == (200, COSTS[path]), pool.asked

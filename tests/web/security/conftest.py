@@ -6,8 +6,8 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.support.clocks import clock
+from tests.support.host import open_session
 from tests.support.two_factor import App, add_host, turn_on
-from tests.web.dashboard.conftest import open_session
 
 __all__ = ["clock"]
 

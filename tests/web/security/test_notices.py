@@ -8,9 +8,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.passwords import PASSWORD
 from tests.support.two_factor import forget_steps, in_session, turn_on
-from tests.webhooks.conftest import work_off
 
 
 async def test_each_change_is_told_by_mail(runtime: Runtime, clock: MovingClock, host: User) -> None:

@@ -13,13 +13,12 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.access.test_statements import CountingPool
 from tests.support.clocks import MovingClock
+from tests.support.host import open_session
 from tests.support.live import connect, serving
 from tests.support.passwords import PASSWORD
+from tests.support.statements import CountingPool, count_statements
 from tests.support.two_factor import App, turn_on
-from tests.web.dashboard.conftest import open_session
-from tests.web.dashboard.test_statements import count
 
 HERE = "/settings/security"
 SETUP, CONFIRM, OFF, CODES = (
@@ -178,6 +177,6 @@ async def test_no_page_needs_more_than_five_statements(
     async with serving(app) as url, connect(url, headers=session, timeout=60) as client:
         if path == SETUP:
             assert (await client.post(SETUP, data={"current": PASSWORD})).status_code == 303
-        answer = await count(client, pool, path)
+        answer = await count_statements(client, pool, path)
 
     assert answer == (200, COSTS[path]), pool.asked

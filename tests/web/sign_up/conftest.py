@@ -20,9 +20,9 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.integrations.mail.conftest import messages, part
 from tests.support.clocks import MovingClock, clock
+from tests.support.effects import work_off
+from tests.support.host import open_session
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import open_session
-from tests.webhooks.conftest import work_off
 
 __all__ = ["clock"]
 

@@ -10,50 +10,43 @@ from openslot.access.address_changes import LASTS
 from openslot.access.jobs import tidy_access
 from openslot.accounts import invitations, organizations
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import Role, User, UserWanted
+from openslot.accounts.models import Role, User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
-from tests.access.test_statements import CountingPool
 from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock
+from tests.support.host import open_session
 from tests.support.live import connect, serving
 from tests.support.passwords import PASSWORD
+from tests.support.statements import CountingPool
 from tests.support.two_factor import turn_on
 from tests.web.conftest import sign_in
-from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in
-
-PAGE, LINK = "/account/email", "/account/email/"
-MARA, WANTED, TAKEN = "mara@lindqvist.example", "mara@elsewhere.example", "li@okafor.example"
-
-
-async def ask(member: httpx2.AsyncClient, email: str = WANTED, *, password: str = PASSWORD) -> httpx2.Response:
-    return await member.post(PAGE, data={"email": email, "current": password})
-
-
-async def address_of(runtime: Runtime, user: User) -> str:
-    found: str = await runtime.pool.fetchval("select email from users where id = $1", user.id)
-    return found
-
-
-async def add_other(runtime: Runtime, email: str = TAKEN, password_hash: str | None = None) -> User:
-    async with runtime.transaction(OPERATOR) as work:
-        return await accounts.add_user(work, UserWanted(email=email, name="Li"), password_hash=password_hash)
+from tests.web.sign_up.support import (
+    CHANGE_LINK,
+    CHANGE_PAGE,
+    MARA,
+    TAKEN,
+    WANTED,
+    add_other,
+    address_of,
+    ask_for_change,
+)
 
 
 @pytest.fixture
 async def link(member: httpx2.AsyncClient, read_mail: ReadMail) -> str:
     """Ask for a new address and find the link in the mail."""
-    assert (await ask(member)).status_code == 303
-    return path_in((await read_mail(WANTED))[-1], LINK)
+    assert (await ask_for_change(member)).status_code == 303
+    return path_in((await read_mail(WANTED))[-1], CHANGE_LINK)
 
 
 async def test_the_account_page_leads_there(member: httpx2.AsyncClient) -> None:
-    assert f'href="{PAGE}"' in (await member.get("/account")).text
-    assert "mara@lindqvist.example" in (await member.get(PAGE)).text
+    assert f'href="{CHANGE_PAGE}"' in (await member.get("/account")).text
+    assert "mara@lindqvist.example" in (await member.get(CHANGE_PAGE)).text
 
 
 async def test_the_link_changes_the_address_and_ends_what_the_former_one_could_open(
@@ -108,7 +101,7 @@ async def test_the_former_address_is_told_before_and_after(
     assert asked["Subject"] == "Someone wants to change the email address of your account"
     assert WANTED in part(asked, "text/plain")
     assert "/password/forgot" in part(asked, "text/plain")
-    assert LINK not in part(asked, "text/plain") + part(asked, "text/html")
+    assert CHANGE_LINK not in part(asked, "text/plain") + part(asked, "text/html")
     assert changed["Subject"] == "The email address of your account was changed"
     assert "organization" not in part(changed, "text/plain")
     assert "except the one where you changed it" in " ".join(part(changed, "text/plain").split())
@@ -130,16 +123,16 @@ async def test_a_taken_address_gets_the_same_answer_and_its_owner_a_mail_without
     member: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
 ) -> None:
     await add_other(runtime)
-    free, taken = await ask(member), None
-    free_page = (await member.get(PAGE)).text.replace(WANTED, "it")
-    taken = await ask(member, TAKEN.upper())
-    taken_page = (await member.get(PAGE)).text.replace(TAKEN.upper(), "it")
+    free, taken = await ask_for_change(member), None
+    free_page = (await member.get(CHANGE_PAGE)).text.replace(WANTED, "it")
+    taken = await ask_for_change(member, TAKEN.upper())
+    taken_page = (await member.get(CHANGE_PAGE)).text.replace(TAKEN.upper(), "it")
 
-    assert {(each.status_code, each.headers["location"]) for each in (free, taken)} == {(303, PAGE)}
+    assert {(each.status_code, each.headers["location"]) for each in (free, taken)} == {(303, CHANGE_PAGE)}
     assert free_page == taken_page
     (message,) = await read_mail(TAKEN)
     assert message["Subject"] == "Your address already has an account"
-    assert LINK not in part(message, "text/plain") + part(message, "text/html")
+    assert CHANGE_LINK not in part(message, "text/plain") + part(message, "text/html")
     assert user.email not in part(message, "text/plain")
     # The mails that the user can export do not tell either.
     sent = await runtime.pool.fetch("select recipient from mail_messages where host_id = $1", user.id)
@@ -191,11 +184,11 @@ async def test_a_link_ends_with_what_it_was_asked_for(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str, how: str
 ) -> None:
     if how == "withdrawn":
-        answer = await member.post(f"{PAGE}/withdraw")
-        assert answer.headers["location"] == f"{PAGE}?done=withdrawn"
-        assert WANTED not in (await member.get(PAGE)).text
+        answer = await member.post(f"{CHANGE_PAGE}/withdraw")
+        assert answer.headers["location"] == f"{CHANGE_PAGE}?done=withdrawn"
+        assert WANTED not in (await member.get(CHANGE_PAGE)).text
     elif how == "replaced":
-        await ask(member, "mara@third.example")
+        await ask_for_change(member, "mara@third.example")
     elif how == "managed":
         await let_provider_manage(runtime, user)
     else:
@@ -224,7 +217,7 @@ async def test_a_link_ends_with_what_it_was_asked_for(
 async def test_what_is_wrong_is_told_at_its_field(
     member: httpx2.AsyncClient, runtime: Runtime, sent: dict[str, str], says: str
 ) -> None:
-    answer = await member.post(PAGE, data={"email": WANTED, "current": PASSWORD, **sent})
+    answer = await member.post(CHANGE_PAGE, data={"email": WANTED, "current": PASSWORD, **sent})
 
     assert (answer.status_code, says in answer.text) == (400, True)
     assert "<script>alert" not in answer.text
@@ -236,10 +229,10 @@ async def test_with_two_factor_authentication_a_code_is_needed(
 ) -> None:
     app = await turn_on(runtime, user)
     form = {"email": WANTED, "current": PASSWORD}
-    codes = [(await member.post(PAGE, data={**form, **more})).status_code for more in ({}, {"code": "000000"})]
-    right = await member.post(PAGE, data={**form, "code": app.code(runtime)})
+    codes = [(await member.post(CHANGE_PAGE, data={**form, **more})).status_code for more in ({}, {"code": "000000"})]
+    right = await member.post(CHANGE_PAGE, data={**form, "code": app.code(runtime)})
 
-    assert 'name="code"' in (await member.get(PAGE)).text
+    assert 'name="code"' in (await member.get(CHANGE_PAGE)).text
     assert (codes, right.status_code) == ([400, 400], 303)
 
 
@@ -247,7 +240,7 @@ async def test_an_account_without_a_password_is_told_to_choose_one(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     await runtime.pool.execute("update users set password_hash = null where id = $1", user.id)
-    shown, sent = await member.get(PAGE), await ask(member)
+    shown, sent = await member.get(CHANGE_PAGE), await ask_for_change(member)
 
     assert 'href="/password/forgot"' in shown.text
     assert (sent.status_code, "no password yet" in sent.text) == (409, True)
@@ -259,7 +252,7 @@ async def test_a_user_whose_address_a_provider_manages_is_told_so_unless_they_ow
 ) -> None:
     await let_provider_manage(runtime, user)
     await runtime.pool.execute("update memberships set role = $1", role)
-    shown, sent = await member.get(PAGE), await ask(member)
+    shown, sent = await member.get(CHANGE_PAGE), await ask_for_change(member)
 
     assert ("Harbor manages your account and its email address" in shown.text) == (role is not Role.OWNER)
     assert await runtime.pool.fetchval("select count(*) from address_changes") == (role is Role.OWNER)
@@ -269,7 +262,7 @@ async def test_a_user_whose_address_a_provider_manages_is_told_so_unless_they_ow
 async def test_three_in_an_hour_and_ten_in_a_day(member: httpx2.AsyncClient, clock: MovingClock) -> None:
     counts = []
     for _ in range(5):
-        answers = [(await ask(member, f"m{n}@elsewhere.example")).status_code for n in range(4)]
+        answers = [(await ask_for_change(member, f"m{n}@elsewhere.example")).status_code for n in range(4)]
         counts.append(answers.count(303))
         clock.pass_time(hours=1, seconds=1)
 
@@ -279,7 +272,7 @@ async def test_three_in_an_hour_and_ten_in_a_day(member: httpx2.AsyncClient, clo
 async def test_only_the_hash_of_a_link_is_stored_and_not_for_long(
     runtime: Runtime, clock: MovingClock, link: str
 ) -> None:
-    token = link.removeprefix(LINK)
+    token = link.removeprefix(CHANGE_LINK)
     row = await runtime.pool.fetchrow("select * from address_changes")
 
     assert row is not None
@@ -297,15 +290,15 @@ async def test_only_the_hash_of_a_link_is_stored_and_not_for_long(
 async def test_the_mail_is_not_sent_once_the_change_is_withdrawn(
     member: httpx2.AsyncClient, runtime: Runtime, read_mail: ReadMail
 ) -> None:
-    await ask(member)
-    await member.post(f"{PAGE}/withdraw")
+    await ask_for_change(member)
+    await member.post(f"{CHANGE_PAGE}/withdraw")
 
     assert await read_mail(WANTED) == []
     assert await mails(runtime) == []
 
 
 async def test_pages_behind_the_link_tell_their_address_to_nobody(member: httpx2.AsyncClient, link: str) -> None:
-    for answer in (await member.get(link), await member.get(f"{LINK}wrong")):
+    for answer in (await member.get(link), await member.get(f"{CHANGE_LINK}wrong")):
         assert (answer.headers["referrer-policy"], answer.headers["cache-control"]) == ("same-origin", "no-store")
 
 
@@ -329,8 +322,8 @@ async def test_the_page_costs_no_more_than_five_statements(
     app = create_app(settings, clock=clock)
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
-        await client.get(PAGE)
+        await client.get(CHANGE_PAGE)
         pool.asked.clear()
-        answer = await client.get(PAGE)
+        answer = await client.get(CHANGE_PAGE)
 
     assert (answer.status_code, len(pool.asked)) == (200, 5), pool.asked

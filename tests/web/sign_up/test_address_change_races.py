@@ -11,18 +11,18 @@ from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from tests.support.host import open_session
+from tests.support.locks import wait_for_locks
 from tests.support.passwords import PASSWORD
-from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import ReadMail, path_in
-from tests.web.sign_up.test_address_change import LINK, PAGE, WANTED, add_other, address_of, ask
-from tests.web.sign_up.test_races import wait_for_locks
+from tests.web.sign_up.support import CHANGE_LINK, CHANGE_PAGE, WANTED, add_other, address_of, ask_for_change
 
 
 @pytest.fixture
 async def link(member: httpx2.AsyncClient, read_mail: ReadMail) -> str:
     """Ask for a new address and find the link in the mail."""
-    await ask(member)
-    return path_in((await read_mail(WANTED))[-1], LINK)
+    await ask_for_change(member)
+    return path_in((await read_mail(WANTED))[-1], CHANGE_LINK)
 
 
 async def test_of_two_uses_at_once_one_counts(
@@ -67,12 +67,12 @@ async def test_of_two_changes_asked_for_at_once_one_can_be_confirmed(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
 ) -> None:
     wanted = [f"mara@number{n}.example" for n in range(3)]
-    answers = await asyncio.gather(*(ask(member, each) for each in wanted))
+    answers = await asyncio.gather(*(ask_for_change(member, each) for each in wanted))
     sent = [message for each in wanted for message in await read_mail(each)]
 
     assert [each.status_code for each in answers] == [303, 303, 303]
     assert len(sent) == 1
-    assert (await member.post(path_in(sent[0], LINK))).status_code == 303
+    assert (await member.post(path_in(sent[0], CHANGE_LINK))).status_code == 303
     assert await address_of(runtime, user) == sent[0]["To"].addresses[0].addr_spec
 
 
@@ -81,8 +81,8 @@ async def test_of_two_users_who_want_one_address_one_gets_it(
 ) -> None:
     li = await add_other(runtime, password_hash=password_hash)
     others = await open_session(runtime, li)
-    await member.post(PAGE, data={"email": WANTED, "current": PASSWORD}, headers=others)
-    (_, second) = [path_in(message, LINK) for message in await read_mail(WANTED)]
+    await member.post(CHANGE_PAGE, data={"email": WANTED, "current": PASSWORD}, headers=others)
+    (_, second) = [path_in(message, CHANGE_LINK) for message in await read_mail(WANTED)]
     answers = await asyncio.gather(member.post(link), member.post(second, headers=others))
 
     assert sorted(each.status_code for each in answers) == [303, 409]

@@ -9,10 +9,10 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
+from tests.support.browsers import open_as
+from tests.support.host import open_session
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.passwords import PASSWORD
-from tests.web.dashboard.conftest import open_session
-from tests.web.dashboard.test_browser import open_page
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in
 
 EMAIL = "noor@haddad.example"
@@ -136,7 +136,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
 ) -> None:
     await open_session(runtime, user)
-    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, client, read_mail, user))
     # The browser reports the pages that show a fault or a wrong link, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "403 (Forbidden)" not in fault] == []

@@ -20,11 +20,11 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import open_session
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import sign_in
-from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in, visiting
-from tests.webhooks.conftest import work_off
 
 LINK = "/password/reset/"
 SENT = (303, "/password/forgot?done=sent")

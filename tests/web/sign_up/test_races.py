@@ -20,9 +20,10 @@ from openslot.people import operations as people
 from openslot.scim import operations as scim
 from openslot.scim.errors import NotUnique
 from tests.support.clocks import MovingClock
+from tests.support.locks import wait_for_locks
 from tests.web.conftest import sign_in
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in, visiting
-from tests.web.sign_up.test_sign_up import EMAIL, LINK, count, send
+from tests.web.sign_up.support import EMAIL, LINK, count, send
 
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 OTHER = "another good password"
@@ -88,17 +89,6 @@ async def test_two_links_of_one_address_that_have_both_begun_do_not_wait_for_eac
 
     assert sorted(type(each).__name__ for each in results) == ["SignUpLinkInvalid", "SignedIn"]
     assert await count(runtime, "sign_ups") == 0
-
-
-async def wait_for_locks(runtime: Runtime, count: int) -> None:
-    """Wait until so many statements wait for a lock."""
-    waiting = """select count(*) from pg_stat_activity
-        where wait_event_type = 'Lock' and datname = current_database()"""
-    for _ in range(2000):
-        if await runtime.pool.fetchval(waiting) >= count:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("nobody waits")
 
 
 async def send_reset_link(runtime: Runtime, user: User) -> str:

@@ -17,10 +17,10 @@ from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.access.test_statements import CountingPool
 from tests.support.clocks import MovingClock
+from tests.support.host import open_session
 from tests.support.live import connect, serving
-from tests.web.dashboard.conftest import open_session
+from tests.support.statements import CountingPool
 
 PATH = "/settings/sessions"
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:124.0) Gecko/20100101 Firefox/124.0"

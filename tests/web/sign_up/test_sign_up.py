@@ -19,21 +19,9 @@ from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock
 from tests.web.conftest import sign_in
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in, visiting
+from tests.web.sign_up.support import EMAIL, FORM, LINK, count, send
 
-EMAIL = "noor@haddad.example"
-FORM = {
-    "name": "Noor Haddad",
-    "email": EMAIL,
-    "password": NEW,
-    "timezone": "Asia/Amman",
-    "language": "en",
-}
-LINK = "/verify/"
 SENT = (303, "/signup?done=sent")
-
-
-async def send(client: httpx2.AsyncClient, **changes: str) -> httpx2.Response:
-    return await client.post("/signup", data={**FORM, **changes})
 
 
 @pytest.fixture
@@ -41,11 +29,6 @@ async def link(client: httpx2.AsyncClient, read_mail: ReadMail) -> str:
     """Sign up and find the link in the mail."""
     await send(client)
     return path_in((await read_mail(EMAIL))[-1], LINK)
-
-
-async def count(runtime: Runtime, table: str) -> int:
-    found: int = await runtime.pool.fetchval(f"select count(*) from {table}")
-    return found
 
 
 async def test_the_link_opens_an_account_with_all_a_host_needs(

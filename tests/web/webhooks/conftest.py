@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
+from tests.support.host import book, clock, member, settings, stranger, user
 from tests.support.receiver import Receiver
-from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 from tests.webhooks.conftest import add, happen, receiver
 
 __all__ = ["add", "book", "clock", "happen", "member", "receiver", "settings", "stranger", "user"]

@@ -9,13 +9,14 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
+from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.page_checks import CHECKED, check_pages, unfold
 from tests.support.receiver import Receiver
-from tests.web.dashboard.test_browser import open_page
 from tests.web.profile.conftest import draw
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
-from tests.webhooks.conftest import Happen, work_off
+from tests.webhooks.conftest import Happen
 
 LONG = "A rather long description of the program that listens there, withoutanyspacessothatithastobreaksomewhere"
 
@@ -83,7 +84,7 @@ async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, places: list[str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, places))
     # The browser reports the pages that show a fault, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
@@ -95,7 +96,7 @@ async def test_a_host_gives_the_page_a_face(
 ) -> None:
     picture = tmp_path / "me.png"
     picture.write_bytes(draw("PNG"))
-    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts)
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
     await page.goto("/settings/profile")
     await page.get_by_label("Choose a picture").set_input_files(picture)
     await page.get_by_role("button", name="Upload").click()

@@ -8,9 +8,10 @@ import pytest
 
 from openslot.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
+from tests.support.effects import work_off
 from tests.support.receiver import Receiver
 from tests.web.webhooks.conftest import Create, last_delivery
-from tests.webhooks.conftest import Happen, work_off
+from tests.webhooks.conftest import Happen
 
 BADGE = re.compile(r'class="badge (?:good|bad)">((?:Delivered|Failed)[^<]*)<')
 

@@ -14,9 +14,10 @@ from openslot.web.dashboard.webhooks.rows import SENTENCES
 from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED_TYPES
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.receiver import Receiver
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
-from tests.webhooks.conftest import Add, Happen, work_off
+from tests.webhooks.conftest import Add, Happen
 
 FAULTS = [
     ({"url": ""}, "Enter the address that receives the events"),

@@ -9,11 +9,12 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.jobs.test_effects import working
+from tests.support.browsers import open_as
 from tests.support.clocks import real_clock as clock
+from tests.support.effects import working
 from tests.support.receiver import Received, Receiver
-from tests.web.dashboard.test_browser import open_page
-from tests.webhooks.conftest import Happen, until
+from tests.support.wait import until
+from tests.webhooks.conftest import Happen
 
 __all__ = ["clock"]
 
@@ -34,7 +35,7 @@ async def test_make_a_webhook_receive_a_signed_test_lose_events_and_replay_them(
     *,
     scripts: bool,
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts)
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
     async with working(runtime):
         await page.goto("/account")
         await page.get_by_role("navigation", name="Settings").get_by_role("link", name="Webhooks").click()

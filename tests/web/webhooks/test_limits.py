@@ -6,9 +6,9 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.web.dashboard.webhooks.deliveries import SENDS
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import open_session
+from tests.support.effects import work_off
+from tests.support.host import open_session
 from tests.web.webhooks.conftest import Create, last_delivery
-from tests.webhooks.conftest import work_off
 
 
 async def count_tests(runtime: Runtime) -> int:

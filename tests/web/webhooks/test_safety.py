@@ -12,17 +12,16 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from tests.access.test_statements import CountingPool
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.forms import NOBODY, from_other_sites
+from tests.support.host import open_session
 from tests.support.hostile_text import CORPUS, check_pages
 from tests.support.live import connect, serving
 from tests.support.receiver import Receiver
-from tests.web.dashboard.conftest import open_session
-from tests.web.dashboard.test_safety import NOBODY
-from tests.web.dashboard.test_statements import count
-from tests.web.test_same_origin import from_other_sites
+from tests.support.statements import CountingPool, count_statements
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
-from tests.webhooks.conftest import Add, Happen, work_off
+from tests.webhooks.conftest import Add, Happen
 
 SENT = {"url": "https://evil.example/", "which": "all", "from": "2026-03-16", "to": "2026-03-16"}
 # The session is one of them.
@@ -168,7 +167,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     async with serving(app) as url, connect(url, headers=session) as client:
         for path, cost in COSTS.items():
             place = path.replace("{endpoint_id}", endpoint).replace("{delivery_id}", str(delivery))
-            answer = await count(client, pool, HERE + place)
+            answer = await count_statements(client, pool, HERE + place)
 
             assert answer == (200, cost), (path, pool.asked)
             assert cost <= 5

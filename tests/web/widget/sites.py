@@ -24,6 +24,7 @@ for (const type of ["ready", "slotSelected", "booked", "rescheduled", "cancelled
   document.addEventListener(type, (event) => seen.push([type, event.detail]), true);
 addEventListener("message", (event) => messages.push(event.data));
 </script>"""
+MODES = ["inline", "popup", "floating"]
 
 
 def page_with(markup: str, *, service: str) -> str:
@@ -84,3 +85,19 @@ async def press_escape(page: Page) -> None:
     """Press the key; if it takes its own frame away, the browser may never say that it has arrived."""
     with suppress(TimeoutError):
         await asyncio.wait_for(page.keyboard.press("Escape"), 10)
+
+
+async def open_site(browser: Browser, address: str, **options: Any) -> tuple[Page, list[str]]:
+    """Open a page, and collect what the browser complains about."""
+    page = await (await browser.new_context(**options)).new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    await page.goto(address)
+    return page, faults
+
+
+def widget(service: str, mode: str = "inline", **attributes: str) -> str:
+    """Write the element as a site does, with a plain link inside."""
+    more = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f'<openslot-booking mode="{mode}"{more}><a href="{service}/framed">Book a call</a></openslot-booking>'

@@ -6,8 +6,7 @@ import httpx2
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from openslot.accounts.models import User
-from tests.web.widget.sites import page_with, press_escape, site, wait_for_event
-from tests.web.widget.test_modes import MODES, open_site
+from tests.web.widget.sites import MODES, open_site, page_with, press_escape, site, wait_for_event
 
 TIME = re.compile(r"^\d\d:\d\d$")
 

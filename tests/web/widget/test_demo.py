@@ -12,8 +12,8 @@ from openslot.demo.people import HOST
 from openslot.demo.seed import seed
 from openslot.people import operations as people
 from openslot.web.widget import DEMO_HOST
+from tests.support.browsers import open_page
 from tests.support.page_checks import AXE, AXE_ON_COLORS, OVERFLOW, PHONE, TOO_SMALL, WIDE, bring_axe, run_axe
-from tests.web.test_browser import open_page
 
 
 @pytest.fixture

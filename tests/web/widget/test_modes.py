@@ -1,37 +1,20 @@
 """The widget on a foreign site: inline, popup and floating button, by mouse, by keyboard, and without scripts."""
 
-from typing import Any
-
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, expect
 
 from tests.support.page_checks import AXE, bring_axe, run_axe
 from tests.web.widget.sites import (
+    MODES,
     WHERE_FOCUS_IS,
     expect_focus,
     find_frame,
+    open_site,
     page_with,
     press_escape,
     site,
     wait_for_event,
+    widget,
 )
-
-MODES = ["inline", "popup", "floating"]
-
-
-async def open_site(browser: Browser, address: str, **options: Any) -> tuple[Page, list[str]]:
-    """Open a page, and collect what the browser complains about."""
-    page = await (await browser.new_context(**options)).new_page()
-    faults: list[str] = []
-    page.on("pageerror", lambda fault: faults.append(str(fault)))
-    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    await page.goto(address)
-    return page, faults
-
-
-def widget(service: str, mode: str = "inline", **attributes: str) -> str:
-    """Write the element as a site does, with a plain link inside."""
-    more = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    return f'<openslot-booking mode="{mode}"{more}><a href="{service}/framed">Book a call</a></openslot-booking>'
 
 
 def in_all_modes(service: str) -> dict[str, str]:

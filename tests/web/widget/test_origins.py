@@ -2,8 +2,7 @@
 
 from playwright.async_api import Browser, expect
 
-from tests.web.widget.sites import find_frame, page_with, site, wait_for_event
-from tests.web.widget.test_modes import open_site, widget
+from tests.web.widget.sites import find_frame, open_site, page_with, site, wait_for_event, widget
 
 BOOKED = {"source": "openslot", "type": "booked", "bookingId": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"}
 INSTANT = "2026-03-16T09:00:00Z"

@@ -4,8 +4,7 @@ import pytest
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
-from tests.web.widget.sites import find_frame, page_with, site, wait_for_event
-from tests.web.widget.test_modes import open_site
+from tests.web.widget.sites import find_frame, open_site, page_with, site, wait_for_event
 
 # Counts the listeners for messages; the browser's driver has listeners of other kinds.
 COUNT = """<script nonce="site">

@@ -1,5 +1,5 @@
 """A host in Berlin, signed in."""
 
-from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
+from tests.support.host import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "settings", "stranger", "user"]

@@ -7,9 +7,9 @@ from playwright.async_api import Browser, Page, Route, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
+from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.test_browser import open_page
-from tests.webhooks.conftest import work_off
+from tests.support.effects import work_off
 
 PAGE = "/settings/data"
 
@@ -38,7 +38,7 @@ class Looks:
 async def test_a_finished_export_shows_up_though_the_server_was_out_of_reach_for_a_moment(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock
 ) -> None:
-    page, _ = await open_page(browser, client, runtime, user)
+    page, _ = await open_as(browser, client, runtime, user)
     await page.clock.install()
     await page.goto(PAGE)
     await page.get_by_role("button", name="Request an export").click()

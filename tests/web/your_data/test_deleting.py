@@ -8,17 +8,11 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from tests.support.host import ELEVEN, Book
 from tests.support.hostile_text import CORPUS
 from tests.support.passwords import PASSWORD
 from tests.support.two_factor import turn_on
-from tests.web.dashboard.conftest import ELEVEN, Book
-
-PAGE = "/settings/data/delete"
-
-
-async def find_message(runtime: Runtime) -> tuple[str | None] | None:
-    row = await runtime.pool.fetchrow("select message from account_deletions")
-    return (row["message"],) if row else None
+from tests.web.your_data.support import PAGE, find_message
 
 
 async def test_the_page_names_what_would_be_cancelled(member: httpx2.AsyncClient, book: Book) -> None:

@@ -10,12 +10,12 @@ from openslot.core.work import Runtime
 from openslot.people import deletions
 from tests.integrations.mail.conftest import messages
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import open_session
 from tests.support.passwords import PASSWORD
 from tests.support.two_factor import turn_on
-from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import path_in
-from tests.web.your_data.test_deleting import PAGE, find_message
-from tests.webhooks.conftest import work_off
+from tests.web.your_data.support import PAGE, find_message
 
 LINK = f"{PAGE}/link"
 

@@ -15,9 +15,9 @@ from openslot.exports import operations as exports
 from openslot.exports.archives import make_export
 from openslot.exports.files import FILES
 from tests.support.clocks import MovingClock
-from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_safety import NOBODY
-from tests.webhooks.conftest import work_off
+from tests.support.effects import work_off
+from tests.support.forms import NOBODY
+from tests.support.host import Book
 
 PAGE = "/settings/data"
 

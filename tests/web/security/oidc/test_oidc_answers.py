@@ -16,9 +16,9 @@ from openslot.core.work import Runtime
 from openslot.integrations.oidc import provider as wire
 from openslot.integrations.oidc.operations import tidy_oidc
 from tests.support.clocks import MovingClock
+from tests.support.host import open_session
 from tests.support.live import connect, serving
 from tests.support.oidc_provider import FakeProvider
-from tests.web.dashboard.conftest import open_session
 from tests.web.security.oidc.signing_in import BACK, MARA, START, callback_of, is_in, sign_in
 
 HUGE = (200, {"Content-Type": "application/json"}, b'{"keys": [' + b" " * 400_000 + b"]}")

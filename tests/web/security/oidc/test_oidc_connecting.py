@@ -9,13 +9,13 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.host import open_session
 from tests.support.live import connect
 from tests.support.oidc_provider import FakeProvider
 from tests.support.passwords import CHEAP, PASSWORD
 from tests.support.two_factor import turn_on
-from tests.web.dashboard.conftest import open_session
 from tests.web.security.oidc.signing_in import sign_in
-from tests.webhooks.conftest import work_off
 
 START, BACK, SECURITY = "/login/oidc", "/login/oidc/callback", "/settings/security"
 

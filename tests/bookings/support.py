@@ -1,0 +1,29 @@
+"""Writers that meet at the host's lock."""
+
+from datetime import datetime
+from typing import Any
+
+from openslot.availability import claims
+from openslot.availability.models import ById, Hold
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingWanted, Invitee
+from openslot.core.actor import PUBLIC
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType
+from tests.support.clocks import MONDAY
+
+AT = MONDAY.replace(hour=10)
+LATER = MONDAY.replace(hour=12)
+
+
+async def hold(runtime: Runtime, event_type: EventType, at: datetime = AT) -> Hold:
+    async with runtime.transaction(PUBLIC) as work:
+        return await claims.hold(work, ById(event_type.id), at, holder=str(new_id()))
+
+
+async def book(runtime: Runtime, event_type: EventType, at: datetime = AT, **more: Any) -> Booking:
+    async with runtime.transaction(PUBLIC) as work:
+        invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
+        wanted = BookingWanted(which=ById(event_type.id), starts_at=at, invitee=invitee, **more)
+        return await bookings.create_booking(work, wanted)

@@ -1,0 +1,27 @@
+"""Hosts who leave while they have bookings."""
+
+from openslot.accounts.models import User
+from openslot.availability.models import ByPage
+from openslot.availability.operations import list_open
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingWanted, Invitee, Status
+from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.moments import Span
+from openslot.core.work import Runtime
+from openslot.core.zones import at_second
+
+PAGE = ByPage("mara", "30min")
+
+
+async def book_one(runtime: Runtime) -> None:
+    async with runtime.transaction(PUBLIC) as work:
+        _, slots, _ = await list_open(work, PAGE, timezone="UTC")
+        invitee = Invitee(name="Li", email="li@x.example", zone="UTC")
+        wanted = BookingWanted(which=PAGE, starts_at=at_second(slots.starts[-1]), invitee=invitee)
+        await bookings.create_booking(work, wanted)
+
+
+async def statuses(runtime: Runtime, user: User) -> list[Status]:
+    work = runtime.work(OPERATOR)
+    found, _ = await bookings.list_bookings(work, user, status=None, span=Span(), page=1, limit=100)
+    return [each.status for each in found]

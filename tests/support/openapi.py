@@ -1,0 +1,10 @@
+"""The description of the API, made once."""
+
+from typing import Any
+
+from openslot.app import list_api
+from openslot.core.config import load_settings
+from openslot.http.openapi import describe
+from openslot.webhooks.schemas import WEBHOOKS
+
+DESCRIPTION: dict[str, Any] = describe(list_api(load_settings({}, environ={})), WEBHOOKS, "http://127.0.0.1:8000")

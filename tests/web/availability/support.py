@@ -1,0 +1,21 @@
+"""A schedule with all that its pages show."""
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.schedules import operations as changes
+from openslot.schedules import operations as schedules
+from openslot.schedules.models import OutOfOffice, Schedule, TimeRange
+from tests.support.host import TEN
+from tests.web.availability.conftest import read_schedule
+
+
+async def fill(runtime: Runtime, user: User) -> tuple[Schedule, str]:
+    """Give a host all that the pages show."""
+    schedule = await read_schedule(runtime, user)
+    on = TEN.replace(day=20).date()
+    async with runtime.transaction(OPERATOR) as work:
+        hours = (TimeRange(600, 700),)
+        await changes.add_overrides(work, user, schedule.id, first=on, last=on, hours=hours)
+        away = await schedules.add_out_of_office(work, user, OutOfOffice(TEN, TEN.replace(day=18), "Sailing"))
+    return schedule, str(away)

@@ -1,0 +1,44 @@
+"""Calendars that are lost, or can't be read any more."""
+
+from uuid import UUID
+
+import msgspec
+
+from openslot.core.actor import OPERATOR
+from openslot.core.sealing import seal
+from openslot.core.work import Runtime
+from openslot.integrations.calendars.models import CalendarConnection, Secret
+
+EVENT = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//T//T//EN
+BEGIN:VEVENT
+UID:dentist
+DTSTAMP:20260301T000000Z
+DTSTART:20260316T100000Z
+DTEND:20260316T110000Z
+SUMMARY:Dentist
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+async def spoil_password(runtime: Runtime, connection: CalendarConnection) -> None:
+    """Keep another password than the server's."""
+    async with runtime.transaction(OPERATOR) as work:
+        sealed = await work.db.fetchval("select secret from calendar_connections where id = $1", connection.id)
+        secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Secret)
+        wrong = msgspec.structs.replace(secret, password="old")
+        new = await seal(work, msgspec.json.encode(wrong).decode())
+        await work.db.execute("update calendar_connections set secret = $1, leased_until = null", new)
+
+
+async def lose(runtime: Runtime, connection: CalendarConnection, booking_id: UUID) -> None:
+    """Let a booking's event have vanished from a calendar."""
+    await runtime.pool.execute(
+        """insert into calendar_events
+        (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at, missing_since)
+        select id, $1, 'x', 'x', 0, starts_at, ends_at, now() from bookings where id = $2""",
+        connection.calendars[0].id,
+        booking_id,
+    )
