@@ -11,7 +11,7 @@ from openslot.agents.models import AgentSetup, Level
 from openslot.agents.roster import ROSTER
 from openslot.agents.rules import PERSON
 from openslot.cli.command import Limit, command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
@@ -30,7 +30,7 @@ async def list_agents(work: Work) -> Answer:
     found = await operations.list_agents(work)
     rows = [(a.slug, a.autonomy_level.name, a.email_level.name, a.active_keys, len(a.scopes)) for a in found]
     columns = ("Agent", "Autonomy", "Email", "Active keys", "Scopes")
-    return Answer({"agents": [_shape(agent) for agent in found]}, Rows(columns, rows, "No agents."))
+    return Answer({"agents": [_shape(agent) for agent in found]}, TableRows(columns, rows, "No agents."))
 
 
 @command(app, "show")
@@ -79,7 +79,7 @@ async def list_emails(
     names = "id at agent category subject message_id status error opt_out_checked cost_micros audit_id"
     shown = [pick(each, names, to=each.recipient) for each in found]
     columns = ("Time", "Agent", "Category", "To", "Subject", "Status")
-    return Answer({"emails": shown}, Rows(columns, rows, "No emails."))
+    return Answer({"emails": shown}, TableRows(columns, rows, "No emails."))
 
 
 @command(approval_app, "list")
@@ -89,7 +89,7 @@ async def list_approvals(work: Work) -> Answer:
     rows = [(a.id, a.requester, a.tool, msgspec.json.encode(a.arguments).decode(), a.expires_at) for a in found]
     shown = [pick(each, "id requester tool arguments created_at expires_at") for each in found]
     columns = ("Id", "Requester", "Tool", "Arguments", "Expires")
-    return Answer({"approvals": shown}, Rows(columns, rows, "No call waits for an approval."))
+    return Answer({"approvals": shown}, TableRows(columns, rows, "No call waits for an approval."))
 
 
 @command(approval_app, "approve")

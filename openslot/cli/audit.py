@@ -8,7 +8,7 @@ from rich.progress import Progress
 from openslot.agents.audit import Verified, list_calls, verify
 from openslot.agents.models import AuditFilter
 from openslot.cli.command import Limit, PageNumber, command, group
-from openslot.cli.output import Answer, Rows, console
+from openslot.cli.output import Answer, TableRows, console
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work
 
@@ -30,7 +30,7 @@ async def list_records(
     found = await list_calls(work, wanted, page=page, limit=limit)
     rows = [(r.at, r.agent, r.tool, r.tier, r.status, r.error_code, r.latency_ms, r.target_id) for r in found]
     columns = ("Time", "Agent", "Tool", "Tier", "Status", "Error", "ms", "Target")
-    return Answer({"records": found}, Rows(columns, rows, "No calls."))
+    return Answer({"records": found}, TableRows(columns, rows, "No calls."))
 
 
 @command(app, "verify")

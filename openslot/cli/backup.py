@@ -9,7 +9,7 @@ import typer
 from openslot.backups.archive import read_backup
 from openslot.backups.create import create_backup, describe_backup, find_backups
 from openslot.backups.restore import check_known, restore_backup
-from openslot.cli.output import Answer, AsJson, Rows, show
+from openslot.cli.output import Answer, AsJson, TableRows, show
 from openslot.processes.environment import database, settings
 
 app = typer.Typer(help="Backups.", no_args_is_help=True, add_completion=False)
@@ -48,6 +48,6 @@ def list_backups(as_json: AsJson = False) -> None:
     """List the backups in the data directory, newest first."""
     found = find_backups(settings())
     rows = [(b.file, b.created_at, f"{b.size / 1e6:.1f} MB", b.version, b.rows, b.fault or "ok") for b in found]
-    columns = ("File", "Created", "Size", "Version", "Rows", "State")
-    table = Rows(columns, rows, "No backups yet. Create one: openslot backup create")
+    columns = ("File", "Created", "Size", "Version", "TableRows", "State")
+    table = TableRows(columns, rows, "No backups yet. Create one: openslot backup create")
     show(Answer({"backups": found}, table), as_json=as_json)

@@ -8,7 +8,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts import profiles
 from openslot.accounts.models import ChosenBrand, Organization, User
 from openslot.cli.command import command, group
-from openslot.cli.output import Answer, Rows
+from openslot.cli.output import Answer, TableRows
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 
@@ -55,4 +55,4 @@ async def _get_owner(work: Work, user: str | None, organization: str | None) -> 
 
 def _answer(brand: ChosenBrand) -> Answer:
     row = (brand.name, brand.colour, brand.logo_url)
-    return Answer(brand, Rows(("Name", "Colour", "Logo"), [row]))
+    return Answer(brand, TableRows(("Name", "Colour", "Logo"), [row]))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
 from openslot.cli.command import command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
@@ -118,7 +118,7 @@ async def list_missing(work: Work, user: Whose) -> Answer:
     rows = [(each.booking_id, each.starts_at, each.invitee_name, each.calendar_name) for each in found]
     names = "booking_id invitee_name missing_since"
     shown = [pick(each, names, calendar=each.calendar_name, start_time=each.starts_at) for each in found]
-    table = Rows(("Booking", "Start", "Invitee", "Calendar"), rows, "No booking's event is missing.")
+    table = TableRows(("Booking", "Start", "Invitee", "Calendar"), rows, "No booking's event is missing.")
     return Answer({"missing": shown}, table)
 
 
@@ -202,7 +202,7 @@ def _answer_all(found: list[CalendarConnection], *, unread: list[CalendarConnect
     still = "is still being read. `openslot calendar list` shows when it was read."
     return Answer(
         {"connections": [_shape(connection) for connection in found]},
-        Rows(columns, rows, nothing),
+        TableRows(columns, rows, nothing),
         warnings=[f"{connection.label} {still}" for connection in unread or []],
         exit_code=1 if unread else 0,
     )

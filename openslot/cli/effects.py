@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from openslot.cli.command import command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
@@ -29,7 +29,7 @@ async def list_effects(
     rows = [(e.id, e.reaction, e.target or e.key, e.state, e.attempts, e.next_try_at, e.last_error) for e in found]
     columns = ("Id", "Reaction", "Target or key", "State", "Tries", "Due", "Last error")
     shown = [pick(effect, "id reaction target key state attempts next_try_at last_error") for effect in found]
-    return Answer({"effects": shown}, Rows(columns, rows, "Every effect is finished."))
+    return Answer({"effects": shown}, TableRows(columns, rows, "Every effect is finished."))
 
 
 @command(app, "retry")

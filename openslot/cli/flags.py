@@ -6,7 +6,7 @@ import typer
 
 from openslot.accounts import operations as accounts
 from openslot.cli.command import command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import Flag, FlagForUser
@@ -54,10 +54,10 @@ async def _switch(work: Work, key: str, user: str | None, *, enabled: bool) -> A
 def _answer(found: list[Flag]) -> Answer:
     rows = [(flag.key, flag.enabled, flag.override_count, flag.description) for flag in found]
     shown = [pick(flag, "key description enabled override_count") for flag in found]
-    return Answer({"flags": shown}, Rows(("Flag", "On", "Overrides", "Switches"), rows, "There are no flags."))
+    return Answer({"flags": shown}, TableRows(("Flag", "On", "Overrides", "Switches"), rows, "There are no flags."))
 
 
 def _answer_for_user(found: FlagForUser, user: str) -> Answer:
     row = (found.key, user, found.enabled, found.is_override)
     shown = {"key": found.key, "user": user, "enabled": found.enabled, "override": found.is_override}
-    return Answer(shown, Rows(("Flag", "User", "On", "Override"), [row]))
+    return Answer(shown, TableRows(("Flag", "User", "On", "Override"), [row]))

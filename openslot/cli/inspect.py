@@ -5,7 +5,7 @@ import platform
 import typer
 
 from openslot import __version__
-from openslot.cli.output import Answer, AsJson, Rows, print_rows, show
+from openslot.cli.output import Answer, AsJson, TableRows, print_rows, show
 
 app = typer.Typer(add_completion=False)
 
@@ -36,6 +36,8 @@ def events(as_json: AsJson = False) -> None:
     ]
     periodic = [{"name": p.name, "expression": p.expression} for p in WIRING.periodic]
     rows = [(e["event"], e["meaning"], ", ".join([*e["consequences"], *e["reactions"]]) or "-") for e in listed]
-    show(Answer({"events": listed, "periodic": periodic}, Rows(("Event", "Meaning", "Then"), rows)), as_json=as_json)
+    show(
+        Answer({"events": listed, "periodic": periodic}, TableRows(("Event", "Meaning", "Then"), rows)), as_json=as_json
+    )
     if not as_json:
-        print_rows(Rows(("\nPeriodic job", "\nWhen (UTC)"), [(p["name"], p["expression"]) for p in periodic]))
+        print_rows(TableRows(("\nPeriodic job", "\nWhen (UTC)"), [(p["name"], p["expression"]) for p in periodic]))

@@ -11,7 +11,7 @@ from openslot.access.keys import CredentialKind
 from openslot.access.models import Credential
 from openslot.accounts import operations as accounts
 from openslot.cli.command import command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
@@ -58,7 +58,7 @@ async def list_keys(
     rows = [(str(c.id), c.name, f"…{c.last_four}", active, c.last_used_at, c.expires_at) for c, active in found]
     columns = ("Id", "Name", "Last four characters", "Active", "Last used", "Expires")
     shown = [{**_shape(credential), "active": active} for credential, active in found]
-    return Answer({"keys": shown}, Rows(columns, rows, "No keys yet."))
+    return Answer({"keys": shown}, TableRows(columns, rows, "No keys yet."))
 
 
 @command(app, "rotate")

@@ -10,7 +10,7 @@ import typer
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.cli.command import command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
@@ -38,7 +38,7 @@ async def list_mail(
     found = await mail.list_mail(work, recipient=to, booking_id=booking_id, limit=limit)
     rows = [(each.id, each.created_at, _status(each), each.recipient, each.subject, each.error) for each in found]
     columns = ("Id", "At", "Status", "To", "Subject", "Error")
-    return Answer({"mail": [_shape(each) for each in found]}, Rows(columns, rows, "No emails yet."))
+    return Answer({"mail": [_shape(each) for each in found]}, TableRows(columns, rows, "No emails yet."))
 
 
 @command(app, "show")

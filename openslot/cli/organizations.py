@@ -12,7 +12,7 @@ from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
 from openslot.cli.command import Limit, PageNumber, command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work
@@ -52,7 +52,7 @@ async def list_organizations(work: Work) -> Answer:
     ]
     shown = [{**_shape(each.organization), "members": each.members, "domains": each.domains} for each in found]
     columns = ("Slug", "Name", "Plan", "Members", "Domains")
-    return Answer({"organizations": shown}, Rows(columns, rows, "No organizations yet."))
+    return Answer({"organizations": shown}, TableRows(columns, rows, "No organizations yet."))
 
 
 @command(app, "plan")
@@ -118,7 +118,7 @@ async def list_members(work: Work, slug: Slug, page: PageNumber = 1, limit: Limi
     found = await members.list_members(work, organization, page=page, limit=limit)
     rows = [(m.user.email, m.user.name, m.role, m.active, m.pending, m.is_managed) for m in found]
     columns = ("Email", "Name", "Role", "Active", "Pending", "Managed")
-    return Answer({"members": [_shape_member(member) for member in found]}, Rows(columns, rows, "No members."))
+    return Answer({"members": [_shape_member(member) for member in found]}, TableRows(columns, rows, "No members."))
 
 
 @command(member_app, "remove")
@@ -179,7 +179,7 @@ async def list_domains(work: Work, slug: Slug) -> Answer:
     """List an organization's domains, verified and claimed."""
     found = await organizations.list_domains(work, await organizations.get_organization(work, slug))
     rows = [(each.domain, each.verified_at, each.proof) for each in found]
-    table = Rows(("Domain", "Verified", "Record"), rows, "No domains yet.")
+    table = TableRows(("Domain", "Verified", "Record"), rows, "No domains yet.")
     return Answer({"domains": [_shape_domain(each) for each in found]}, table)
 
 

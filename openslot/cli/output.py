@@ -20,7 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 console = Console(highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else 1000)
 
 
-class Rows(Struct, frozen=True):
+class TableRows(Struct, frozen=True):
     """A table, or a sentence if there are no rows."""
 
     columns: Sequence[str]
@@ -32,7 +32,7 @@ class Answer(Struct, frozen=True):
     """What a command prints: a value for scripts, text or a table for people."""
 
     json: object
-    text: str | Rows
+    text: str | TableRows
     warnings: Sequence[str] = ()
     """Printed to standard error in either case."""
     exit_code: int = 0
@@ -48,7 +48,7 @@ def show(answer: Answer, *, as_json: bool) -> None:
     """Print an answer, and exit if it asks for that."""
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(answer.json, enc_hook=_plain)).decode() + "\n")
-    elif isinstance(answer.text, Rows):
+    elif isinstance(answer.text, TableRows):
         print_rows(answer.text)
     else:
         console.print(answer.text)
@@ -58,7 +58,7 @@ def show(answer: Answer, *, as_json: bool) -> None:
         raise typer.Exit(answer.exit_code)
 
 
-def print_rows(shown: Rows) -> None:
+def print_rows(shown: TableRows) -> None:
     if not shown.rows:
         console.print(shown.nothing)
         return

@@ -10,7 +10,7 @@ from openslot.access.keys import CredentialKind
 from openslot.accounts import organizations
 from openslot.accounts.models import Organization
 from openslot.cli.command import Limit, PageNumber, command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
@@ -44,7 +44,7 @@ async def show_log(
     columns = ("Time", "Token", "Method", "Path", "Status", "User", "Detail")
     names = "at method path status user_name detail"
     shown = [pick(each, names, token=each.token_name, user_id=each.member_id) for each in found]
-    return Answer({"requests": shown}, Rows(columns, rows, "No requests in the last 30 days."))
+    return Answer({"requests": shown}, TableRows(columns, rows, "No requests in the last 30 days."))
 
 
 @command(app, "preview")
@@ -53,7 +53,7 @@ async def preview(work: Work, slug: Slug, emails: Emails = None) -> Answer:
     found = await departures.preview(work, await organizations.get_organization(work, slug), emails or [])
     rows = [(p.email, p.name, p.upcoming, _outcome(p)) for p in found]
     columns = ("Email", "Name", "Upcoming bookings", "They would")
-    return Answer({"members": [_shape(each) for each in found]}, Rows(columns, rows, "No active members found."))
+    return Answer({"members": [_shape(each) for each in found]}, TableRows(columns, rows, "No active members found."))
 
 
 @command(app, "held")
@@ -63,7 +63,7 @@ async def list_held(work: Work, slug: Slug) -> Answer:
     rows = [(h.email, h.name, h.held_at, "removed" if h.removed else "suspended", h.upcoming) for h in found]
     columns = ("Email", "Name", "Since", "Was", "Upcoming bookings")
     shown = [pick(each, "email name held_at removed", upcoming_bookings=each.upcoming) for each in found]
-    return Answer({"held": shown}, Rows(columns, rows, "No departure is waiting."))
+    return Answer({"held": shown}, TableRows(columns, rows, "No departure is waiting."))
 
 
 @command(app, "approve")

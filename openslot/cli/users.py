@@ -13,7 +13,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.cli.command import Limit, PageNumber, command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import new_token
 from openslot.core.work import Runtime, Work
@@ -38,7 +38,7 @@ async def list_users(
     columns = ("Email", "Name", "Username", "Plan", "Admin", "Disabled")
     none = "No accounts found." if search else "No accounts yet. Make one: openslot user add EMAIL --name NAME"
     nothing = f"Page {page} is empty; there are {total} accounts." if total else none
-    return Answer({"users": [shape(user) for user in found], "total": total}, Rows(columns, rows, nothing))
+    return Answer({"users": [shape(user) for user in found], "total": total}, TableRows(columns, rows, nothing))
 
 
 @command(app, "add")
@@ -126,7 +126,7 @@ async def list_deletions(work: Work) -> Answer:
     rows = [(d.user_id, d.state, d.requested_at, d.cancelled_bookings, left, d.finish_by) for d, left in found]
     columns = ("User", "State", "Requested", "Cancelled bookings", "Unfinished effects", "Waits until")
     shown = [pick(deletion, names, unfinished_effects=unfinished) for deletion, unfinished in found]
-    return Answer({"deletions": shown}, Rows(columns, rows, "No account is being deleted."))
+    return Answer({"deletions": shown}, TableRows(columns, rows, "No account is being deleted."))
 
 
 @command(app, "admin")

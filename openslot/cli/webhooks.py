@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from openslot.accounts import operations as accounts
 from openslot.cli.command import Limit, PageNumber, command, group
-from openslot.cli.output import Answer, Rows, pick
+from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.moments import read_span
@@ -46,7 +46,7 @@ async def list_endpoints(
     rows = [(e.id, e.url, ", ".join(e.events) or "all", e.state, e.state_reason, e.failing_since) for e in found]
     columns = ("Id", "URL", "Events", "State", "Reason", "Failing since")
     nothing = "No endpoints yet. Add one: openslot webhook add --user EMAIL --url URL"
-    return Answer({"webhooks": [shape(endpoint) for endpoint in found]}, Rows(columns, rows, nothing))
+    return Answer({"webhooks": [shape(endpoint) for endpoint in found]}, TableRows(columns, rows, nothing))
 
 
 @command(app, "show")
@@ -126,7 +126,7 @@ async def list_deliveries(
     none = "No delivery has failed." if failed else "Nothing was sent yet."
     nothing = f"Page {page} is empty; there are {total} deliveries." if total else none
     return Answer(
-        {"deliveries": [_shape_attempt(each) for each in found], "total": total}, Rows(columns, rows, nothing)
+        {"deliveries": [_shape_attempt(each) for each in found], "total": total}, TableRows(columns, rows, nothing)
     )
 
 

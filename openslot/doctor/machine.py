@@ -27,54 +27,23 @@ from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.integrations.oidc.models import OidcUnreachable
 from openslot.integrations.oidc.provider import find_provider, get_provider, read_keys_of, read_metadata
 
-LOCK_RETRIES = timedelta(seconds=10)
-
-
-def look_at_mail(chosen: Settings) -> Finding:
-    """Check whether mail can be sent: connect to the server and log in, without sending anything."""
-    if chosen.smtp_url is None and chosen.sign_up == "open":
-        meaning = "Anyone can sign up (OPENSLOT_SIGN_UP=open), but emails are not sent, so nobody gets the link."
-        return problem("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
-    if chosen.smtp_url is None:
-        return ok("mail", "OPENSLOT_SMTP_URL is not set: emails stay in the embedded mailbox (openslot mail list).")
-    try:
-        asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=LOCK_RETRIES).check())
-    except MailDeferred as fault:
-        meaning = f"{chosen.smtp_url!r}: {fault}. Emails are retried for about 24 hours, then they fail."
-        return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")
-    return ok("mail", f"{chosen.smtp_url!r} responds and accepts the login.")
-
-
-def look_at_oidc(chosen: Settings) -> Finding:
-    """Check the provider's description, without signing anyone in."""
-    provider = find_provider(chosen)
-    if provider is None:
-        return ok("oidc", "OPENSLOT_OIDC_ISSUER is not set: people sign in with their passwords.")
-    try:
-        asyncio.run(_read(chosen))
-    except OidcUnreachable as fault:
-        fix = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
-        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", fix)
-    return ok(
-        "oidc", f"{provider.issuer} responds. The redirect URI that is registered there must be {provider.redirect_uri}"
-    )
-
-
-async def _read(chosen: Settings) -> None:
-    outbound = Outbound(allow=chosen.outbound_allow)
-    try:
-        await read_keys_of(outbound, await read_metadata(outbound, get_provider(chosen)))
-    finally:
-        await outbound.close()
-
-
+MAIL_ANSWERS_WITHIN = timedelta(seconds=10)
 # Names that are documented but not read by this version yet.
-LATER = {
-    "OPENSLOT_IMAGES_URL",
-    "OPENSLOT_CODEBASE_ROOT",
-}
+LATER = {"OPENSLOT_IMAGES_URL", "OPENSLOT_CODEBASE_ROOT"}
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 200_000_000
 BACKUP_EVERY = timedelta(days=7)
+
+
+def look_at_machine(chosen: Settings) -> Iterator[Finding]:
+    """Run every check that needs no database."""
+    yield look_at_directory(chosen.data_dir)
+    yield look_at_key(chosen)
+    yield look_at_space(chosen.data_dir)
+    yield look_at_address(chosen)
+    yield look_at_proxies(chosen)
+    yield look_at_mail(chosen)
+    yield look_at_oidc(chosen)
+    yield look_at_backups(chosen, now=system_clock())
 
 
 def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> Finding:
@@ -90,18 +59,6 @@ def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path
     is_exported = all(name in environ for name in unknown)
     fix = f"unset {' '.join(unknown)}" if is_exported else f"Correct or remove them in {dotenv}: {names}"
     return warning("variables", f"Unknown variables, which have no effect: {names}.{meant}", fix)
-
-
-def look_at_machine(chosen: Settings) -> Iterator[Finding]:
-    """Run every check that needs no database."""
-    yield look_at_directory(chosen.data_dir)
-    yield look_at_key(chosen)
-    yield look_at_space(chosen.data_dir)
-    yield look_at_address(chosen)
-    yield look_at_proxies(chosen)
-    yield look_at_mail(chosen)
-    yield look_at_oidc(chosen)
-    yield look_at_backups(chosen, now=system_clock())
 
 
 def look_at_directory(data_dir: Path) -> Finding:
@@ -190,6 +147,44 @@ def look_at_proxies(chosen: Settings) -> Finding:
         )
         return warning("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES, for example to 127.0.0.1")
     return ok("proxies", f"X-Forwarded-For is trusted from {believed}." if believed else "No proxy is trusted.")
+
+
+def look_at_mail(chosen: Settings) -> Finding:
+    """Check whether mail can be sent: connect to the server and log in, without sending anything."""
+    if chosen.smtp_url is None and chosen.sign_up == "open":
+        meaning = "Anyone can sign up (OPENSLOT_SIGN_UP=open), but emails are not sent, so nobody gets the link."
+        return problem("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
+    if chosen.smtp_url is None:
+        return ok("mail", "OPENSLOT_SMTP_URL is not set: emails stay in the embedded mailbox (openslot mail list).")
+    try:
+        asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=MAIL_ANSWERS_WITHIN).check())
+    except MailDeferred as fault:
+        meaning = f"{chosen.smtp_url!r}: {fault}. Emails are retried for about 24 hours, then they fail."
+        return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")
+    return ok("mail", f"{chosen.smtp_url!r} responds and accepts the login.")
+
+
+def look_at_oidc(chosen: Settings) -> Finding:
+    """Check the provider's description, without signing anyone in."""
+    provider = find_provider(chosen)
+    if provider is None:
+        return ok("oidc", "OPENSLOT_OIDC_ISSUER is not set: people sign in with their passwords.")
+    try:
+        asyncio.run(_read(chosen))
+    except OidcUnreachable as fault:
+        fix = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
+        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", fix)
+    return ok(
+        "oidc", f"{provider.issuer} responds. The redirect URI that is registered there must be {provider.redirect_uri}"
+    )
+
+
+async def _read(chosen: Settings) -> None:
+    outbound = Outbound(allow=chosen.outbound_allow)
+    try:
+        await read_keys_of(outbound, await read_metadata(outbound, get_provider(chosen)))
+    finally:
+        await outbound.close()
 
 
 def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:

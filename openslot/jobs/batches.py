@@ -29,7 +29,7 @@ async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, 
 
 
 async def walk(change: Callable[[Place], Awaitable[Batch[Place]]], start: Place, *, max_: int = MAX_BATCHES) -> int:
-    """Go from place to place until the end, or until `most` batches have changed something; return the total."""
+    """Go from place to place until the end, or until `max_` batches have changed something; return the total."""
     total = 0
     place: Place | None = start
     while place is not None and max_:

@@ -25,6 +25,17 @@ CLOSEST = timedelta(milliseconds=50)
 WIDEST, LONGEST = timedelta(milliseconds=250), timedelta(seconds=60)
 # Thousands of effects may wait for targets that never answer, and each attempt takes time from others.
 LONGEST_OF_SUSPECTS = timedelta(minutes=10)
+MAX_REMEMBERED = 10_000
+
+JITTER = 0.1
+LONGEST_WISH = timedelta(hours=24)
+SHORTEST_HAND_OVER, LONGEST_HAND_OVER = timedelta(seconds=5), timedelta(seconds=30)
+
+AT_THIS_TARGET = "others are on their way to this target"
+OF_THIS_OWNER = "others of the same owner are on their way"
+ALL_SLOW_PLACES = "all places for slow and new targets are taken"
+
+Key = UUID | tuple[str, str]
 
 
 class Named(Protocol):
@@ -131,15 +142,6 @@ class Owner(Struct):
     def is_suspect(self, *, now: datetime) -> bool:
         """Return whether one of the targets hangs, or has failed recently."""
         return self.hanging > 0 or (self.failed_at is not None and now - self.failed_at < FORGIVEN_AFTER)
-
-
-Key = UUID | tuple[str, str]
-
-MAX_REMEMBERED = 10_000
-
-AT_THIS_TARGET = "others are on their way to this target"
-OF_THIS_OWNER = "others of the same owner are on their way"
-ALL_SLOW_PLACES = "all places for slow and new targets are taken"
 
 
 class Place(Struct, eq=False):
@@ -294,11 +296,6 @@ def _forget(known: dict[Key, TargetHealth] | dict[Key, Owner]) -> None:
         oldest = next((key for key, each in known.items() if each.is_idle), None)
         if oldest is not None:
             del known[oldest]
-
-
-JITTER = 0.1
-LONGEST_WISH = timedelta(hours=24)
-SHORTEST_HAND_OVER, LONGEST_HAND_OVER = timedelta(seconds=5), timedelta(seconds=30)
 
 
 def hand_over_delay(age: timedelta, *, spread: Callable[[float, float], float] = uniform) -> timedelta:

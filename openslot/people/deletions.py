@@ -31,7 +31,7 @@ from openslot.people import store as people_store
 from openslot.people.store import UpcomingMeeting
 
 # The retries of a calendar server that is down take four days.
-LOCK_RETRIES = timedelta(days=7)
+EFFECTS_FINISH_WITHIN = timedelta(days=7)
 MAX_SHOWN = 20
 
 
@@ -78,7 +78,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
     if not await store.close_for_good(work.db, user.id, now=work.now):
         raise AccountIsBeingDeleted
-    finish_by = work.now + LOCK_RETRIES
+    finish_by = work.now + EFFECTS_FINISH_WITHIN
     await store.insert_deletion(
         work.db,
         AccountDeletion(

@@ -26,7 +26,7 @@ ARGUMENTS = (
     # No page lives long enough to win back what its optimizing compilers take.
     "--js-flags=--no-opt --no-maglev",
 )
-LOCK_RETRIES = 60_000
+TIMEOUT_MS = 60_000
 """Milliseconds that a page or the browser itself may take on a loaded machine."""
 
 FOCUS = """selector => { const focused = document.activeElement, { outlineStyle } = getComputedStyle(focused);
@@ -41,11 +41,9 @@ def find_executable() -> str | None:
 @asynccontextmanager
 async def open_browser() -> AsyncIterator[Browser]:
     """Start a browser, and close it in the end."""
-    expect.set_options(timeout=LOCK_RETRIES)
+    expect.set_options(timeout=TIMEOUT_MS)
     async with async_playwright() as playwright:
-        opened = await playwright.chromium.launch(
-            executable_path=find_executable(), args=ARGUMENTS, timeout=LOCK_RETRIES
-        )
+        opened = await playwright.chromium.launch(executable_path=find_executable(), args=ARGUMENTS, timeout=TIMEOUT_MS)
         yield opened
         await opened.close()
 

@@ -26,7 +26,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.people import deletions
 from openslot.people import operations as people
-from openslot.people.deletions import LOCK_RETRIES
+from openslot.people.deletions import EFFECTS_FINISH_WITHIN
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
@@ -79,7 +79,7 @@ async def test_an_effect_that_is_tried_again_is_waited_for_but_not_for_ever(
     await delete()
     await settle(runtime, clock)
     assert await find_state(runtime, user) == "waiting"
-    clock.now += LOCK_RETRIES - timedelta(seconds=1)
+    clock.now += EFFECTS_FINISH_WITHIN - timedelta(seconds=1)
     await advance(runtime)
     assert await find_state(runtime, user) == "waiting"
     assert await is_there(runtime, user)
