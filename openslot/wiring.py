@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from openslot.access.events import ACCESS_EVENTS
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
-from openslot.accounts.former_usernames import ACCOUNT_JOBS
 from openslot.accounts.organizations import TxtResolver
+from openslot.accounts.profiles import ACCOUNT_JOBS
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.reactions import AGENT_JOBS, AGENT_REACTIONS
 from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
@@ -15,7 +15,7 @@ from openslot.analytics.operations import ANALYTICS_JOBS
 from openslot.availability.claims import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.bookings.operations import BOOKING_JOBS
-from openslot.change_log.jobs import CHANGE_LOG_JOBS
+from openslot.change_log.operations import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
 from openslot.core.migrate import known_migrations

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts import activity_store, member_store
+from openslot.accounts import member_store
 from openslot.accounts import store as account_store
 from openslot.accounts.models import MemberFilter
 from openslot.agents import approval_store, audit_store, email_store
@@ -60,7 +60,7 @@ READS: dict[str, Read] = {
     "approvals": lambda db: approval_store.list_pending(db, None, now=NOW, limit=5),
     "users": lambda db: account_store.list_users(db, now=NOW, search="x", plan=None, status=None, **PAGE),
     "members": lambda db: member_store.search_members(db, ANY, MemberFilter(search="x"), now=NOW, **PAGE),
-    "activity": lambda db: activity_store.list_activity(db, ANY, span=Span(), **PAGE),
+    "activity": lambda db: account_store.list_activity(db, ANY, span=Span(), **PAGE),
     "all event types": lambda db: event_type_platform_store.list_event_types(db, owner_id=None, active=None, **PAGE),
     "change log": lambda db: change_store.list_changes(db, ANY, ChangeFilter(), before_id=None, limit=5),
     "SCIM requests": lambda db: store.search_requests(db, ANY, RequestFilter(), before_id=None, limit=5),

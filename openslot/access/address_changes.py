@@ -13,11 +13,10 @@ from openslot.access.models import AddressChange, SignedIn
 from openslot.access.two_factor import confirm_code
 from openslot.access.two_factor_store import delete_pending_of, lock_user
 from openslot.accounts import operations as accounts
-from openslot.accounts.addresses import check_own_address, replace_address
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
+from openslot.accounts.operations import check_own_address, replace_address
 from openslot.accounts.sign_ups import forget_sign_ups
-from openslot.accounts.store import find_password_hash
+from openslot.accounts.store import find_password_hash, lock_host
 from openslot.core.errors import Invalid, Unauthorized
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import Struct
 
-from openslot.access import idempotency_store as store
+from openslot.access import store
 from openslot.access.errors import AnswerLost, KeyReused, StillRunning
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
@@ -57,7 +57,7 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
     lock = int.from_bytes(hashlib.sha256(request.scope + request.key.encode()).digest()[:8], signed=True)
     if not await store.try_lock(work.db, lock):
         raise StillRunning
-    row = await store.find_row(work.db, scope=request.scope, key=request.key, since=work.now - KEPT_FOR)
+    row = await store.find_answer(work.db, scope=request.scope, key=request.key, since=work.now - KEPT_FOR)
     if row is None:
         return None
     if row["request_hash"] == request.sealed_hash:
@@ -72,14 +72,14 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
 async def store_response(work: Work, request: RetriedRequest, answer: StoredResponse) -> None:
     """Keep an answer, sealed, in the same transaction as the change that it tells of."""
     sealed = work.runtime.cipher.seal(PURPOSE, msgspec.msgpack.encode(answer), owner=_owner(request))
-    await store.save_row(
+    await store.save_answer(
         work.db, scope=request.scope, key=request.key, request_hash=request.sealed_hash, sealed=sealed, now=work.now
     )
 
 
 async def delete_old_responses(db: Db, *, now: datetime, limit: int) -> int:
     """Remove answers that have expired."""
-    return await store.delete_rows(db, before=now - KEPT_FOR, limit=limit)
+    return await store.delete_old_answers(db, before=now - KEPT_FOR, limit=limit)
 
 
 def _open(work: Work, request: RetriedRequest, sealed: bytes) -> StoredResponse:

@@ -5,13 +5,10 @@ from functools import partial
 
 from openslot.access.idempotency import delete_old_responses
 from openslot.access.keys import CredentialKind
-from openslot.access.limit_store import delete_old_failures, forget_old_logs
-from openslot.access.reset_store import delete_old_changes, delete_old_resets
-from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
-from openslot.access.two_factor_store import delete_expired_pending
-from openslot.accounts.sign_up_store import delete_expired_sign_ups
+from openslot.access.limit_store import FORGOTTEN_AFTER, forget_old_logs
+from openslot.access.store import delete_expired_setup_links, keep_uses
 from openslot.core.work import Periodic, Work
-from openslot.jobs.batches import BATCH, Batch, repeat, walk
+from openslot.jobs.batches import BATCH, Batch, delete_old, repeat, walk
 
 DAY = timedelta(days=1)
 
@@ -22,13 +19,13 @@ async def tidy_access(work: Work) -> str:
         await walk(partial(_keep_uses, work, kind), "")
     logs = await walk(partial(_forget_logs, work), "")
     answers = await repeat(lambda limit: delete_old_responses(work.db, now=work.now, limit=limit))
-    sessions = await repeat(lambda limit: delete_expired_sessions(work.db, now=work.now, limit=limit))
-    await repeat(lambda limit: delete_old_failures(work.db, now=work.now, limit=limit))
+    sessions = await delete_old(work.db, "sessions", "expires_at", before=work.now)
+    await delete_old(work.db, "wrong_passwords", "failed_at", before=work.now - FORGOTTEN_AFTER, key="subject")
     # For a day they count for the limit of an account.
-    await repeat(lambda limit: delete_old_resets(work.db, before=work.now - DAY, limit=limit))
-    await repeat(lambda limit: delete_old_changes(work.db, before=work.now - DAY, limit=limit))
-    await repeat(lambda limit: delete_expired_sign_ups(work.db, now=work.now, limit=limit))
-    await repeat(lambda limit: delete_expired_pending(work.db, now=work.now, limit=limit))
+    for table in ("password_resets", "address_changes"):
+        await delete_old(work.db, table, "expires_at", before=work.now - DAY)
+    for table in ("sign_ups", "pending_sign_ins"):
+        await delete_old(work.db, table, "expires_at", before=work.now)
     await delete_expired_setup_links(work.db, now=work.now)
     return f"{logs} limit logs, {answers} kept answers, {sessions} sessions removed"
 

@@ -1,9 +1,9 @@
 """All SQL of the sliding logs and of wrong passwords: how many there were, and how long the next try has to wait."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from openslot.core.db import Db, Row, count_of
+from openslot.core.db import Db, Row
 
 WINDOW = 60_000_000
 # As a float, which holds microseconds exactly for another two centuries and costs a fraction of a decimal number.
@@ -153,11 +153,3 @@ async def forgive_tries(db: Db, *, subject: str, log: str | None) -> None:
 async def take_try_back(db: Db, *, subject: str, log: str | None) -> None:
     """Take back one try that was counted but whose password was not checked."""
     await db.execute(TAKE_TRY_BACK, subject, log)
-
-
-async def delete_old_failures(db: Db, *, now: datetime, limit: int) -> int:
-    """Remove what does not count any more."""
-    statement = """delete from wrong_passwords where subject = any(array(
-            select subject from wrong_passwords where failed_at < $1 order by failed_at limit $2))"""
-    tag = await db.execute(statement, now - FORGOTTEN_AFTER, limit)
-    return count_of(tag)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from openslot.access.models import AddressChange
 from openslot.accounts.models import User
 from openslot.accounts.store import USER_COLUMNS, to_user
-from openslot.core.db import Db, Row, count_of
+from openslot.core.db import Db, Row
 
 # The first of the two numbers of an advisory lock.
 RECIPIENTS = 28
@@ -68,14 +68,6 @@ async def delete_resets_of(db: Db, user_id: UUID) -> None:
     await db.execute("delete from password_resets where user_id = $1", user_id)
 
 
-async def delete_old_resets(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove links that expired before."""
-    statement = """delete from password_resets where id = any(array(
-            select id from password_resets where expires_at <= $1 order by expires_at limit $2))"""
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
-
-
 COLUMNS = "c.id, c.user_id, c.email, c.expires_at"
 OPEN = f"""address_changes c join users u on u.id = c.user_id
 where c.ended_at is null and c.expires_at > $2 and u.disabled_at is null
@@ -126,14 +118,6 @@ async def find_change_by_link(db: Db, token_hash: bytes, user_id: UUID, *, now: 
 async def end_changes(db: Db, user_id: UUID, *, now: datetime) -> None:
     """Make every link of a user invalid."""
     await db.execute("update address_changes set ended_at = $2 where user_id = $1 and ended_at is null", user_id, now)
-
-
-async def delete_old_changes(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove those that expired before."""
-    statement = """delete from address_changes where id = any(array(
-            select id from address_changes where expires_at <= $1 order by expires_at limit $2))"""
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
 
 
 def _to_change(row: Row | None) -> AddressChange | None:

@@ -1,4 +1,4 @@
-"""All SQL of credentials and sessions."""
+"""All SQL of credentials, sessions and kept answers."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -165,14 +165,6 @@ async def delete_sessions_of(db: Db, user_id: UUID) -> set[UUID]:
     return {row["id"] for row in rows}
 
 
-async def delete_expired_sessions(db: Db, *, now: datetime, limit: int) -> int:
-    """Remove sessions that nobody can use any more."""
-    statement = """delete from sessions where id = any(array(
-            select id from sessions where expires_at <= $1 order by expires_at limit $2))"""
-    tag = await db.execute(statement, now, limit)
-    return count_of(tag)
-
-
 async def delete_expired_setup_links(db: Db, *, now: datetime) -> None:
     """Remove set-up links that nobody can use any more; there are never many."""
     await db.execute("delete from setup_links where expires_at <= $1", now)
@@ -225,3 +217,32 @@ async def note_seen(db: Db, session_ids: Sequence[UUID], *, hour: datetime) -> N
             select id from sessions where id = any($1) and coalesce(last_seen_at, created_at) < $2
             order by id for update skip locked))"""
     await db.execute(statement, session_ids, hour)
+
+
+async def try_lock(db: Db, lock: int) -> bool:
+    """Take the lock of a request until the commit; False if another transaction holds it."""
+    return bool(await db.fetchval("select pg_try_advisory_xact_lock($1)", lock))
+
+
+async def find_answer(db: Db, *, scope: bytes, key: str, since: datetime) -> Row | None:
+    """Look up the answer that was stored under a key since then."""
+    statement = """select request_hash, sealed, status, headers, body from idempotency
+        where scope = $1 and key = $2 and created_at > $3"""
+    return await db.fetchrow(statement, scope, key, since)
+
+
+async def save_answer(db: Db, *, scope: bytes, key: str, request_hash: bytes, sealed: bytes, now: datetime) -> None:
+    """Write an answer, in place of an expired one."""
+    statement = """insert into idempotency as i (scope, key, request_hash, sealed, created_at, status, headers, body)
+        values ($1, $2, $3, $4, $5, 0, '{}', '')
+        on conflict (scope, key) do update set request_hash = excluded.request_hash, sealed = excluded.sealed,
+            created_at = excluded.created_at, status = 0, headers = '{}', body = ''"""
+    await db.execute(statement, scope, key, request_hash, sealed, now)
+
+
+async def delete_old_answers(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove the oldest answers from before a given time."""
+    statement = """delete from idempotency where created_at <= $1 and ctid = any(array(
+            select ctid from idempotency where created_at <= $1 order by created_at limit $2))"""
+    tag = await db.execute(statement, before, limit)
+    return count_of(tag)

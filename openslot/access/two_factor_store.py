@@ -6,7 +6,7 @@ from uuid import UUID
 
 from openslot.access.models import Authenticator, TwoFactorState
 from openslot.accounts.store import USER_COLUMNS
-from openslot.core.db import Db, Row, count_of
+from openslot.core.db import Db, Row
 
 # A hash of the password's hash: it tells whether the password is still the same, and nothing else.
 PASSWORD_MARK = "sha256(convert_to(coalesce(u.password_hash, ''), 'UTF8'))"  # noqa: S105 - an expression
@@ -153,11 +153,3 @@ async def use_pending(db: Db, token_hash: bytes, *, now: datetime) -> bool:
 async def delete_pending_of(db: Db, user_id: UUID) -> None:
     """End every sign-in of a user that waits for a code."""
     await db.execute("delete from pending_sign_ins where user_id = $1", user_id)
-
-
-async def delete_expired_pending(db: Db, *, now: datetime, limit: int) -> int:
-    """Remove pending sign-ins that nobody can use any more."""
-    statement = """delete from pending_sign_ins where id = any(array(
-            select id from pending_sign_ins where expires_at <= $1 order by expires_at limit $2))"""
-    tag = await db.execute(statement, now, limit)
-    return count_of(tag)

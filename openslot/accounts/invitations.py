@@ -1,6 +1,6 @@
 """Invitations: a link that works once and for a limited time, to take over an account or accept a membership."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from openslot.accounts import invitation_store as store
@@ -132,13 +132,3 @@ async def use_invitation(work: Work, invitation: Invitation) -> None:
         organization_id=invitation.organization_id,
     )
     await work.record(accepted)
-
-
-async def delete_uncounted(work: Work, *, limit: int) -> int:
-    """Remove invitations from the count that no longer matter for any limit."""
-    return await store.delete_old_sent(work.db, before=work.now - WEEK, limit=limit)
-
-
-async def delete_old_invitations(work: Work, *, before: datetime, limit: int) -> int:
-    """Remove invitations that nobody can use any more."""
-    return await store.delete_old_invitations(work.db, before=before, limit=limit)

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.models import (
     InvitationLimit,
     ListedMember,
@@ -16,7 +15,7 @@ from openslot.accounts.models import (
     OwnMembership,
     Role,
 )
-from openslot.accounts.store import ACCOUNT_COLUMNS, ORGANIZATION_PLAN, USER_COLUMNS, to_user
+from openslot.accounts.store import ACCOUNT_COLUMNS, LOCK_HOST, ORGANIZATION_PLAN, USER_COLUMNS, to_user
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
 

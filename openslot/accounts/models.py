@@ -10,6 +10,18 @@ from msgspec import UNSET, Struct, UnsetType
 from openslot.accounts.plans import Plan
 from openslot.core.actor import Actor
 
+_FIRST_WORDS = """
+about account accounts admin administrator analytics api app apple-touch-icon assets auth availability billing blog
+bookings calendar calls contact contacts conversations dashboard developers docs e embed en event-types events
+favicon.ico feed health healthz help holds home hooks invite join legal llms.txt login logout manage manifest.json mcp
+me members messages metrics new oauth openapi openslot org organization organizations pages password pay payments photos
+pricing privacy public readyz register reschedule robots.txt root schedules schemas scim search security settings setup
+sign-in sign-out sign-up signup sitemap.xml sms static status support system team teams terms unsubscribe user users v1
+v2 verify voice webhook webhooks welcome well-known .well-known whatsapp widget widget-demo widget.js www
+"""
+RESERVED = frozenset(_FIRST_WORDS.split())
+"""Usernames that nobody can have: the first words of our own addresses."""
+
 
 class Role(StrEnum):
     """What a member may do in an organization."""
@@ -102,32 +114,6 @@ class Organization(Struct, frozen=True, kw_only=True):
     """How many members of a hundred a provider may suspend or remove within an hour."""
     created_at: datetime
     updated_at: datetime
-
-
-class DeletionState(StrEnum):
-    """How far the deletion of an account is."""
-
-    CANCELLING = "cancelling"
-    """Upcoming bookings are being cancelled."""
-    WAITING = "waiting"
-    """Mail, webhooks and calendar entries that follow from it are on their way."""
-    TELLING = "telling"
-    """The last mail to the owner is on its way."""
-    ERASING = "erasing"
-    DONE = "done"
-
-
-class AccountDeletion(Struct, frozen=True, kw_only=True):
-    """An account that its owner or the operator deletes."""
-
-    user_id: UUID
-    state: DeletionState
-    requested_at: datetime
-    requested_by: Actor | None
-    message: str | None
-    finish_by: datetime
-    cancelled_bookings: int = 0
-    finished_at: datetime | None = None
 
 
 DEFAULT_COLOUR = "#3155d9"

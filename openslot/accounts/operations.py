@@ -1,4 +1,4 @@
-"""The verbs of users and their settings; those of organizations and members have files of their own."""
+"""The verbs of users, their settings and addresses; those of organizations and members have files of their own."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -7,25 +7,28 @@ from uuid import UUID
 
 import asyncpg
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts import activity_store, store
-from openslot.accounts.deletion_store import is_leaving
+from openslot.accounts import member_store, store
 from openslot.accounts.errors import (
     AccountIsBeingDeleted,
+    AddressManaged,
     AdministratorProtected,
     EmailTaken,
     UsernameTaken,
     UserNotFound,
 )
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled, UserSettingsChanged
-from openslot.accounts.former_usernames import check_may_reserve
+from openslot.accounts.invitation_store import delete_open_invitations
 from openslot.accounts.members import add_member, check_another_admin, remove_member
-from openslot.accounts.models import Activity, User, UserSettings, UserStatus, UserWanted
+from openslot.accounts.models import Activity, Organization, User, UserSettings, UserStatus, UserWanted
 from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.profile_store import RESERVED
+from openslot.accounts.profiles import check_may_reserve
 from openslot.accounts.rules import check_settings, check_user
+from openslot.accounts.store import is_leaving
 from openslot.core.actor import ActorKind
 from openslot.core.db import Db
 from openslot.core.moments import Span
@@ -177,7 +180,7 @@ async def list_activity(
     work: Work, user: User, *, span: Span, page: int = 1, limit: int = 20
 ) -> tuple[list[Activity], int]:
     """Read one page of what happened to a user and all that belongs to the account, newest first."""
-    return await activity_store.list_activity(work.db, user.id, span=span, limit=limit, offset=(page - 1) * limit)
+    return await store.list_activity(work.db, user.id, span=span, limit=limit, offset=(page - 1) * limit)
 
 
 async def change_plan(
@@ -272,3 +275,48 @@ async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[st
     taken = tried | await store.taken_usernames(work.db, base)
     choices = (f"{base}-{n}" for n in range(2, len(taken) + 3))
     return next(choice for choice in choices if choice not in taken)
+
+
+TELL_KEPT = "mail.address_kept"
+
+
+class AddressKept(Struct, frozen=True, kw_only=True):
+    """An address that a provider has for an owner, and that the account did not get."""
+
+    user_id: UUID
+    organization_name: str
+    email: str
+
+
+async def change_address(work: Work, organization: Organization, user: User, email: str) -> bool:
+    """Give an account the address from a provider, unless it would hand an organization over; return whether it did.
+
+    Anyone who can choose the address can reset the password. So an administrator with a token would become the owner,
+    and no organization gets the platform in this way.
+    """
+    if await _keeps_address(work, user):
+        kept = AddressKept(user_id=user.id, organization_name=organization.name, email=email)
+        await work.plan(TELL_KEPT, str(user.id), due_at=work.now, payload=kept, tenant_id=user.id)
+        return False
+    await replace_address(work, user, email)
+    return True
+
+
+async def check_own_address(work: Work, user: User) -> None:
+    """Refuse a user whose address an identity provider decides about."""
+    managed_by = (
+        None if await _keeps_address(work, user) else await member_store.find_managing_organization(work.db, user.id)
+    )
+    if managed_by is not None:
+        raise AddressManaged(managed_by)
+
+
+async def replace_address(work: Work, user: User, email: str) -> None:
+    """Give an account another address; links that were sent to the former one end."""
+    await change_email(work, user, email)
+    # The reader of the former address may be another person, and an open link sets the password.
+    await delete_open_invitations(work.db, user.id)
+
+
+async def _keeps_address(work: Work, user: User) -> bool:
+    return user.is_admin or await member_store.owns_organization(work.db, user.id)

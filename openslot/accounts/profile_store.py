@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.accounts.models import ChosenBrand, FormerUsername
-from openslot.core.db import Db, Row, count_of
+from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 
 # While a picture is being prepared, its account may be closed or erased.
@@ -133,10 +133,3 @@ async def update_leads(db: Db, user_id: UUID, name: str, *, leads: bool, now: da
 async def release(db: Db, name: str) -> None:
     """Free the name of an account that was deleted without ever having been used."""
     await db.execute("delete from former_usernames where name_hash = hash_username($1) and user_id is null", name)
-
-
-async def delete_expired(db: Db, *, now: datetime, limit: int) -> int:
-    statement = """delete from former_usernames where name_hash = any(array(
-            select name_hash from former_usernames where reserved_until <= $1 order by reserved_until limit $2))"""
-    tag = await db.execute(statement, now, limit)
-    return count_of(tag)

@@ -1,17 +1,22 @@
-"""What pages show beside a name: a host's welcome text and photo, an organization's brand."""
+"""What pages show beside a name: a host's welcome text and photo, an organization's brand; and names from before."""
 
 import re
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 from uuid import UUID
 
 from openslot.accounts import profile_store as store
-from openslot.accounts.models import DEFAULT_COLOUR, Brand, BrandedHost, ChosenBrand, Organization, User
+from openslot.accounts.errors import TooManyUsernames, UsernameNotReserved
+from openslot.accounts.models import DEFAULT_COLOUR, Brand, BrandedHost, ChosenBrand, FormerUsername, Organization, User
 from openslot.accounts.pictures import Picture
+from openslot.accounts.rules import SHAPE
 from openslot.core.db import Row
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, NotFound
 from openslot.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose
 from openslot.core.urls import is_web_url
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Periodic, Runtime, Work
 from openslot.i18n import Text
+from openslot.jobs.batches import delete_old
 
 LONGEST_WELCOME = 1000
 
@@ -116,3 +121,57 @@ def check_brand(brand: ChosenBrand) -> ChosenBrand:
 
 def _column(owner: User | Organization) -> str:
     return "user_id" if isinstance(owner, User) else "organization_id"
+
+
+RESERVED_DAYS = 180
+"""How long a name is reserved; the database does it (`reserve_username` in 0065)."""
+MAX_RESERVED = 10
+
+Found = TypeVar("Found")
+
+
+async def find_current_username(work: Work, former: str) -> str | None:
+    """Find the username to which links with a former one lead; what can't be a username costs no statement."""
+    name = former.lower()
+    if not SHAPE.fullmatch(name):
+        return None
+    return await store.find_current(work.db, name, now=work.now)
+
+
+async def follow(work: Work, username: str, read: Callable[[str], Awaitable[Found]]) -> Found:
+    """Read what a username names, or if nothing is found, what the name to which it leads names."""
+    try:
+        return await read(username)
+    except NotFound:
+        current = await find_current_username(work, username)
+        if current is None:
+            raise
+    return await read(current)
+
+
+async def list_former_usernames(work: Work, user: User) -> list[FormerUsername]:
+    """Read the names that are reserved for a user, the latest first."""
+    return await store.list_of_user(work.db, user.id, now=work.now)
+
+
+async def set_leads(work: Work, user: User, name: str, *, leads: bool) -> None:
+    """Choose whether links with a former name lead to the user's page; the name stays reserved."""
+    if not is_line(name) or not await store.update_leads(work.db, user.id, name, leads=leads, now=work.now):
+        raise UsernameNotReserved
+
+
+async def check_may_reserve(work: Work, user: User) -> None:
+    """Refuse to reserve more names for a user than allowed; runs after the change, which holds the user's row."""
+    if await store.count_of_user(work.db, user.id, now=work.now) > MAX_RESERVED:
+        raise TooManyUsernames
+
+
+async def forget_expired(work: Work) -> str:
+    """Remove names whose reservation has ended."""
+    gone = await delete_old(work.db, "former_usernames", "reserved_until", before=work.now, key="name_hash")
+    return f"{gone} former usernames are free"
+
+
+ACCOUNT_JOBS = (
+    Periodic(name="accounts.former_usernames", expression="23 3 * * *", run=forget_expired, transaction="none"),
+)

@@ -1,16 +1,41 @@
-"""What an account must look like."""
+"""What an account must look like: its name, username, zone and language."""
+
+import re
+import unicodedata
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from openslot.accounts.models import UserSettings, UserWanted
-from openslot.accounts.usernames import find_fault, suggest
+from openslot.accounts.models import RESERVED, UserSettings, UserWanted
 from openslot.core.errors import Invalid
 from openslot.core.text import INVISIBLE, NOT_AN_ADDRESS, is_line, is_visible, parse_email
 from openslot.core.zones import NOT_A_ZONE, find_zone
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
+
+SHAPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
+
+
+def find_username_fault(username: str) -> str | None:
+    if not SHAPE.fullmatch(username):
+        return Text(
+            "must be 1 to 50 lower-case letters, digits and hyphens, beginning and ending with a letter or digit"
+        )
+    if username in RESERVED:
+        return Text("is reserved")
+    return None
+
+
+def suggest_username(name: str, email: str) -> str:
+    """Make a username from a person's name, or else from the address."""
+    for source in (name, email.partition("@")[0]):
+        plain = unicodedata.normalize("NFKD", source).encode("ascii", "ignore").decode().lower()
+        candidate = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
+        if candidate and find_username_fault(candidate) is None:
+            return candidate
+    return "host"
+
 
 NOT_A_NAME = Text("must be 1 to 200 characters on one line")
 
@@ -26,8 +51,8 @@ def check_user(wanted: UserWanted) -> UserWanted:
     name = wanted.name.strip()
     if fault := find_name_fault(name):
         faults["name"] = fault
-    username = suggest(name, email) if wanted.username is None else wanted.username.strip().lower()
-    if fault := find_fault(username):
+    username = suggest_username(name, email) if wanted.username is None else wanted.username.strip().lower()
+    if fault := find_username_fault(username):
         faults["username"] = fault
     zone = find_zone(wanted.zone)
     if zone is None:
@@ -45,7 +70,7 @@ def check_settings(wanted: UserSettings) -> dict[str, str]:
         faults["name"] = fault
     if "username" in given:
         given["username"] = given["username"].lower()
-        if fault := find_fault(given["username"]):
+        if fault := find_username_fault(given["username"]):
             faults["username"] = fault
     if "zone" in given:
         zone = find_zone(given["zone"])

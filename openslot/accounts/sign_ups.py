@@ -3,7 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
-from openslot.accounts import sign_up_store as store
+from openslot.accounts import invitation_store as store
 from openslot.accounts.errors import SignUpClosed, SignUpLinkInvalid
 from openslot.accounts.events import SignUpRequested
 from openslot.accounts.models import SignUp, UserWanted

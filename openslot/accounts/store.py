@@ -1,14 +1,19 @@
-"""All SQL of users; organizations and their members have files of their own."""
+"""All SQL of users, their activity and the host's lock; organizations and their members have files of their own."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from uuid import UUID
 
-from openslot.accounts.models import User, UserStatus, UserWanted
+import msgspec
+
+from openslot.accounts.models import Activity, User, UserStatus, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.accounts.profile_store import release
+from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
+from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
 
 ACCOUNT_COLUMNS = """
@@ -282,3 +287,75 @@ async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -
         return False
     await release(db, username)
     return True
+
+
+# The first of the two numbers of an advisory lock, so that a host never waits for another lock with the same number.
+HOSTS = 1
+
+# A column that makes changes of a host's time wait for each other. It is computed only for the row that is found,
+# whatever the plan. Only the next statement sees what the other changes have written: this one sees the database as it
+# was before the wait.
+LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"
+TRY_LOCK_HOST = f"pg_try_advisory_xact_lock({HOSTS}, $1::bigint::int)"
+
+
+async def lock_host(db: Db, user_id: UUID) -> None:
+    """Wait for the host's lock and keep it until the commit."""
+    await db.execute(f"select {LOCK_HOST} from users u where u.id = $1", user_id)
+
+
+async def try_lock_host(db: Db, host_no: int) -> bool:
+    """Take the host's lock until the commit; False if another transaction holds it."""
+    return bool(await db.fetchval(f"select {TRY_LOCK_HOST}", host_no))
+
+
+ACTIVITY_FILTERS = ("v.at >=", "v.at <")
+MATCHING_ACTIVITY = "events v where v.tenant_id = $1"
+LISTED_ACTIVITY = """
+select t.total, p.* from (select count(*) as total from {matching}) t left join lateral (
+    select v.id, v.type, v.at, v.actor, v.subject_kind, v.subject_id, v.no
+    from {matching} order by v.no desc limit ${limit} offset ${offset}
+) p on true order by p.no desc"""
+
+_actors = msgspec.json.Decoder(Actor)
+
+
+@custom_plans
+async def list_activity(db: Db, user_id: UUID, *, span: Span, limit: int, offset: int) -> tuple[list[Activity], int]:
+    """List what happened to a user's account and all that belongs to it, newest first, with how many there are."""
+    wished = dict(zip(ACTIVITY_FILTERS, (span.starts_at, span.ends_before), strict=True))
+    given = {filter_: value for filter_, value in wished.items() if value is not None}
+    rows = await db.fetch(_write_activity_list(tuple(given)), user_id, *given.values(), limit, offset)
+    return [_to_activity(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+@cache
+def _write_activity_list(filters: tuple[str, ...]) -> str:
+    matching = " and ".join([MATCHING_ACTIVITY, *(f"{each} ${place}" for place, each in enumerate(filters, 2))])
+    free = len(filters) + 2
+    return LISTED_ACTIVITY.format(matching=matching, limit=free, offset=free + 1)
+
+
+def _to_activity(row: Row) -> Activity:
+    return Activity(
+        id=row["id"],
+        type=row["type"],
+        at=row["at"],
+        actor=_actors.decode(row["actor"]),
+        subject_type=row["subject_kind"],
+        subject_id=row["subject_id"],
+    )
+
+
+async def close_for_good(db: Db, user_id: UUID, *, now: datetime) -> bool:
+    """Close an account that is to be deleted; False if it is being deleted already, or gone."""
+    statement = """update users set deleting_since = $2, disabled_at = coalesce(disabled_at, $2), updated_at = $2,
+            suspended_by = null, suspended_at = null
+        where id = $1 and deleting_since is null returning id"""
+    closed = await db.fetchval(statement, user_id, now)
+    return closed is not None
+
+
+async def is_leaving(db: Db, user_id: UUID) -> bool:
+    """Return whether an account is being deleted, or is gone."""
+    return not await db.fetchval("select exists (select from users where id = $1 and deleting_since is null)", user_id)

@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access.addresses import network_of
-from openslot.accounts.host_lock_store import LOCK_HOST
+from openslot.accounts.store import LOCK_HOST
 from openslot.availability.errors import TimeTaken
 from openslot.availability.models import EventTypeRef
 from openslot.availability.store import condition_of

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.accounts.host_lock_store import try_lock_host
+from openslot.accounts.store import try_lock_host
 from openslot.availability import claim_store, holds, store
 from openslot.availability.claim_store import Held
 from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken

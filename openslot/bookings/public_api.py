@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from openslot.accounts.former_usernames import follow
+from openslot.accounts.profiles import follow
 from openslot.availability import claims
 from openslot.availability import operations as availability
 from openslot.availability.api import EndDate, StartDate, Timezone, check_days

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.host_lock_store import LOCK_HOST
+from openslot.accounts.store import LOCK_HOST
 from openslot.bookings.events import BookingRescheduled
 from openslot.bookings.models import (
     Booking,

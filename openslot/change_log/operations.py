@@ -1,10 +1,12 @@
-"""The verbs of the change log: write a line with the change that it tells of, and read lines."""
+"""The verbs of the change log: write a line with the change that it tells of, read lines, and remove old ones."""
 
+from datetime import timedelta
 from uuid import UUID
 
 from openslot.change_log import store
 from openslot.change_log.models import ChangeFilter, LoggedChange, NewChange, keep_changed
-from openslot.core.work import Work
+from openslot.core.work import Periodic, Work
+from openslot.jobs.batches import delete_old
 
 
 async def log_change(work: Work, change: NewChange) -> None:
@@ -25,3 +27,13 @@ async def list_changes(
 ) -> list[LoggedChange]:
     """Read what was changed in an organization, or with None on the platform, newest first."""
     return await store.list_changes(work.db, organization_id, wanted, before_id=before_id, limit=limit)
+
+
+async def tidy_change_log(work: Work) -> str:
+    """Remove lines of the change log past their retention."""
+    before = work.now - timedelta(days=work.runtime.settings.keep_changes_days)
+    removed = await delete_old(work.db, "change_log", "at", before=before)
+    return f"{removed} changes removed"
+
+
+CHANGE_LOG_JOBS = (Periodic(name="change_log.tidy", expression="17 * * * *", run=tidy_change_log, transaction="none"),)

@@ -7,7 +7,7 @@ import msgspec
 
 from openslot.change_log.models import ChangeFilter, ChangeScope, Fields, LoggedChange, NewChange
 from openslot.core.actor import Actor
-from openslot.core.db import Db, count_of
+from openslot.core.db import Db
 from openslot.core.query_plans import custom_plans
 
 COLUMNS = """id, at, action, actor_kind, actor_id, actor_name, actor_email, address, subject, subject_id,
@@ -71,12 +71,3 @@ async def list_changes(
         )
         for row in rows
     ]
-
-
-async def delete_old_changes(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove lines from before a given time."""
-    statement = (
-        "delete from change_log where id = any(array(select id from change_log where at <= $1 order by at limit $2))"
-    )
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)

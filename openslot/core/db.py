@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
 
@@ -139,6 +140,12 @@ def set_local(settings: Mapping[str, str]) -> str:
 def count_of(tag: str) -> int:
     """Return how many rows a statement changed, according to its command tag."""
     return int(tag.rpartition(" ")[2])
+
+
+async def delete_oldest(db: Db, table: str, by: str, *, before: datetime, limit: int, key: str = "id") -> int:
+    """Delete the oldest rows of a table, by a time that has an index, and return how many they were."""
+    oldest = f"select {key} from {table} where {by} <= $1 order by {by} limit $2"
+    return count_of(await db.execute(f"delete from {table} where {key} = any(array({oldest}))", before, limit))
 
 
 def hide_password(url: str) -> str:

@@ -6,8 +6,8 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
+from openslot.accounts.store import lock_host
 from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.db import Row

@@ -12,7 +12,7 @@ from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skippe
 from openslot.exports import store
 from openslot.exports.archives import AttemptLost, ExportTooLarge, make_export
 from openslot.exports.operations import MAKE
-from openslot.jobs.batches import repeat
+from openslot.jobs.batches import delete_old, repeat
 
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800))
 
@@ -54,7 +54,7 @@ async def delete_expired(work: Work) -> str:
     db = work.db
     given_up = await store.fail_abandoned(db, before=work.now - ABANDONED_AFTER, now=work.now)
     pieces = await repeat(lambda size: store.delete_pieces(db, now=work.now, limit=size), size=PIECES)
-    rows = await repeat(lambda size: store.delete_exports(db, before=work.now - ROWS_KEPT_FOR, limit=size))
+    rows = await delete_old(db, "data_exports", "expires_at", before=work.now - ROWS_KEPT_FOR)
     return f"{pieces} pieces and {rows} exports deleted, {given_up} given up"
 
 

@@ -113,13 +113,6 @@ async def delete_pieces(db: Db, *, now: datetime, limit: int) -> int:
     return count_of(await db.execute(statement, now, limit))
 
 
-async def delete_exports(db: Db, *, before: datetime, limit: int) -> int:
-    """Delete what is left of exports that have expired long ago."""
-    statement = """delete from data_exports where id = any(array(
-                select id from data_exports where expires_at < $1 order by expires_at limit $2))"""
-    return count_of(await db.execute(statement, before, limit))
-
-
 async def fail_abandoned(db: Db, *, before: datetime, now: datetime) -> int:
     """Give up exports that were asked for long ago and that nothing works on any more."""
     statement = """update data_exports set state = 'failed', attempt = null, finished_at = $2

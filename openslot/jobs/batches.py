@@ -1,7 +1,10 @@
 """Large changes in small steps: each batch has its own transaction, so that its locks are held only briefly."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
+
+from openslot.core.db import Db, delete_oldest
 
 BATCH = 500
 # Enough for what accumulates between two runs of a busy service; the next run does the rest.
@@ -26,6 +29,11 @@ async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, 
         if changed < size:
             break
     return total
+
+
+async def delete_old(db: Db, table: str, by: str, *, before: datetime, key: str = "id") -> int:
+    """Delete all rows of a table whose time is not after another, batch by batch, and return how many they were."""
+    return await repeat(lambda limit: delete_oldest(db, table, by, before=before, limit=limit, key=key))
 
 
 async def walk(change: Callable[[Place], Awaitable[Batch[Place]]], start: Place, *, max_: int = MAX_BATCHES) -> int:

@@ -10,15 +10,14 @@ import structlog
 from msgspec import Struct
 
 from openslot.access import operations as access
-from openslot.accounts import deletion_store as store
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import AccountIsBeingDeleted, ManagedByOrganization, OwnsOrganization, UserNotFound
 from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.members import check_another_admin
-from openslot.accounts.models import AccountDeletion, DeletionState, Member, Role, User
+from openslot.accounts.models import Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
+from openslot.accounts.store import close_for_good, lock_host
 from openslot.availability.claim_store import delete_of_host
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import UNAVAILABLE
@@ -27,29 +26,12 @@ from openslot.core.actor import SYSTEM
 from openslot.core.errors import Refusal
 from openslot.core.tenants import count_unfinished, delete_rest, delete_some_events
 from openslot.core.work import Periodic, Runtime, Work
-from openslot.people import store as people_store
-from openslot.people.store import UpcomingMeeting
+from openslot.people import store
+from openslot.people.models import AccountDeletion, DeletionPreview, DeletionState, ShownDeletion
 
 # The retries of a calendar server that is down take four days.
 EFFECTS_FINISH_WITHIN = timedelta(days=7)
 MAX_SHOWN = 20
-
-
-class DeletionPreview(Struct, frozen=True, kw_only=True):
-    """What the deletion of an account would do."""
-
-    upcoming: list[UpcomingMeeting]
-    """The first of the bookings that would be cancelled, soonest first."""
-    counts: dict[str, int]
-    """How many there are of what would be deleted, by its name."""
-
-
-class ShownDeletion(Struct, frozen=True, kw_only=True):
-    """A deletion that is not done, as the operator sees it."""
-
-    deletion: AccountDeletion
-    unfinished: int
-    """How many effects are waited for."""
 
 
 async def check_may_delete(work: Work, user: User) -> None:
@@ -76,7 +58,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     await lock_host(work.db, user.id)
     await check_may_delete(work, user)
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
-    if not await store.close_for_good(work.db, user.id, now=work.now):
+    if not await close_for_good(work.db, user.id, now=work.now):
         raise AccountIsBeingDeleted
     finish_by = work.now + EFFECTS_FINISH_WITHIN
     await store.insert_deletion(
@@ -98,8 +80,8 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
 
 async def preview_deletion(work: Work, user: User) -> DeletionPreview:
     """Return what the deletion of an account would cancel and delete."""
-    upcoming = await people_store.list_upcoming(work.db, user.id, now=work.now, limit=MAX_SHOWN)
-    counts = await people_store.count_belongings(work.db, user.id, now=work.now)
+    upcoming = await store.list_upcoming(work.db, user.id, now=work.now, limit=MAX_SHOWN)
+    counts = await store.count_belongings(work.db, user.id, now=work.now)
     return DeletionPreview(upcoming=upcoming, counts=counts)
 
 

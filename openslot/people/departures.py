@@ -9,10 +9,10 @@ from msgspec import Struct, structs
 from openslot.access import operations as access
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
-from openslot.accounts.administration import Administration, check_may_decide, check_may_leave
-from openslot.accounts.host_lock_store import lock_host
+from openslot.accounts.members import Administration, check_may_decide, check_may_leave
 from openslot.accounts.models import Member, Organization, Role, User
 from openslot.accounts.organization_store import lock_organization
+from openslot.accounts.store import lock_host
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import LEFT
 from openslot.core.work import Work

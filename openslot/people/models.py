@@ -1,10 +1,13 @@
 """The nouns of leavers."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
+
+from openslot.core.actor import Actor
 
 
 class HeldDeparture(Struct, frozen=True, kw_only=True):
@@ -32,3 +35,55 @@ class Preview(Struct, frozen=True, kw_only=True):
     """Whether the bookings would wait for an administrator."""
     is_kept: bool
     """Whether they would stay, as the organization has chosen for the suspended."""
+
+
+class DeletionState(StrEnum):
+    """How far the deletion of an account is."""
+
+    CANCELLING = "cancelling"
+    """Upcoming bookings are being cancelled."""
+    WAITING = "waiting"
+    """Mail, webhooks and calendar entries that follow from it are on their way."""
+    TELLING = "telling"
+    """The last mail to the owner is on its way."""
+    ERASING = "erasing"
+    DONE = "done"
+
+
+class AccountDeletion(Struct, frozen=True, kw_only=True):
+    """An account that its owner or the operator deletes."""
+
+    user_id: UUID
+    state: DeletionState
+    requested_at: datetime
+    requested_by: Actor | None
+    message: str | None
+    finish_by: datetime
+    cancelled_bookings: int = 0
+    finished_at: datetime | None = None
+
+
+class UpcomingMeeting(Struct, frozen=True, kw_only=True):
+    """A booking that would be cancelled."""
+
+    invitee_name: str
+    event_type_name: str
+    starts_at: datetime
+    ends_at: datetime
+
+
+class DeletionPreview(Struct, frozen=True, kw_only=True):
+    """What the deletion of an account would do."""
+
+    upcoming: list[UpcomingMeeting]
+    """The first of the bookings that would be cancelled, soonest first."""
+    counts: dict[str, int]
+    """How many there are of what would be deleted, by its name."""
+
+
+class ShownDeletion(Struct, frozen=True, kw_only=True):
+    """A deletion that is not done, as the operator sees it."""
+
+    deletion: AccountDeletion
+    unfinished: int
+    """How many effects are waited for."""

@@ -11,14 +11,14 @@ from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.passwords import STRANGERS, check_password, hash_password, is_password
 from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
-from openslot.accounts.administration import Administration, check_may_grant
 from openslot.accounts.errors import InvitationInvalid
 from openslot.accounts.events import SignUpVerified
-from openslot.accounts.host_lock_store import lock_host
+from openslot.accounts.members import Administration, check_may_grant
 from openslot.accounts.models import Invitation, ListedMember, Member, Organization, Role, SignUp, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import check_user
+from openslot.accounts.store import lock_host
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import LEFT, UNAVAILABLE
 from openslot.core.secrets import fingerprint

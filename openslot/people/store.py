@@ -1,4 +1,4 @@
-"""All SQL of leavers: departures that are counted or wait, and what a deletion would do."""
+"""All SQL of leavers: departures that are counted or wait, accounts that are deleted, and what a deletion would do."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
-from openslot.accounts.host_lock_store import LOCK_HOST
-from openslot.accounts.models import Member
-from openslot.core.db import Db, Row, count_of
-from openslot.people.models import HeldDeparture
+from openslot.accounts.models import Member, Membership, Role
+from openslot.accounts.store import LOCK_HOST
+from openslot.core.actor import Actor
+from openslot.core.db import Db, Row
+from openslot.people.models import AccountDeletion, DeletionState, HeldDeparture, UpcomingMeeting
 
 # Of each kind, what a host would miss.
 COUNTS = """
@@ -23,15 +23,6 @@ select (select count(*) from bookings where host_id = $1 and status = 'CONFIRMED
        (select count(*) from api_keys where user_id = $1 and revoked_at is null) as keys,
        (select count(*) from webhook_endpoints where owner_id = $1) as webhooks,
        (select count(*) from calendar_connections where owner_id = $1) as calendars"""
-
-
-class UpcomingMeeting(Struct, frozen=True, kw_only=True):
-    """A booking that would be cancelled."""
-
-    invitee_name: str
-    event_type_name: str
-    starts_at: datetime
-    ends_at: datetime
 
 
 async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> list[UpcomingMeeting]:
@@ -52,15 +43,6 @@ HELD = """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile
     (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
      and b.ends_at > $2) as upcoming
 from held_departures h join users u on u.id = h.user_id"""
-
-
-async def delete_old_departures(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove departures that no longer count."""
-    statement = (
-        "delete from departures where id = any(array(select id from departures where at <= $1 order by at limit $2))"
-    )
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
 
 
 async def insert_departure(db: Db, organization_id: UUID, *, now: datetime) -> None:
@@ -145,3 +127,76 @@ def _to_held(row: Row) -> HeldDeparture:
 
 def _decode(profile: str | None) -> dict[str, Any] | None:
     return None if profile is None else msgspec.json.decode(profile)
+
+
+COLUMNS = """d.user_id, d.state, d.requested_at, d.requested_by, d.message, d.finish_by, d.cancelled_bookings,
+d.finished_at"""
+
+_actor = msgspec.json.Decoder(Actor)
+
+
+async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:
+    """Write that an account is to be deleted."""
+    statement = """insert into account_deletions (user_id, state, requested_at, requested_by, message, finish_by)
+        values ($1, $2, $3, $4, $5, $6)"""
+    await db.execute(
+        statement,
+        deletion.user_id,
+        deletion.state,
+        deletion.requested_at,
+        msgspec.json.encode(deletion.requested_by).decode(),
+        deletion.message,
+        deletion.finish_by,
+    )
+
+
+async def list_under_way(db: Db, *, limit: int) -> list[AccountDeletion]:
+    """List deletions that are not done, oldest first."""
+    rows = await db.fetch(
+        f"select {COLUMNS} from account_deletions d where d.state <> 'done' order by d.requested_at limit $1", limit
+    )
+    return [to_deletion(row) for row in rows]
+
+
+async def lock_deletion(db: Db, user_id: UUID) -> AccountDeletion | None:
+    """Read a deletion that is not done and keep others from going on with it; None if another does."""
+    statement = f"""select {COLUMNS} from account_deletions d where d.user_id = $1 and d.state <> 'done'
+        for update skip locked"""
+    row = await db.fetchrow(statement, user_id)
+    return to_deletion(row) if row else None
+
+
+async def update_state(db: Db, user_id: UUID, state: DeletionState, *, cancelled: int = 0) -> None:
+    """Write how far a deletion is, and how many more bookings were cancelled for it."""
+    statement = (
+        "update account_deletions set state = $2, cancelled_bookings = cancelled_bookings + $3 where user_id = $1"
+    )
+    await db.execute(statement, user_id, state, cancelled)
+
+
+async def finish_deletion(db: Db, user_id: UUID, *, now: datetime) -> None:
+    """Delete the user's row with all that belongs to it, and keep only that it happened."""
+    await db.execute("delete from users where id = $1", user_id)
+    statement = """update account_deletions set state = 'done', requested_by = null, message = null, finished_at = $2
+        where user_id = $1"""
+    await db.execute(statement, user_id, now)
+
+
+async def list_memberships(db: Db, user_id: UUID) -> list[tuple[str, Membership]]:
+    """List a user's memberships with the names of the organizations."""
+    statement = """select o.name, m.id, m.organization_id, m.user_id, m.role, m.active, m.created_at, m.updated_at
+        from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id"""
+    rows = await db.fetch(statement, user_id)
+    found = []
+    for row in rows:
+        fields = dict(row)
+        name = fields.pop("name")
+        found.append((name, Membership(**{**fields, "role": Role(fields["role"])})))
+    return found
+
+
+def to_deletion(row: Row) -> AccountDeletion:
+    """Make a deletion of a row that has `COLUMNS`."""
+    actor = row["requested_by"]
+    state = DeletionState(row["state"])
+    return AccountDeletion(**{**row, "state": state, "requested_by": _actor.decode(actor) if actor else None})

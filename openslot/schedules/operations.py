@@ -6,8 +6,8 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
+from openslot.accounts.store import lock_host
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work

@@ -2,12 +2,10 @@
 
 from datetime import timedelta
 
-from openslot.accounts.invitations import delete_old_invitations, delete_uncounted
+from openslot.accounts.invitations import WEEK
 from openslot.core.work import Periodic, Work
-from openslot.jobs.batches import repeat
+from openslot.jobs.batches import delete_old
 from openslot.people.departures import WITHIN
-from openslot.people.store import delete_old_departures
-from openslot.scim import store
 from openslot.scim.operations import KEPT
 
 INVITATIONS_KEPT = timedelta(days=30)
@@ -15,11 +13,10 @@ INVITATIONS_KEPT = timedelta(days=30)
 
 async def tidy_scim(work: Work) -> str:
     """Remove logged requests after 30 days, departures that no longer count, and old invitations."""
-    requests = await repeat(lambda limit: store.delete_old_requests(work.db, before=work.now - KEPT, limit=limit))
-    await repeat(lambda limit: delete_old_departures(work.db, before=work.now - WITHIN, limit=limit))
-    await repeat(lambda limit: delete_uncounted(work, limit=limit))
-    before = work.now - INVITATIONS_KEPT
-    invitations = await repeat(lambda limit: delete_old_invitations(work, before=before, limit=limit))
+    requests = await delete_old(work.db, "scim_requests", "at", before=work.now - KEPT)
+    await delete_old(work.db, "departures", "at", before=work.now - WITHIN)
+    await delete_old(work.db, "sent_invitations", "at", before=work.now - WEEK)
+    invitations = await delete_old(work.db, "invitations", "expires_at", before=work.now - INVITATIONS_KEPT)
     return f"{requests} logged requests, {invitations} invitations removed"
 
 

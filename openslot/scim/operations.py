@@ -7,11 +7,11 @@ from uuid import UUID
 
 from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
-from openslot.accounts.addresses import change_address
 from openslot.accounts.errors import AlreadyMember, EmailTaken, MemberNotFound
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import Member, Organization, User, UserWanted
+from openslot.accounts.operations import change_address
 from openslot.accounts.organization_store import has_domain_of, lock_organization
+from openslot.accounts.store import lock_host
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work

@@ -1,13 +1,12 @@
 """All SQL of SCIM: reading members as users, and the log of requests."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
 from openslot.accounts.member_store import SOURCE
-from openslot.core.db import Db, Row, count_of
+from openslot.core.db import Db, Row
 from openslot.core.moments import iso_of
 from openslot.core.query_plans import custom_plans
 from openslot.scim.filter_store import Condition
@@ -97,14 +96,6 @@ async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset
         where r.token_id = any($1) order by r.id desc limit $2 offset $3"""
     rows = await db.fetch(statement, token_ids, limit, offset)
     return [LoggedRequest(**row) for row in rows]
-
-
-async def delete_old_requests(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove requests from before a given time."""
-    statement = """delete from scim_requests where id = any(array(
-            select id from scim_requests where at <= $1 order by at limit $2))"""
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
 
 
 # Each token's newest requests are found by its own index; a request that names no user belongs to the one it is about.

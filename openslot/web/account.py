@@ -14,9 +14,9 @@ from openslot.access.errors import AddressLinkInvalid, CredentialNotFound, PlanW
 from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
 from openslot.accounts import operations as accounts
-from openslot.accounts.addresses import check_own_address
 from openslot.accounts.errors import AddressManaged, EmailTaken
 from openslot.accounts.models import User
+from openslot.accounts.operations import check_own_address
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.agents import emails
 from openslot.core.config import Settings

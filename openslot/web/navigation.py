@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from openslot.access.models import Entry
-from openslot.accounts.administration import is_administrator
+from openslot.accounts.members import is_administrator
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_ORGANIZATIONS
 from openslot.i18n import Text

@@ -15,9 +15,8 @@ from openslot.accounts.errors import (
     UsernameTaken,
     UserNotFound,
 )
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.rules import check_user
-from openslot.accounts.usernames import RESERVED, find_fault, suggest
+from openslot.accounts.models import RESERVED, User, UserWanted
+from openslot.accounts.rules import check_user, find_username_fault, suggest_username
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import new_id
@@ -109,20 +108,20 @@ async def test_every_page_of_users_tells_the_whole_total(runtime: Runtime) -> No
 
 @pytest.mark.parametrize("username", sorted(RESERVED))
 def test_no_reserved_word_becomes_a_username(username: str) -> None:
-    assert find_fault(username) is not None
-    assert suggest(username, f"{username}@x.example") not in RESERVED
+    assert find_username_fault(username) is not None
+    assert suggest_username(username, f"{username}@x.example") not in RESERVED
 
 
 @pytest.mark.parametrize("username", ["a", "a-b", "a1", "1", "x" * 50, "mara-lindqvist"])
 def test_letters_digits_and_inner_hyphens_make_a_username(username: str) -> None:
-    assert find_fault(username) is None
+    assert find_username_fault(username) is None
 
 
 @pytest.mark.parametrize(
     "username", ["", "-a", "a-", "A", "ä", "a b", "a/b", "a.b", "x" * 51, "a\n", "a\x00", "\u0661"]
 )
 def test_anything_else_does_not(username: str) -> None:
-    assert find_fault(username) is not None
+    assert find_username_fault(username) is not None
 
 
 @pytest.mark.parametrize(
@@ -138,8 +137,8 @@ def test_anything_else_does_not(username: str) -> None:
     ],
 )
 def test_a_username_is_suggested_from_the_name_or_the_address(name: str, email: str, username: str) -> None:
-    assert suggest(name, email) == username
-    assert find_fault(suggest(name, email)) is None
+    assert suggest_username(name, email) == username
+    assert find_username_fault(suggest_username(name, email)) is None
 
 
 def test_every_fault_of_an_account_is_named_at_once() -> None:

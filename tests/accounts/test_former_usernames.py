@@ -7,8 +7,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.accounts import former_usernames, store
 from openslot.accounts import operations as accounts
+from openslot.accounts import profiles, store
 from openslot.accounts.errors import (
     AdministratorProtected,
     TooManyUsernames,
@@ -41,11 +41,11 @@ async def add(runtime: Runtime, email: str, username: str | None = None, *, name
 
 
 async def names_of(runtime: Runtime, user: User) -> list[str]:
-    return [each.name for each in await former_usernames.list_former_usernames(runtime.work(OPERATOR), user)]
+    return [each.name for each in await profiles.list_former_usernames(runtime.work(OPERATOR), user)]
 
 
 async def leads_to(runtime: Runtime, username: str) -> str | None:
-    return await former_usernames.find_current_username(runtime.work(OPERATOR), username)
+    return await profiles.find_current_username(runtime.work(OPERATOR), username)
 
 
 async def until_waiting(runtime: Runtime, count: int = 1) -> None:
@@ -137,16 +137,16 @@ async def test_the_daily_job_removes_what_is_no_longer_reserved(
     await rename(runtime, user, "c")
     clock.pass_time(days=179)
 
-    assert await former_usernames.forget_expired(runtime.work(OPERATOR)) == "1 former usernames are free"
+    assert await profiles.forget_expired(runtime.work(OPERATOR)) == "1 former usernames are free"
     assert await runtime.pool.fetchval("select array_agg(name) from former_usernames") == ["b"]
 
 
 async def test_a_name_that_no_longer_leads_stays_reserved(runtime: Runtime, user: User, stranger: User) -> None:
     await rename(runtime, user, "mara-l")
     async with runtime.transaction(OPERATOR) as work:
-        await former_usernames.set_leads(work, user, "mara", leads=False)
+        await profiles.set_leads(work, user, "mara", leads=False)
         with pytest.raises(UsernameNotReserved):
-            await former_usernames.set_leads(work, stranger, "mara", leads=True)
+            await profiles.set_leads(work, stranger, "mara", leads=True)
 
     assert await leads_to(runtime, "mara") is None
     with pytest.raises(UsernameTaken):

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
-from openslot.accounts.host_lock_store import HOSTS
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
+from openslot.accounts.store import HOSTS
 from openslot.availability import claim_store, claims
 from openslot.availability.claims import expire_holds
 from openslot.availability.errors import HoldNotFound, TimeTaken

@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
+from openslot.accounts.store import LOCK_HOST
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings

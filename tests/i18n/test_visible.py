@@ -35,7 +35,6 @@ FAULTS = [
     ROOT / path
     for path in (
         "accounts/rules.py",
-        "accounts/usernames.py",
         "core/text.py",
         "core/zones.py",
         "http/values.py",

@@ -7,9 +7,9 @@ import pytest
 from openslot.accounts import invitations
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import InvitationInvalid
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.plans import Plan
+from openslot.accounts.store import lock_host
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
 from openslot.people import operations as people

@@ -1,6 +1,6 @@
 """No username can stand where a page of the service does."""
 
-from openslot.accounts.usernames import RESERVED
+from openslot.accounts.models import RESERVED
 from openslot.app import create_app, doors
 from openslot.core.config import load_settings
 

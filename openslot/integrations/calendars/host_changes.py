@@ -8,8 +8,8 @@ from uuid import UUID
 import structlog
 from msgspec import Struct
 
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
+from openslot.accounts.store import lock_host
 from openslot.availability import operations as busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import CALENDAR_CHANGED, Booking, BookingRef, Status

@@ -4,10 +4,10 @@ from openslot.access import address_changes
 from openslot.access.events import AddressChangeRequested
 from openslot.access.models import AddressChange
 from openslot.accounts import operations as accounts
-from openslot.accounts.addresses import AddressKept
 from openslot.accounts.errors import UserNotFound
 from openslot.accounts.events import UserChanged
 from openslot.accounts.models import User
+from openslot.accounts.operations import AddressKept
 from openslot.core.actor import SYSTEM, ActorKind
 from openslot.core.events import Effect
 from openslot.core.work import Outcome, Runtime, Skipped, Work

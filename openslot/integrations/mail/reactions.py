@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from openslot.access.events import AddressChangeRequested
 from openslot.access.resets import SEND_RESET
-from openslot.accounts.addresses import TELL_KEPT
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
+from openslot.accounts.operations import TELL_KEPT
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled

@@ -20,12 +20,13 @@ from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.admin.approvals import list_closing
-from openslot.web.admin.queries import NOTHING, log_platform
-from openslot.web.list_queries import read_list_query
+from openslot.web.admin.queries import NOTHING, log_platform, read_admin_query
+from openslot.web.dashboard import phrases
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
 ROWS, SHOWN_ACTIVITY = 50, 20
+FIELDS = ("q", "plan", "status")
 STATUSES = {UserStatus.ACTIVE: Text("Active"), UserStatus.DISABLED: Text("Disabled")}
 NOTICES = {
     "plan": Text("The plan was changed."),
@@ -74,11 +75,11 @@ class DisableForm(Struct, frozen=True, kw_only=True):
 async def show_users(request: Request, work: Work, user: User) -> Response:
     """Show one page of the users that the address asks for."""
     choices: dict[str, list[str]] = {"plan": list(Plan), "status": list(UserStatus)}
-    query = read_list_query(request, user, "/admin/users", "q", "plan", "status", choices=choices)
+    query = read_admin_query(request, user, "/admin/users", FIELDS, choices=choices)
     plan, status = query["plan"], query["status"]
     found, total = await accounts.list_users(
         work,
-        search=query["q"] or None,
+        search=query["q"],
         plan=Plan(plan) if plan else None,
         status=UserStatus(status) if status else None,
         page=query.page,
@@ -88,7 +89,8 @@ async def show_users(request: Request, work: Work, user: User) -> Response:
         "admin/users.html",
         user,
         here="/admin/users",
-        pager=query.pager_of_uncounted(has_more=query.page * ROWS < total),
+        status=400 if query.form.faults else 200,
+        query=query.with_more(has_more=query.page * ROWS < total),
         form=query.form,
         rows=[_row(each, user) for each in found],
         total=total,
@@ -117,7 +119,7 @@ async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[An
         is_self=owner.id == user.id,
         form=form,
         activity=[
-            ActivityRow(at=words.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
+            ActivityRow(at=phrases.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
             for each in activity
         ],
     )

@@ -6,8 +6,8 @@ from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
-from openslot.accounts.former_usernames import find_current_username
 from openslot.accounts.models import DEFAULT_COLOUR
+from openslot.accounts.profiles import find_current_username
 from openslot.bookings.errors import TooManyReschedules
 from openslot.bookings.public_api import READS
 from openslot.core.errors import NotFound, Refusal, RefusalKind, TooMany

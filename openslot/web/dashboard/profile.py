@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from openslot.accounts import former_usernames, profiles
 from openslot.accounts import operations as accounts
+from openslot.accounts import profiles
 from openslot.accounts.models import ChosenBrand, User, UserSettings
 from openslot.accounts.pictures import EMPTY, MAX_BYTES, prepare_picture
 from openslot.core.errors import Conflict, Invalid
@@ -163,7 +163,7 @@ async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm])
     if form.faults:
         return await profile_page(work, user, link=form)
     sent = form.get()
-    await former_usernames.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
+    await profiles.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
     return redirect(f"{HERE}?done=former")
 
 
@@ -194,7 +194,7 @@ async def profile_page(
 ) -> Response:
     """Show the profile, with the faults of one of its forms."""
     brand, welcome = await profiles.get_brand(work, user), await profiles.find_welcome(work, user)
-    former = await former_usernames.list_former_usernames(work, user)
+    former = await profiles.list_former_usernames(work, user)
     given = [form for form in (about, link, look, photo) if form is not None]
     look = look or begin_look(brand)
     return page(

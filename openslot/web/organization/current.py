@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from openslot.accounts.administration import Administration, begin_administration, is_administrator
+from openslot.accounts.members import Administration, begin_administration, is_administrator
 from openslot.accounts.models import MemberState, Organization, OwnMembership, Role, User
 from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields, NewChange
 from openslot.change_log.operations import log_change

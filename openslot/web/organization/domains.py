@@ -6,8 +6,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from openslot.accounts import organizations
-from openslot.accounts.administration import begin_administration
 from openslot.accounts.errors import DomainNotProved, DomainTaken
+from openslot.accounts.members import begin_administration
 from openslot.accounts.models import Domain, OwnMembership, User
 from openslot.accounts.organizations import TxtResolver, check_proof, confirm_domain, get_domain, record_name
 from openslot.change_log.models import ChangeAction

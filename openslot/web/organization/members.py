@@ -6,8 +6,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts import members
-from openslot.accounts.administration import list_grantable
 from openslot.accounts.errors import AlreadyMember, EmailTaken, OwnerRequired, TooManyInvitations
+from openslot.accounts.members import list_grantable
 from openslot.accounts.models import ListedMember, MemberFilter, MemberState, Role, User
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Refusal
@@ -19,7 +19,7 @@ from openslot.people import departures
 from openslot.people import operations as people
 from openslot.people.errors import DepartureWaits
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.list_queries import link, make_pager, read_page, read_typed
+from openslot.web.list_addresses import link, make_pager, read_page, read_typed
 from openslot.web.organization.current import (
     ROLES,
     STATES,

@@ -16,7 +16,7 @@ from openslot.accounts.errors import (
     OwnsOrganization,
     UsernameTaken,
 )
-from openslot.accounts.models import DeletionState, Role, User, UserSettings, UserWanted
+from openslot.accounts.models import Role, User, UserSettings, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
@@ -27,6 +27,7 @@ from openslot.integrations.mail import operations as mail
 from openslot.people import deletions
 from openslot.people import operations as people
 from openslot.people.deletions import EFFECTS_FINISH_WITHIN
+from openslot.people.models import DeletionState
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from openslot.accounts import operations as accounts
-from openslot.accounts.former_usernames import set_leads
 from openslot.accounts.models import User, UserSettings
+from openslot.accounts.profiles import set_leads
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings

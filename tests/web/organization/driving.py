@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from openslot.access import operations as access
 from openslot.accounts import members, organizations
-from openslot.accounts.administration import Administration
+from openslot.accounts.members import Administration
 from openslot.accounts.models import Role
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id

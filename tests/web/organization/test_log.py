@@ -8,9 +8,8 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.change_log.jobs import tidy_change_log
 from openslot.change_log.models import ChangeAction, ChangeAuthor, ChangeFilter, NewChange
-from openslot.change_log.operations import list_changes, log_change
+from openslot.change_log.operations import list_changes, log_change, tidy_change_log
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration

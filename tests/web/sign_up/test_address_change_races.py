@@ -7,8 +7,8 @@ import pytest
 
 from openslot.accounts import members, organizations
 from openslot.accounts import operations as accounts
-from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
+from openslot.accounts.store import lock_host
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.support.host import open_session
