@@ -27,6 +27,7 @@ from openslot.contacts.models import ContactSummary
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span, iso_of
+from openslot.core.rows import Rows
 from openslot.event_types.models import EventTypeSummary, Location
 
 # A meeting lasts a day at most, so the index on starts finds those that are not over.
@@ -40,9 +41,7 @@ ORDERS = {
     AgendaView.PAST: "b.starts_at desc, b.id desc",
     AgendaView.CANCELLED: "b.starts_at desc, b.id desc",
 }
-COLUMNS = """
-b.id, b.status, b.starts_at, b.ends_at, b.invitee_name, b.invitee_email, b.invitee_zone, b.notes, b.location, b.guests,
-b.previous_starts_at, b.cancel_reason, b.cancelled_by, e.name as event_type_name"""
+AGENDA = Rows(AgendaEntry, "bookings b", computed={"event_type_name": "e.name"})
 BELONGING = "join lateral (select name from event_types where id = b.event_type_id offset 0) e on true"
 COUNT_UPCOMING = f"(select count(*) from bookings b where b.host_id = $1 and {VIEWS[AgendaView.UPCOMING]})"
 KEPT_COUNT = """
@@ -57,7 +56,7 @@ PAGE = f"""
 select u.upcoming, t.total, p.* from (select {COUNT_UPCOMING} as upcoming) u
 cross join lateral (select {{count}} as total) t
 left join lateral (
-    select {COLUMNS}
+    select {AGENDA.columns}
     from (select b.* from bookings b where b.host_id = $1 and {{matching}} order by {{order}} limit $3 offset $4) b
     {BELONGING} order by {{order}}
 ) p on true"""
@@ -66,7 +65,7 @@ SEARCH = """
 (strpos(lower(b.invitee_name), lower({typed})) > 0 or strpos(lower(b.invitee_email), lower({typed})) > 0
  or b.contact_id in (select c.id from contacts c where c.owner_id = $1 and strpos(c.search_text, {folded}) > 0))"""
 BETWEEN = f"""
-select {COLUMNS} from (
+select {AGENDA.columns} from (
     select b.* from bookings b
     where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3
     order by b.starts_at, b.id limit $4) b
@@ -96,13 +95,13 @@ async def list_page(
     count = f"(select count(*) from bookings b where b.host_id = $1 and {matching})" if conditions else COUNTS[view]
     statement = PAGE.format(count=count.format(upcoming="u.upcoming"), matching=matching, order=ORDERS[view])
     rows = await db.fetch(statement, host_id, now, limit, offset, *arguments)
-    entries = [_to_agenda_entry(row) for row in rows if row["id"] is not None]
+    entries = [AGENDA.read(row) for row in rows if row["id"] is not None]
     return AgendaPage(entries=entries, total=rows[0]["total"], upcoming=rows[0]["upcoming"])
 
 
 async def list_between(db: Db, host_id: UUID, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
     """Read a host's confirmed bookings that start within a span, earliest first."""
-    return [_to_agenda_entry(row) for row in await db.fetch(BETWEEN, host_id, since, until, limit)]
+    return [AGENDA.read(row) for row in await db.fetch(BETWEEN, host_id, since, until, limit)]
 
 
 async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
@@ -149,25 +148,6 @@ def _write_conditions(wanted: AgendaFilter, *, first: int) -> tuple[list[str], l
     if wanted.search:
         conditions.append(SEARCH.format(typed=place(wanted.search), folded=place(fold(wanted.search))))
     return conditions, arguments
-
-
-def _to_agenda_entry(row: Row) -> AgendaEntry:
-    return AgendaEntry(
-        id=row["id"],
-        status=Status(row["status"]),
-        starts_at=row["starts_at"],
-        ends_at=row["ends_at"],
-        invitee_name=row["invitee_name"],
-        invitee_email=row["invitee_email"],
-        invitee_zone=row["invitee_zone"],
-        notes=row["notes"],
-        location=_location.decode(row["location"]),
-        guests=tuple(row["guests"]),
-        previous_starts_at=row["previous_starts_at"],
-        cancel_reason=row["cancel_reason"],
-        cancelled_by=row["cancelled_by"],
-        event_type_name=row["event_type_name"],
-    )
 
 
 INSTANTS = frozenset({"starts_at", "ends_at", "previous_starts_at", "cancelled_at", "created_at", "updated_at"})

@@ -4,7 +4,6 @@ from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta
-from msgspec.structs import asdict
 
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
@@ -20,6 +19,7 @@ from openslot.bookings.schemas import (
     RescheduleBody,
     ShownBooking,
     read_invitee,
+    show_detailed_entry,
     show_email,
     show_entry,
 )
@@ -55,8 +55,8 @@ async def list_bookings(
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Get one of your bookings with its event type, contact and emails."""
     booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
-    shown = show_entry(booking, manage_url=manage_url(work.runtime, booking_id))
-    return DetailedBooking(**asdict(shown), email_logs=[show_email(email) for email in emails])
+    logs = [show_email(email) for email in emails]
+    return show_detailed_entry(booking, manage_url=manage_url(work.runtime, booking_id), email_logs=logs)
 
 
 @post()

@@ -15,7 +15,7 @@ from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
 from openslot.bookings import operations
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import Booking, BookingRef, BookingWanted
+from openslot.bookings.models import BookingRef, BookingWanted
 from openslot.bookings.rules import can_change
 from openslot.bookings.schemas import (
     CancelBody,
@@ -26,6 +26,7 @@ from openslot.bookings.schemas import (
     PublicBookingBody,
     RescheduleBody,
     read_invitee,
+    show_created,
     show_managed,
 )
 from openslot.core.config import Settings
@@ -79,17 +80,8 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
         guests=tuple(data.guests),
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
     )
-    return _show_created(work, await operations.create_booking(work, wanted))
-
-
-def _show_created(work: Work, booking: Booking) -> CreatedPublicBooking:
-    return CreatedPublicBooking(
-        booking_id=str(booking.id),
-        status=booking.status,
-        start_time=iso(booking.starts_at),
-        end_time=iso(booking.ends_at),
-        manage_url=manage_url(work.runtime, booking.id),
-    )
+    booking = await operations.create_booking(work, wanted)
+    return show_created(booking, manage_url=manage_url(work.runtime, booking.id))
 
 
 @get("/{username}", summary="Get a host's page")

@@ -19,7 +19,8 @@ from openslot.bookings.models import (
 )
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
-from openslot.core.moments import Instant, iso
+from openslot.core.moments import Instant
+from openslot.core.shapes import Shape
 from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, ReasonText
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location
@@ -142,8 +143,8 @@ class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
     error: Annotated[str | None, Meta(description="Why it could not be delivered")]
 
 
-class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """A meeting between a host and an invitee."""
+class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """What the API and the agents' tools show of a booking."""
 
     id: BookingId
     start_time: Instant
@@ -164,6 +165,11 @@ class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     cancelled_at: Instant | None
     cancel_reason: str | None
     cancelled_by: Annotated[str | None, Meta(examples=["invitee"])]
+
+
+class ShownBooking(BookingFields, frozen=True, kw_only=True, rename="camel", gc=False):
+    """A meeting between a host and an invitee."""
+
     manage_url: Annotated[str, Meta(examples=["https://book.example/manage/AZl8Lm…"])]
     created_at: Instant
     updated_at: Instant
@@ -222,94 +228,22 @@ def read_invitee(body: InviteeFields, *, accept_language: str = "") -> Invitee:
     return Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale)
 
 
+SHOWN_BOOKING = Shape(ShownBooking, Booking, given=("event_type", "contact", "manage_url"))
+_MANAGED = Shape(ManagedBooking, Booking, given=("event_type", "host", "can_change"))
+show_created = Shape(CreatedPublicBooking, Booking, names={"booking_id": "id"}, given=("manage_url",)).show
+show_entry = Shape(ShownBooking, BookingEntry, given=("manage_url",)).show
+show_detailed_entry = Shape(DetailedBooking, BookingEntry, given=("manage_url", "email_logs")).show
+show_email = Shape(EmailLog, EmailEntry, names={"to": "recipient"}).show
+
+
 def show_booking(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> ShownBooking:
     """Write a booking with what belongs to it."""
-    return ShownBooking(
-        id=str(booking.id),
-        start_time=iso(booking.starts_at),
-        end_time=iso(booking.ends_at),
-        status=booking.status,
-        invitee_name=booking.invitee_name,
-        invitee_email=booking.invitee_email,
-        invitee_timezone=booking.invitee_zone,
-        notes=booking.notes,
-        location=booking.location,
-        answers=booking.answers,
-        guests=list(booking.guests),
-        event_type=embed(event_type),
-        contact=embed_contact(contact) if contact else None,
-        payment=booking.payment,
-        reschedule_count=booking.reschedule_count,
-        previous_start_time=_maybe(booking.previous_starts_at),
-        cancelled_at=_maybe(booking.cancelled_at),
-        cancel_reason=booking.cancel_reason,
-        cancelled_by=booking.cancelled_by,
-        manage_url=manage_url,
-        created_at=iso(booking.created_at),
-        updated_at=iso(booking.updated_at),
-    )
-
-
-def show_entry(entry: BookingEntry, *, manage_url: str) -> ShownBooking:
-    """Write a booking for a list."""
-    return ShownBooking(
-        id=str(entry.id),
-        start_time=entry.starts_at,
-        end_time=entry.ends_at,
-        status=entry.status,
-        invitee_name=entry.invitee_name,
-        invitee_email=entry.invitee_email,
-        invitee_timezone=entry.invitee_zone,
-        notes=entry.notes,
-        location=entry.location,
-        answers=entry.answers,
-        guests=entry.guests,
-        event_type=embed(entry.event_type),
-        contact=embed_contact(entry.contact) if entry.contact else None,
-        payment=entry.payment,
-        reschedule_count=entry.reschedule_count,
-        previous_start_time=entry.previous_starts_at,
-        cancelled_at=entry.cancelled_at,
-        cancel_reason=entry.cancel_reason,
-        cancelled_by=entry.cancelled_by,
-        manage_url=manage_url,
-        created_at=entry.created_at,
-        updated_at=entry.updated_at,
-    )
-
-
-def show_email(email: EmailEntry) -> EmailLog:
-    """Write an email about a booking."""
-    return EmailLog(
-        id=str(email.id),
-        kind=email.kind,
-        to=email.recipient,
-        subject=email.subject,
-        status=email.status,
-        sent_at=_maybe(email.sent_at),
-        error=email.error,
-    )
+    embedded = embed_contact(contact) if contact else None
+    return SHOWN_BOOKING.show(booking, event_type=embed(event_type), contact=embedded, manage_url=manage_url)
 
 
 def show_managed(details: BookingDetails, host: Host, *, can_change: bool) -> ManagedBooking:
     """Write a booking for the one who made it."""
-    booking = details.booking
-    return ManagedBooking(
-        id=str(booking.id),
-        status=booking.status,
-        start_time=iso(booking.starts_at),
-        end_time=iso(booking.ends_at),
-        invitee_name=booking.invitee_name,
-        invitee_timezone=booking.invitee_zone,
-        notes=booking.notes,
-        location=booking.location,
-        event_type=embed(details.event_type),
-        host=ManagedHost(name=host.name, username=host.username, timezone=host.zone),
-        cancelled_at=_maybe(booking.cancelled_at),
-        cancel_reason=booking.cancel_reason,
-        can_change=can_change,
-    )
-
-
-def _maybe(moment: datetime | None) -> str | None:
-    return None if moment is None else iso(moment)
+    shown_host = ManagedHost(name=host.name, username=host.username, timezone=host.zone)
+    event_type = embed(details.event_type)
+    return _MANAGED.show(details.booking, event_type=event_type, host=shown_host, can_change=can_change)

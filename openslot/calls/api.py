@@ -8,7 +8,8 @@ from msgspec import Meta, Struct
 from openslot.accounts.models import User
 from openslot.calls import operations
 from openslot.calls.models import Call, CallDirection, CallStatus
-from openslot.core.moments import Instant, iso, read_span
+from openslot.core.moments import Instant, read_span
+from openslot.core.shapes import Shape
 from openslot.core.work import Work
 from openslot.routing import Query, get
 from openslot.routing.declarations import From, Listing, PageNumber, ShortLimit, To, check_span, paginate
@@ -46,21 +47,7 @@ def read_filter(wanted: CallFilter) -> CallStatus | None:
     return None if wanted is CallFilter.ALL else CallStatus(wanted.lower())
 
 
-def show_call(call: Call) -> ShownCall:
-    """Write a call that is over as the wire shows it."""
-    if call.status is None:
-        raise ValueError("the call is still running")
-    return ShownCall(
-        id=str(call.id),
-        direction=call.direction,
-        caller_phone=call.caller_phone,
-        duration_seconds=call.duration_seconds,
-        status=call.status,
-        agent_name=call.agent_name,
-        started_at=iso(call.started_at),
-        created_at=iso(call.created_at),
-        updated_at=iso(call.updated_at),
-    )
+show_call = Shape(ShownCall, Call).show
 
 
 StatusQuery = Annotated[CallFilter, Meta(description="How the calls ended, case-insensitive"), Query()]

@@ -24,6 +24,8 @@ class CallDirection(StrEnum):
 
 
 class CallStatus(StrEnum):
+    """How a call ended."""
+
     COMPLETED = "completed"
     FAILED = "failed"
     NO_ANSWER = "no_answer"

@@ -1,12 +1,13 @@
 """The wire shapes of contacts."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from openslot.contacts.models import Contact, ContactSummary, CountedContact, KnownContact, Meeting
-from openslot.core.moments import Instant, iso
+from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
+from openslot.core.moments import Instant
 from openslot.core.phones import Phone
+from openslot.core.shapes import Shape
 from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"
@@ -116,27 +117,22 @@ class DetailedContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
     ]
 
 
-def embed_contact(contact: Contact | ContactSummary) -> EmbeddedContact:
-    """Write a contact's six flat fields."""
-    return EmbeddedContact(
-        id=str(contact.id),
-        name=contact.name,
-        email=contact.email,
-        phone=contact.phone,
-        company=contact.company,
-        notes=contact.notes,
-    )
+EMBEDDED_CONTACT = Shape(EmbeddedContact, Contact)
+embed_contact = EMBEDDED_CONTACT.show
+LISTED_CONTACT = Shape(ListedContact, Contact, given=("meeting_count",))
+_DETAILED = Shape(DetailedContact, Contact, given=("meeting_count", "upcoming_meetings", "past_meetings"))
+_MEETING = Shape(ShownMeeting, Meeting, given=("event_type",))
 
 
 def show_listed(counted: CountedContact) -> ListedContact:
     """Write a contact for a list."""
-    return ListedContact(**_listed(counted.contact), meeting_count=counted.meeting_count)
+    return LISTED_CONTACT.show(counted.contact, meeting_count=counted.meeting_count)
 
 
 def show_detailed(known: KnownContact) -> DetailedContact:
     """Write a contact with its meetings."""
-    return DetailedContact(
-        **_listed(known.contact),
+    return _DETAILED.show(
+        known.contact,
         meeting_count=known.meeting_count,
         upcoming_meetings=[_show_meeting(each) for each in known.upcoming],
         past_meetings=[_show_meeting(each) for each in known.past],
@@ -147,30 +143,4 @@ def _show_meeting(meeting: Meeting) -> ShownMeeting:
     event_type = MeetingEventType(
         id=str(meeting.event_type_id), name=meeting.event_type_name, slug=meeting.event_type_slug
     )
-    return ShownMeeting(
-        id=str(meeting.id),
-        start_time=iso(meeting.starts_at),
-        end_time=iso(meeting.ends_at),
-        status=meeting.status,
-        event_type=event_type,
-    )
-
-
-def _flat(contact: Contact) -> dict[str, Any]:
-    return {
-        "id": str(contact.id),
-        "name": contact.name,
-        "email": contact.email,
-        "phone": contact.phone,
-        "company": contact.company,
-        "notes": contact.notes,
-    }
-
-
-def _listed(contact: Contact) -> dict[str, Any]:
-    return {
-        **_flat(contact),
-        "tags": contact.tags,
-        "created_at": iso(contact.created_at),
-        "updated_at": iso(contact.updated_at),
-    }
+    return _MEETING.show(meeting, event_type=event_type)

@@ -6,9 +6,10 @@ from msgspec import Meta, Struct
 
 from openslot.accounts.models import User
 from openslot.conversations import operations
-from openslot.conversations.models import Channel, Conversation, Message, MessageDirection
-from openslot.core.moments import Instant, iso, read_span
+from openslot.conversations.models import Channel, Conversation, MessageDirection
+from openslot.core.moments import Instant, read_span
 from openslot.core.phones import PhoneFilter
+from openslot.core.shapes import Shape
 from openslot.core.work import Work
 from openslot.routing import Query, get
 from openslot.routing.declarations import From, Listing, PageNumber, ShortLimit, To, check_span, paginate
@@ -42,24 +43,7 @@ class ShownConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     updated_at: Instant
 
 
-def show_conversation(conversation: Conversation) -> ShownConversation:
-    """Write a thread as the wire shows it."""
-    known = conversation.contact
-    return ShownConversation(
-        id=str(conversation.id),
-        contact_phone=conversation.contact_phone,
-        channel=conversation.channel,
-        messages=[_show_message(each) for each in conversation.messages],
-        message_count=conversation.message_count,
-        contact=ThreadContact(id=str(known.id), name=known.name) if known else None,
-        created_at=iso(conversation.created_at),
-        updated_at=iso(conversation.updated_at),
-    )
-
-
-def _show_message(message: Message) -> ShownMessage:
-    return ShownMessage(content=message.content, direction=message.direction, timestamp=iso(message.at))
-
+show_conversation = Shape(ShownConversation, Conversation, names={"timestamp": "at"}).show
 
 PhoneQuery = Annotated[PhoneFilter | None, Meta(description="Phone number, E.164"), Query()]
 

@@ -16,6 +16,8 @@ from openslot.i18n import Text
 
 
 class Channel(StrEnum):
+    """The channel of a conversation."""
+
     SMS = "sms"
     WHATSAPP = "whatsapp"
 

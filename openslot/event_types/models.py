@@ -60,6 +60,8 @@ class Limits(Struct, frozen=True, rename="camel"):
 
 
 class QuestionKind(StrEnum):
+    """The type of an answer."""
+
     TEXT = "text"
     LONG_TEXT = "long_text"
     CHOICE = "choice"

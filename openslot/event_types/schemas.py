@@ -1,15 +1,15 @@
 """The wire shapes of event types."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
 from openslot.core.moments import Instant, iso
+from openslot.core.shapes import Shape
 from openslot.event_types.models import (
     BookingWindow,
     EventType,
-    EventTypeSummary,
     HostPage,
     Limits,
     Location,
@@ -149,89 +149,48 @@ class ShownOffer(Struct, frozen=True, kw_only=True, rename="camel"):
     event_type: OfferedEventType
 
 
-def embed(event_type: EventType | EventTypeSummary) -> EmbeddedEventType:
-    """Write an event type's six flat fields."""
-    return EmbeddedEventType(
-        id=str(event_type.id),
-        name=event_type.name,
-        slug=event_type.slug,
-        duration_minutes=event_type.duration_minutes,
-        buffer_before=event_type.buffer_before,
-        buffer_after=event_type.buffer_after,
-    )
-
-
-def show_listed(event_type: EventType) -> ListedEventType:
-    """Write an event type for a list."""
-    return ListedEventType(**_listed(event_type))
+EMBEDDED_EVENT_TYPE = Shape(EmbeddedEventType, EventType)
+embed = EMBEDDED_EVENT_TYPE.show
+show_listed = Shape(ListedEventType, EventType).show
+_DETAILED = Shape(DetailedEventType, EventType, given=("scheduling_config",))
+_OFFERED = Shape(OfferedEventType, EventType, given=("location",))
+_CONFIG = Shape(
+    SchedulingConfig,
+    EventType,
+    given=(
+        "timezone",
+        "weekly_hours",
+        "date_overrides",
+        "out_of_office",
+        "holidays",
+        "slot_interval_minutes",
+    ),
+)
+show_host = Shape(ShownHost, HostPage).show
 
 
 def show_detailed(event_type: EventType, schedule: Schedule) -> DetailedEventType:
     """Write an event type with its scheduling configuration."""
-    return DetailedEventType(**_listed(event_type), scheduling_config=_config(event_type, schedule))
+    return _DETAILED.show(event_type, scheduling_config=_show_config(event_type, schedule))
 
 
 def show_offered(event_type: EventType) -> OfferedEventType:
     """Write an event type for those who book."""
-    return OfferedEventType(
-        **_flat(event_type),
-        description=event_type.description,
-        colour=event_type.colour,
-        location=_offer_location(event_type.location),
-        seats=event_type.seats,
-        questions=event_type.questions,
-        price=event_type.price,
-    )
+    place = event_type.location
+    is_hidden = is_told_when_booked(place)
+    shown = OfferedLocation(kind=place.kind, value="" if is_hidden else place.value, told_when_booked=is_hidden)
+    return _OFFERED.show(event_type, location=shown)
 
 
-def show_host(page: HostPage) -> ShownHost:
-    """Write the host of a page."""
-    return ShownHost(name=page.name, username=page.username, timezone=page.zone)
-
-
-def _offer_location(location: Location) -> OfferedLocation:
-    is_hidden = is_told_when_booked(location)
-    return OfferedLocation(kind=location.kind, value="" if is_hidden else location.value, told_when_booked=is_hidden)
-
-
-def _flat(event_type: EventType) -> dict[str, Any]:
-    return {
-        "id": str(event_type.id),
-        "name": event_type.name,
-        "slug": event_type.slug,
-        "duration_minutes": event_type.duration_minutes,
-        "buffer_before": event_type.buffer_before,
-        "buffer_after": event_type.buffer_after,
-    }
-
-
-def _listed(event_type: EventType) -> dict[str, Any]:
-    return {
-        **_flat(event_type),
-        "description": event_type.description,
-        "colour": event_type.colour,
-        "active": event_type.active,
-        "position": event_type.position,
-        "created_at": iso(event_type.created_at),
-        "updated_at": iso(event_type.updated_at),
-    }
-
-
-def _config(event_type: EventType, schedule: Schedule) -> SchedulingConfig:
-    return SchedulingConfig(
+def _show_config(event_type: EventType, schedule: Schedule) -> SchedulingConfig:
+    return _CONFIG.show(
+        event_type,
         timezone=schedule.zone,
         weekly_hours={day: _ranges(hours) for day, hours in zip(WEEKDAYS, schedule.weekly_hours, strict=True)},
         date_overrides=[ShownOverride(each.on.isoformat(), _ranges(each.hours)) for each in schedule.overrides],
         out_of_office=[ShownAway(iso(each.starts_at), iso(each.ends_at)) for each in schedule.out_of_office],
         holidays=msgspec.convert(schedule.holidays, ShownHolidays | None, from_attributes=True),
-        min_notice_minutes=event_type.min_notice_minutes,
-        booking_window=event_type.booking_window,
         slot_interval_minutes=event_type.slot_interval_minutes or event_type.duration_minutes,
-        limits=event_type.limits,
-        seats=event_type.seats,
-        location=event_type.location,
-        questions=event_type.questions,
-        price=event_type.price,
     )
 
 

@@ -3,14 +3,33 @@
 Each gets the user's id as `$1` and returns one JSON object a row, with the names and formats of the REST API.
 """
 
+from typing import Any
+
+from openslot.bookings.schemas import SHOWN_BOOKING
 from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES
+from openslot.contacts.schemas import EMBEDDED_CONTACT, LISTED_CONTACT
 from openslot.core.moments import iso_of
+from openslot.core.shapes import Shape
+from openslot.event_types.schemas import EMBEDDED_EVENT_TYPE
 
 
 def _object(**columns: str) -> str:
     """Write the SQL of a JSON object: `start_time="b.starts_at"` becomes `"startTime"`."""
-    pairs = ", ".join(f"'{_camel(name)}', {expression}" for name, expression in columns.items())
-    return f"json_build_object({pairs})::text as line"
+    return f"json_build_object({_pairs(columns)})::text as line"
+
+
+def _pairs(columns: dict[str, str]) -> str:
+    return ", ".join(f"'{_camel(name)}', {expression}" for name, expression in columns.items())
+
+
+def _show(alias: str, shape: Shape[Any], **given: str) -> dict[str, str]:
+    """Write what a wire shape shows, as SQL; fields that are given to it are left out unless they are given here."""
+    own = {
+        name: iso_of(f"{alias}.{source}") if name in shape.instants else f"{alias}.{source}"
+        for name, source in shape.sources.items()
+    }
+    columns = {**own, **given}
+    return {name: columns[name] for name in shape.fields if name in columns}
 
 
 def _camel(name: str) -> str:
@@ -132,52 +151,32 @@ select {
         created_at=iso_of("a.created_at"),
     )
 } from out_of_office a where a.owner_id = $1 order by a.starts_at, a.id"""
-# As `ShownBooking`; the link that can change a booking is left out.
+_EVENT_TYPE = _pairs(_show("e", EMBEDDED_EVENT_TYPE))
+_CONTACT = _pairs(_show("c", EMBEDDED_CONTACT))
+# The link that can change a booking is left out.
 BOOKINGS = f"""
 select {
     _object(
-        id="b.id",
-        start_time=iso_of("b.starts_at"),
-        end_time=iso_of("b.ends_at"),
-        status="b.status",
-        invitee_name="b.invitee_name",
-        invitee_email="b.invitee_email",
-        invitee_timezone="b.invitee_zone",
-        notes="b.notes",
-        location="b.location",
-        answers="b.answers",
-        guests="b.guests",
-        event_type="json_build_object('id', e.id, 'name', e.name, 'slug', e.slug, 'durationMinutes',"
-        " e.duration_minutes, 'bufferBefore', e.buffer_before, 'bufferAfter', e.buffer_after)",
-        contact="case when c.id is not null then json_build_object('id', c.id, 'name', c.name, 'email', c.email,"
-        " 'phone', c.phone, 'company', c.company, 'notes', c.notes) end",
-        payment="b.payment",
-        reschedule_count="b.reschedule_count",
-        previous_start_time=iso_of("b.previous_starts_at"),
-        cancelled_at=iso_of("b.cancelled_at"),
-        cancel_reason="b.cancel_reason",
-        cancelled_by="b.cancelled_by",
-        created_at=iso_of("b.created_at"),
-        updated_at=iso_of("b.updated_at"),
+        **_show(
+            "b",
+            SHOWN_BOOKING,
+            event_type=f"json_build_object({_EVENT_TYPE})",
+            contact=f"case when c.id is not null then json_build_object({_CONTACT}) end",
+        )
     )
 } from bookings b join event_types e on e.id = b.event_type_id left join contacts c on c.id = b.contact_id
 where b.host_id = $1 order by b.starts_at, b.id"""
 HISTORY = f"""
 select {_object(booking_id="h.booking_id", type="h.type", at=iso_of("h.at"), actor="h.actor ->> 'kind'")}
 from booking_history h join bookings b on b.id = h.booking_id where b.host_id = $1 order by h.no"""
-# As `ListedContact`.
 CONTACTS = f"""
 select {
     _object(
-        id="c.id",
-        name="c.name",
-        email="c.email",
-        phone="c.phone",
-        company="c.company",
-        notes="c.notes",
-        tags="c.tags",
-        meeting_count="(select count(*) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED')",
-        **_times("c", "created_at", "updated_at"),
+        **_show(
+            "c",
+            LISTED_CONTACT,
+            meeting_count="(select count(*) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED')",
+        )
     )
 } from contacts c where c.owner_id = $1 order by c.created_at, c.id"""
 CONVERSATIONS = f"""

@@ -291,6 +291,8 @@ class Pagination(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Listing(Struct, Generic[T], frozen=True, kw_only=True):
+    """One page of results."""
+
     data: list[T]
     pagination: Pagination
 

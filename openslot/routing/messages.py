@@ -94,6 +94,8 @@ class Response(Struct, frozen=True, kw_only=True):
 
 
 class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An error."""
+
     error: Annotated[str, Meta(description="What is wrong, in English", examples=["Invalid request"])]
     details: Annotated[
         dict[str, str],
@@ -105,6 +107,8 @@ class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Success(Struct, frozen=True):
+    """The request succeeded."""
+
     success: Annotated[bool, Meta(examples=[True])] = True
 
 

@@ -3,21 +3,18 @@
 from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from msgspec import Meta
 
 from openslot.agents.models import Tier
 from openslot.agents.registry import USER, RangePaging, UserId, about, get_user, naming, tool
 from openslot.agents.schemas import Decided
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import AnswerValue, BookingEntry, BookingRef, Payment, Status
-from openslot.bookings.schemas import BookingFilter, EmailLog, IsoMoment, show_email, show_entry
-from openslot.contacts.schemas import EmbeddedContact
+from openslot.bookings.models import BookingEntry, BookingRef, Status
+from openslot.bookings.schemas import BookingFields, BookingFilter, EmailLog, IsoMoment, show_email
 from openslot.core.moments import Instant
+from openslot.core.shapes import Shape
 from openslot.core.text import ReasonText
 from openslot.core.work import Work
-from openslot.event_types.models import Location
-from openslot.event_types.schemas import EmbeddedEventType
 from openslot.routing.declarations import Listing
 
 BookingId = Annotated[UUID, Meta(description="The booking's id")]
@@ -25,29 +22,10 @@ SentReason = Annotated[ReasonText | None, Meta(description="Included in the noti
 BOOKING = about("booking", "booking_id")
 
 
-class PlatformBooking(Struct, frozen=True, kw_only=True, rename="camel"):
+class PlatformBooking(BookingFields, frozen=True, kw_only=True, rename="camel"):
     """A booking as the REST API shows it, with its host, and without the link by which everyone can change it."""
 
-    id: str
     user_id: Annotated[str, Meta(description="The host")]
-    start_time: Instant
-    end_time: Instant
-    status: Status
-    invitee_name: str
-    invitee_email: str
-    invitee_timezone: str
-    notes: str | None
-    location: Location
-    answers: dict[str, AnswerValue]
-    guests: list[str]
-    event_type: EmbeddedEventType
-    contact: EmbeddedContact | None
-    payment: Payment | None
-    reschedule_count: int
-    previous_start_time: Instant | None
-    cancelled_at: Instant | None
-    cancel_reason: str | None
-    cancelled_by: str | None
     created_at: Instant
     updated_at: Instant
 
@@ -62,6 +40,10 @@ class CancelledBooking(Decided, frozen=True, kw_only=True, rename="camel"):
     """The cancelled booking."""
 
     booking: PlatformBooking | None = None
+
+
+show_platform_booking = Shape(PlatformBooking, BookingEntry, names={"user_id": "host_id"}).show
+_DETAILED = Shape(DetailedPlatformBooking, BookingEntry, names={"user_id": "host_id"}, given=("email_logs",))
 
 
 @tool(scope="bookings:read", target=USER)
@@ -92,8 +74,7 @@ async def get_booking(work: Work, *, booking_id: BookingId) -> DetailedPlatformB
     """
     with naming("bookingId"):
         entry, emails = await bookings.get_with_emails(work, BookingRef(booking_id, None))
-    shown = show_platform_booking(entry)
-    return DetailedPlatformBooking(**asdict(shown), email_logs=[show_email(email) for email in emails])
+    return _DETAILED.show(entry, email_logs=[show_email(email) for email in emails])
 
 
 @tool(scope="bookings:write", tier=Tier.T3, target=BOOKING, is_destructive=True, reaches_outside=True)
@@ -129,10 +110,3 @@ async def reschedule_booking(
 
 
 BOOKING_TOOLS = (list_bookings, get_booking, cancel_booking, reschedule_booking)
-
-
-def show_platform_booking(entry: BookingEntry) -> PlatformBooking:
-    """Write a booking for agents: without its manage link, which would let a reader cancel it."""
-    fields = asdict(show_entry(entry, manage_url=""))
-    del fields["manage_url"]
-    return PlatformBooking(**fields, user_id=str(entry.host_id))
