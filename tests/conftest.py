@@ -29,6 +29,7 @@ from tests.support.live import connect, serving
 from tests.support.once import made_once
 from tests.support.order import put_longest_first
 from tests.support.passwords import CHEAP, PASSWORD, hashing_cheaply
+from tests.support.promises import mark_promises
 from tests.support.races import WebPair, running_pair
 from tests.support.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
@@ -44,8 +45,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest."""
+    """Begin with what takes longest, and mark the tests of promises."""
     put_longest_first(items)
+    mark_promises(items)
 
 
 def pytest_collection_finish() -> None:

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.support.forked import ROOT
+from tests.support.promises import PROMISES
 
 FAIR = """
 import os, pytest
@@ -68,6 +70,46 @@ def test_waits():
     began = Path(__file__).stat().st_mtime
     while not Path({place!r}).exists() and time.time() < began + 60:
         time.sleep(0.01)
+"""
+
+# Each kind of test appends a letter to a file of its own whenever it is run.
+TRIED = """
+import os, pytest
+from pathlib import Path
+
+@pytest.fixture
+def tries(request):
+    with Path(__file__).with_name(request.node.name + ".tries").open("a+") as file:
+        file.write("x")
+        file.flush()
+        file.seek(0)
+        yield len(file.read())
+
+def test_once(tries):
+    assert tries > 1, "the machine is busy"
+
+def test_twice(tries):
+    assert tries > 2
+
+@pytest.mark.promise
+def test_promise(tries):
+    assert tries > 1
+
+@pytest.fixture
+def busy(tries):
+    yield
+    assert tries > 1
+
+def test_teardown(busy): pass
+
+def test_crash_at_second(tries):
+    if tries == 2: os._exit(3)
+    assert False
+"""
+MANY = """
+@pytest.mark.parametrize("n", range(21))
+def test_lots(n, tries):
+    assert tries > 1
 """
 
 
@@ -143,3 +185,58 @@ def test_a_run_that_ends_at_the_first_failure_begins_no_further_files(tmp_path: 
     assert (code, outcomes["test_a_failing.test_fails"]) == (1, "failure")
     assert len(outcomes) < 100
     assert "stopping after 1 failures" in said
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, dict[str, str]]:
+    """A run in which tests fail once, twice, and though they hold a promise."""
+    folder = tmp_path_factory.mktemp("tried")
+    (folder / "test_tried.py").write_text(TRIED)
+    return folder, *run(folder)
+
+
+def test_what_passes_at_the_second_try_is_passed_and_named(tried: tuple[Path, int, str, dict[str, str]]) -> None:
+    _, _, said, outcomes = tried
+    assert (outcomes["test_tried.test_once"], outcomes["test_tried.test_teardown"]) == ("passed", "passed")
+    named = said.partition(" Failed once ")[2]
+    assert "test_tried.py::test_once (call: AssertionError: the machine is busy" in named
+    assert "test_tried.py::test_teardown (teardown: " in named
+    assert "test_tried.py::test_twice (" not in named
+
+
+def test_a_run_in_which_all_pass_at_the_second_try_is_green(tmp_path: Path) -> None:
+    (tmp_path / "test_tried.py").write_text(TRIED)
+    code, said, _ = run(tmp_path, "-k", "test_once or test_teardown")
+    assert (code, "2 passed" in said) == (0, True), said
+
+
+def test_what_fails_twice_is_failed_after_two_tries(tried: tuple[Path, int, str, dict[str, str]]) -> None:
+    folder, code, _, outcomes = tried
+    assert (code, outcomes["test_tried.test_twice"]) == (1, "failure")
+    assert (folder / "test_twice.tries").read_text() == "xx"
+    assert (outcomes["test_tried.test_crash_at_second"]) == "failure"
+
+
+def test_a_promise_has_no_second_try(tried: tuple[Path, int, str, dict[str, str]]) -> None:
+    folder, _, _, outcomes = tried
+    assert outcomes["test_tried.test_promise"] == "failure"
+    assert (folder / "test_promise.tries").read_text() == "x"
+
+
+def test_many_failures_are_no_accident(tmp_path: Path) -> None:
+    (tmp_path / "test_tried.py").write_text(TRIED + MANY)
+    code, said, _ = run(tmp_path, "-k", "test_lots")
+    assert (code, "21 failed" in said) == (1, True), said
+    assert {file.read_text() for file in tmp_path.glob("test_lots*.tries")} == {"x"}
+
+
+def test_every_long_proof_is_a_promise() -> None:
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    proofs = [str(path.relative_to(ROOT)) for path in files if "OPENSLOT_LONG" in path.read_text()]
+    assert len(proofs) > 10
+    assert [path for path in proofs if not any(fnmatch(path, pattern) for pattern in PROMISES)] == []
+
+
+def test_every_pattern_of_promises_names_a_file() -> None:
+    paths = [str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")]
+    assert [pattern for pattern in PROMISES if not any(fnmatch(path, pattern) for path in paths)] == []

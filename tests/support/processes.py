@@ -1,9 +1,13 @@
-"""Tests in several processes, forked once all tests are collected: collecting takes a process ten seconds."""
+"""Tests in several processes, forked once all tests are collected: collecting takes a process ten seconds.
+
+A test that fails is run once more at the end, alone: on a busy machine, some fail that are right. Those that pass then
+are named under "Failed once". A test with the mark `promise` has no second try (`tests/support/promises.py`).
+"""
 
 import multiprocessing
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -13,6 +17,9 @@ from _pytest.runner import runtestprotocol
 
 FORK = multiprocessing.get_context("fork")
 TICKET_SIZE = 4
+# More than these have a reason in common.
+MAX_SECOND_TRIES = 20
+FAILED_ONCE = pytest.StashKey[list[str]]()
 
 Reports = list[dict[str, Any]]
 
@@ -28,7 +35,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     count = session.config.getoption("processes")
     if count == 1 or session.testsfailed or session.config.option.collectonly:
         return None
-    _run_all(session, count)
+    failed = _run_all(session, count)
+    _try_again(session, failed)
     if session.shouldfail:
         raise session.Failed(session.shouldfail)
     if session.shouldstop:
@@ -36,15 +44,28 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
-def _run_all(session: pytest.Session, count: int) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the tests that have passed at the second try alone."""
+    if names := config.stash.get(FAILED_ONCE, []):
+        terminalreporter.section("Failed once")
+        for name in names:
+            terminalreporter.line(name)
+
+
+def _run_all(session: pytest.Session, count: int) -> dict[int, Reports]:
+    """Run all tests; return the reports of those that have failed and may be tried again."""
     # The temporary directory of the run is made here, so that all processes have the same.
     session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
     tickets = Tickets(session.items)
     begun = [_begin(session, tickets) for _ in range(count)]
     unfinished = dict(enumerate(session.items))
+    failed: dict[int, Reports] = {}
     for number, reports in _receive([receiving for receiving, _ in begun]):
         item = unfinished.pop(number)
-        _report(session, item, reports)
+        if _has_failed(reports) and _may_fail_once(item):
+            failed[number] = reports
+        else:
+            _report(session, item, reports)
         if session.shouldfail or session.shouldstop:
             tickets.withdraw()
     for _, process in begun:
@@ -53,6 +74,43 @@ def _run_all(session: pytest.Session, count: int) -> None:
         codes = [process.exitcode for _, process in begun]
         for item in unfinished.values():
             _report(session, item, [_not_run(session, item, codes)])
+    return failed
+
+
+def _has_failed(reports: Reports) -> bool:
+    return any(report["outcome"] == "failed" for report in reports)
+
+
+def _may_fail_once(item: pytest.Item) -> bool:
+    return not item.config.getoption("maxfail") and item.get_closest_marker("promise") is None
+
+
+def _try_again(session: pytest.Session, failed: dict[int, Reports]) -> None:
+    """Run each of these tests in a process of its own, one after the other, and report what comes of that."""
+    once = session.config.stash[FAILED_ONCE] = []
+    for number, first in failed.items():
+        item = session.items[number]
+        second = first if len(failed) > MAX_SECOND_TRIES else _run_alone(session, number)
+        if not _has_failed(second):
+            why = next(report for report in first if report["outcome"] == "failed")
+            once.append(f"{item.nodeid} ({why['when']}: {_last_line(session, why)})")
+        _report(session, item, second)
+
+
+def _run_alone(session: pytest.Session, number: int) -> Reports:
+    receiving, process = _begin(session, [number])
+    try:
+        _, reports = receiving.recv()
+    except EOFError:
+        reports = None
+    process.join()
+    return reports or [_not_run(session, session.items[number], [process.exitcode])]
+
+
+def _last_line(session: pytest.Session, report: dict[str, Any]) -> str:
+    read = session.config.hook.pytest_report_from_serializable(config=session.config, data=report)
+    message = getattr(getattr(read.longrepr, "reprcrash", None), "message", read.longreprtext)
+    return str(message).strip().partition("\n")[0]
 
 
 class Tickets:
@@ -77,7 +135,7 @@ class Tickets:
             pass
 
 
-def _begin(session: pytest.Session, tickets: Tickets) -> tuple[Connection, Any]:
+def _begin(session: pytest.Session, tickets: Iterable[int]) -> tuple[Connection, Any]:
     receiving, sending = FORK.Pipe(duplex=False)
     process = FORK.Process(target=_work, args=(session, tickets, sending))
     process.start()
@@ -86,7 +144,7 @@ def _begin(session: pytest.Session, tickets: Tickets) -> tuple[Connection, Any]:
     return receiving, process
 
 
-def _work(session: pytest.Session, tickets: Tickets, sending: Connection) -> None:
+def _work(session: pytest.Session, tickets: Iterable[int], sending: Connection) -> None:
     """Run tests until there are none left, in a process of their own."""
     # What is printed would go to the same file as what the others print.
     capture = session.config.pluginmanager.getplugin("capturemanager")
