@@ -16,7 +16,7 @@ from openslot.routing.declarations import READS
 from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.navigation import SHORTCUTS, list_places
 from openslot.web.templating import get_template, templates
-from openslot.web.words import former_names, zone_name, zones_by_region
+from openslot.web.words import FILTERS, former_names, zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
 # Personal pages must not be cached, not even by the browser.
@@ -49,6 +49,7 @@ templates.globals |= {
     "shortcuts": SHORTCUTS,
 }
 templates.globals["csrf_field"] = _csrf_field
+templates.filters |= FILTERS
 
 
 def page(

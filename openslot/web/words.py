@@ -1,16 +1,23 @@
-"""Days, moments and time zones in words."""
+"""Days, moments and time zones in words, as functions for handlers and as filters for templates.
+
+Templates take nouns and instants: `{{ entry.last_met_at | moment }}`, `{{ booking | hours }}`. The filters know the
+reader's zone and the time from the page (`user`, `now`); days and times are written in the reader's language.
+"""
 
 import re
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import groupby
-from zoneinfo import available_timezones
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 import babel
 from babel.core import get_global
 from babel.dates import format_date, get_timezone_location, match_skeleton
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from msgspec import Struct
 
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, running, strongest
@@ -20,6 +27,7 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable, localize
 
 PLANS = {Plan.FREE: Text("Free"), Plan.PRO: Text("Pro"), Plan.BUSINESS: Text("Business")}
+SOON, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 WEEKDAY, MONTH = re.compile("E+|c+"), re.compile("M{3,}")
 REGIONS = {
     "Africa": Text("Africa"),
@@ -93,7 +101,7 @@ class Weekday(Localizable, frozen=True):
 
     def localize(self, locale: Locale) -> str:
         """Write the weekday and the month in full."""
-        return format_date(self.on, _pattern(locale.formats, self.on.year != self.today.year), locale=locale.formats)
+        return format_day(self.on, locale.formats, with_year=self.on.year != self.today.year)
 
     def __str__(self) -> str:
         """Write the day for programs."""
@@ -121,7 +129,7 @@ class City(Localizable, frozen=True):
     zone: str
 
     def localize(self, locale: Locale) -> str:
-        return _name_city(self.zone, locale.formats) if "/" in self.zone else self.zone
+        return format_city(self.zone, locale.formats)
 
     def __str__(self) -> str:
         """Write the zone for programs."""
@@ -129,8 +137,15 @@ class City(Localizable, frozen=True):
 
 
 @lru_cache(maxsize=2048)
-def _name_city(zone: str, formats: str) -> str:
-    return get_timezone_location(zone, locale=formats, return_city=True)
+def format_city(zone: str, formats: str) -> str:
+    """Write a zone as people call it: `Berlin`."""
+    return get_timezone_location(zone, locale=formats, return_city=True) if "/" in zone else zone
+
+
+@lru_cache(maxsize=8192)
+def format_day(on: date, formats: str, *, with_year: bool = False) -> str:
+    """Write `Tuesday 16 March`."""
+    return format_date(on, _pattern(formats, with_year), locale=formats)
 
 
 @lru_cache(maxsize=64)
@@ -139,6 +154,120 @@ def _pattern(formats: str, with_year: bool) -> str:
     wanted, usual = ("yMMMMEd", "yMMMEd") if with_year else ("MMMMEd", "MMMEd")
     pattern = skeletons[match_skeleton(wanted, skeletons) or usual].pattern
     return MONTH.sub("MMMM", WEEKDAY.sub("EEEE", pattern))
+
+
+def begin_day(on: date, zone: str) -> datetime:
+    """Return when a day begins in a zone."""
+    return datetime.combine(on, time.min, get_zone(zone))
+
+
+def day_heading(on: date, *, today: date) -> Text | Weekday:
+    """Write `Today, 16 March`, `Tomorrow, 17 March`, or `Thursday 19 March`."""
+    if on == today:
+        return Text("Today, %(day)s", day=MonthDay(on))
+    if on == today + DAY:
+        return Text("Tomorrow, %(day)s", day=MonthDay(on))
+    return Weekday(on, today)
+
+
+def hours(starts_at: datetime, ends_at: datetime, zone: str) -> Text:
+    """Write from when to when."""
+    start, end = (each.astimezone(get_zone(zone)).time() for each in (starts_at, ends_at))
+    return Text("%(start)s \u2013 %(end)s", start=start, end=end)
+
+
+def day_and_hours(starts_at: datetime, ends_at: datetime, zone: str, *, now: datetime) -> Text:
+    """Write `Tuesday 16 March`, and from when to when."""
+    on = Weekday(day(starts_at, zone), day(now, zone))
+    return Text("%(day)s, %(time)s", day=on, time=hours(starts_at, ends_at, zone))
+
+
+def at(instant: datetime, zone: str, *, now: datetime) -> Text:
+    """Write `today, 08:12`, and `Monday 15 March, 08:12` otherwise."""
+    local, today = instant.astimezone(get_zone(zone)), day(now, zone)
+    if local.date() == today:
+        return Text("today, %(time)s", time=local.time())
+    return Text("%(day)s, %(time)s", day=Weekday(local.date(), today), time=local.time())
+
+
+def retry_in(wait: timedelta) -> Text:
+    """Write `retry in 4 min`."""
+    if wait < SOON:
+        return Text("retry in less than a minute")
+    if wait < HOUR:
+        return PluralText("retry in %(count)s min", "retry in %(count)s min", count=round(wait / SOON))
+    if wait < 2 * DAY:
+        return PluralText("retry in %(count)s h", "retry in %(count)s h", count=round(wait / HOUR))
+    return PluralText("retry in %(count)s day", "retry in %(count)s days", count=round(wait / DAY))
+
+
+def is_elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> bool:
+    """Return whether the clock shows another time in a zone than in the host's."""
+    return _offset(at_time, get_zone(zone)) != _offset(at_time, get_zone(host_zone))
+
+
+def elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> Text | City:
+    """Write `Lagos, 1 h behind`."""
+    difference = _offset(at_time, get_zone(zone)) - _offset(at_time, get_zone(host_zone))
+    minutes = int(abs(difference) / SOON)
+    time_apart = (
+        Text("%(hours)s h %(minutes)s min", hours=minutes // 60, minutes=minutes % 60)
+        if minutes % 60
+        else Text("%(hours)s h", hours=minutes // 60)
+    )
+    if difference > timedelta():
+        return Text("%(city)s, %(time)s ahead", city=City(zone), time=time_apart)
+    if difference < timedelta():
+        return Text("%(city)s, %(time)s behind", city=City(zone), time=time_apart)
+    return Text("%(city)s, same time", city=City(zone)) if zone != host_zone else City(zone)
+
+
+def _offset(instant: datetime, zone: ZoneInfo) -> timedelta:
+    return instant.astimezone(zone).utcoffset() or timedelta()
+
+
+Noun = Any
+"""What starts and ends: a booking, a meeting, an entry of an agenda."""
+
+
+@pass_context
+def _day_filter(context: Context, instant: datetime) -> date:
+    return day(instant, context["user"].zone)
+
+
+@pass_context
+def _moment_filter(context: Context, instant: datetime) -> Text | date:
+    return moment(instant, context["user"].zone, now=context["now"])
+
+
+@pass_context
+def _at_filter(context: Context, instant: datetime) -> Text:
+    return at(instant, context["user"].zone, now=context["now"])
+
+
+@pass_context
+def _day_heading_filter(context: Context, on: date) -> Text | Weekday:
+    return day_heading(on, today=day(context["now"], context["user"].zone))
+
+
+@pass_context
+def _hours_filter(context: Context, noun: Noun) -> Text:
+    return hours(noun.starts_at, noun.ends_at, context["user"].zone)
+
+
+@pass_context
+def _day_and_hours_filter(context: Context, noun: Noun) -> Text:
+    return day_and_hours(noun.starts_at, noun.ends_at, context["user"].zone, now=context["now"])
+
+
+FILTERS: Mapping[str, Callable[..., object]] = {
+    "at": _at_filter,
+    "day": _day_filter,
+    "day_and_hours": _day_and_hours_filter,
+    "day_heading": _day_heading_filter,
+    "hours": _hours_filter,
+    "moment": _moment_filter,
+}
 
 
 class Region(Struct, frozen=True):

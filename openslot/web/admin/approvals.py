@@ -27,7 +27,6 @@ from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.queries import log_platform
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.rows import DayOfRows, by_day
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
@@ -93,7 +92,7 @@ async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> Out
     details = await bookings.get_booking(work, BookingRef(_id_of(arguments, "bookingId"), None))
     booking = details.booking
     host = await accounts.get_user(work, booking.host_id)
-    when = phrases.day_and_hours(booking.starts_at, booking.ends_at, reader.zone, now=work.now)
+    when = words.day_and_hours(booking.starts_at, booking.ends_at, reader.zone, now=work.now)
     about = Text(
         "“%(event)s” of %(host)s with %(invitee)s, %(when)s",
         event=details.event_type.name,
@@ -229,7 +228,7 @@ def _row(approval: Approval, user: User, work: Work) -> ApprovalRow:
         state=state,
         tone=tone,
         asked=words.moment(approval.created_at, user.zone, now=work.now),
-        ends=phrases.at(approval.decided_at or approval.expires_at, user.zone, now=work.now),
+        ends=words.at(approval.decided_at or approval.expires_at, user.zone, now=work.now),
         approver=_name_approver(approval),
         reason=approval.reason,
     )

@@ -18,15 +18,12 @@ from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
-from openslot.web.admin.queries import AdminQuery, read_admin_query
-from openslot.web.dashboard import phrases
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.list_addresses import read_before
+from openslot.web.list_queries import ListQuery, read_before, read_list_query
 from openslot.web.organization.log import PLATFORM_ACTIONS, describe_change, write_log
 from openslot.web.pages import locale_of, page
 
 ROWS, MAX_ROWS = 50, 10_000
-FIELDS = ("agent", "tool", "status", "from", "to")
 STATUSES = {
     AuditStatus.OK: (Text("Done"), "good"),
     AuditStatus.APPROVED: (Text("Approved and done"), "good"),
@@ -44,7 +41,6 @@ STATUSES = {
     AuditStatus.DENIED_EMAIL: (Text("Email not allowed"), "bad"),
     AuditStatus.INTERNAL_ERROR: (Text("Internal error"), "bad"),
 }
-LOG_FIELDS = ("q", "action", "from", "to")
 
 
 class ToolCallRow(Struct, frozen=True, kw_only=True):
@@ -66,7 +62,7 @@ async def show_audit(request: Request, work: Work, user: User) -> Response:
     """Show one page of the calls that the address asks for."""
     query = _read_query(request, user)
     found, has_more = await list_page(work, _filter(query), page=query.page, limit=ROWS)
-    return _audit_page(work, user, query.with_more(has_more=has_more), found)
+    return _audit_page(work, user, query, found, has_more=has_more)
 
 
 @get("/admin/audit/export.csv")
@@ -84,18 +80,18 @@ async def verify_audit(request: Request, work: Work, user: User) -> Response:
     query = _read_query(request, user)
     verified = await verify(work.runtime)
     found, has_more = await list_page(work, AuditFilter(), page=1, limit=ROWS)
-    return _audit_page(work, user, query.with_more(has_more=has_more), found, verified=verified)
+    return _audit_page(work, user, query, found, has_more=has_more, verified=verified)
 
 
 def _audit_page(
-    work: Work, user: User, query: AdminQuery, found: list[CallRecord], *, verified: object = None
+    work: Work, user: User, query: ListQuery, found: list[CallRecord], *, has_more: bool, verified: object = None
 ) -> Response:
     return page(
         "admin/audit.html",
         user,
         here="/admin/audit",
-        status=400 if query.form.faults else 200,
         query=query,
+        pager=query.pager_of_uncounted(has_more=has_more),
         form=query.form,
         rows=[_row(record, user, work) for record in found],
         agents={slug: entry.name for slug, entry in ROSTER.items()},
@@ -106,16 +102,16 @@ def _audit_page(
     )
 
 
-def _read_query(request: Request, user: User) -> AdminQuery:
+def _read_query(request: Request, user: User) -> ListQuery:
     choices = {"agent": list(ROSTER), "tool": list(BY_NAME), "status": [each.value for each in AuditStatus]}
-    return read_admin_query(request, user, "/admin/audit", FIELDS, choices=choices)
+    return read_list_query(request, user, "/admin/audit", "agent", "tool", "status", "from", "to", choices=choices)
 
 
-def _filter(query: AdminQuery) -> AuditFilter:
+def _filter(query: ListQuery) -> AuditFilter:
     return AuditFilter(
-        agent=query["agent"],
-        tool=query["tool"],
-        status=query["status"],
+        agent=query["agent"] or None,
+        tool=query["tool"] or None,
+        status=query["status"] or None,
         span=query.span,
     )
 
@@ -123,7 +119,7 @@ def _filter(query: AdminQuery) -> AuditFilter:
 def _row(record: CallRecord, user: User, work: Work) -> ToolCallRow:
     status, tone = STATUSES[record.status]
     return ToolCallRow(
-        at=phrases.at(record.at, user.zone, now=work.now),
+        at=words.at(record.at, user.zone, now=work.now),
         agent=ROSTER[record.agent].name if record.agent in ROSTER else record.agent,
         tool=record.tool,
         tier=record.tier,
@@ -158,7 +154,6 @@ async def show_platform_log(request: Request, work: Work, user: User) -> Respons
         "admin/log.html",
         user,
         here="/admin/log",
-        status=400 if query.form.faults else 200,
         query=query,
         form=query.form,
         actions=PLATFORM_ACTIONS,
@@ -177,9 +172,10 @@ async def export_platform_log(request: Request, work: Work, user: User) -> Respo
     return send_csv(f"platform-changes-{words.day(work.now, user.zone)}.csv", body)
 
 
-def _read_log_query(request: Request, user: User) -> AdminQuery:
-    return read_admin_query(request, user, "/admin/log", LOG_FIELDS, choices={"action": list(PLATFORM_ACTIONS)})
+def _read_log_query(request: Request, user: User) -> ListQuery:
+    fields = ("q", "action", "from", "to")
+    return read_list_query(request, user, "/admin/log", *fields, choices={"action": PLATFORM_ACTIONS})
 
 
-def _log_filter(query: AdminQuery) -> ChangeFilter:
-    return ChangeFilter(action=query["action"] or "", search=query["q"] or "", span=query.span)
+def _log_filter(query: ListQuery) -> ChangeFilter:
+    return ChangeFilter(action=query["action"], search=query["q"], span=query.span)

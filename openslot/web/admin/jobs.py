@@ -15,7 +15,6 @@ from openslot.jobs.health import PeriodicRun, UnfinishedEffect, count_effects, c
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.queries import log_platform
-from openslot.web.dashboard import phrases
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
@@ -127,7 +126,7 @@ def _dead_row(effect: UnfinishedEffect, user: User, work: Work) -> DeadRow:
         reaction=effect.reaction,
         target=effect.target or effect.key,
         attempts=effect.attempts,
-        last=phrases.at(effect.next_try_at, user.zone, now=work.now),
+        last=words.at(effect.next_try_at, user.zone, now=work.now),
         error=effect.last_error,
     )
 
@@ -141,7 +140,7 @@ def _job_row(name: str, expression: str, run: PeriodicRun | None, user: User, wo
         state=state,
         tone=tone,
         last=words.moment(run.started_at, user.zone, now=work.now) if run else Text("Not yet"),
-        next=phrases.at(upcoming, user.zone, now=work.now),
+        next=words.at(upcoming, user.zone, now=work.now),
         late=_lateness(run) if run else None,
         result=run.result if run else None,
     )

@@ -15,12 +15,11 @@ from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail, MailStatus
 from openslot.routing import Request, Response, get
-from openslot.web.admin.queries import read_admin_query
-from openslot.web.dashboard import phrases
+from openslot.web import words
+from openslot.web.list_queries import read_list_query
 from openslot.web.pages import NOT_KEPT, page
 
 ROWS = 50
-FIELDS = ("recipient",)
 STATUSES = {
     MailStatus.SENDING: (Text("Sending"), "warn"),
     MailStatus.SENT: (Text("Sent"), "good"),
@@ -49,16 +48,16 @@ class MailFile(Struct, frozen=True, kw_only=True):
 @get("/admin/mailbox")
 async def show_mailbox(request: Request, work: Work, user: User) -> Response:
     """Show one page of the mail, newest first."""
-    query = read_admin_query(request, user, "/admin/mailbox", FIELDS)
+    query = read_list_query(request, user, "/admin/mailbox", "recipient")
     found = await mail.list_mail(
-        work, recipient=query["recipient"], booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
+        work, recipient=query["recipient"] or None, booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
     )
     return page(
         "admin/mailbox.html",
         user,
         here="/admin/mailbox",
-        status=400 if query.form.faults else 200,
-        query=query.with_more(has_more=len(found) > ROWS),
+        query=query,
+        pager=query.pager_of_uncounted(has_more=len(found) > ROWS),
         form=query.form,
         rows=[_row(each, user, work) for each in found[:ROWS]],
         is_embedded=work.runtime.settings.smtp_url is None,
@@ -123,7 +122,7 @@ def _row(found: KeptMail, user: User, work: Work) -> MailRow:
     state, tone = STORED if found.is_stored else STATUSES[found.status]
     return MailRow(
         id=found.id,
-        at=phrases.at(found.created_at, user.zone, now=work.now),
+        at=words.at(found.created_at, user.zone, now=work.now),
         to=found.recipient,
         subject=found.subject,
         state=state,

@@ -14,7 +14,8 @@ from openslot.i18n import Text
 from openslot.people import organization_deletions
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.admin.queries import log_platform, read_admin_query
+from openslot.web.admin.queries import log_platform
+from openslot.web.list_queries import read_list_query
 from openslot.web.organization.current import author_of
 from openslot.web.organization.deletion import DeleteOrganizationForm, confirm_deletion, find_needs
 from openslot.web.pages import page, redirect
@@ -48,8 +49,8 @@ class OrganizationPlanForm(Struct, frozen=True, kw_only=True):
 @get("/admin/organizations")
 async def show_organizations(request: Request, work: Work, user: User) -> Response:
     """Show one page of the organizations whose name or address contains what is looked for."""
-    query = read_admin_query(request, user, "/admin/organizations", ("q",))
-    wanted = (query["q"] or "").casefold()
+    query = read_list_query(request, user, "/admin/organizations", "q")
+    wanted = query["q"].casefold()
     every = await organizations.list_organizations(work)
     found = [
         OrganizationRow(
@@ -67,9 +68,9 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
         "admin/organizations.html",
         user,
         here="/admin/organizations",
-        status=400 if query.form.faults else 200,
         notices=LIST_NOTICES,
-        query=query.with_more(has_more=len(found) > first + ROWS),
+        query=query,
+        pager=query.pager_of_uncounted(has_more=len(found) > first + ROWS),
         form=query.form,
         rows=found[first : first + ROWS],
         total=len(found),

@@ -20,13 +20,12 @@ from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.admin.approvals import list_closing
-from openslot.web.admin.queries import NOTHING, log_platform, read_admin_query
-from openslot.web.dashboard import phrases
+from openslot.web.admin.queries import NOTHING, log_platform
+from openslot.web.list_queries import read_list_query
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
 ROWS, SHOWN_ACTIVITY = 50, 20
-FIELDS = ("q", "plan", "status")
 STATUSES = {UserStatus.ACTIVE: Text("Active"), UserStatus.DISABLED: Text("Disabled")}
 NOTICES = {
     "plan": Text("The plan was changed."),
@@ -75,11 +74,11 @@ class DisableForm(Struct, frozen=True, kw_only=True):
 async def show_users(request: Request, work: Work, user: User) -> Response:
     """Show one page of the users that the address asks for."""
     choices: dict[str, list[str]] = {"plan": list(Plan), "status": list(UserStatus)}
-    query = read_admin_query(request, user, "/admin/users", FIELDS, choices=choices)
+    query = read_list_query(request, user, "/admin/users", "q", "plan", "status", choices=choices)
     plan, status = query["plan"], query["status"]
     found, total = await accounts.list_users(
         work,
-        search=query["q"],
+        search=query["q"] or None,
         plan=Plan(plan) if plan else None,
         status=UserStatus(status) if status else None,
         page=query.page,
@@ -89,8 +88,7 @@ async def show_users(request: Request, work: Work, user: User) -> Response:
         "admin/users.html",
         user,
         here="/admin/users",
-        status=400 if query.form.faults else 200,
-        query=query.with_more(has_more=query.page * ROWS < total),
+        pager=query.pager_of_uncounted(has_more=query.page * ROWS < total),
         form=query.form,
         rows=[_row(each, user) for each in found],
         total=total,
@@ -119,7 +117,7 @@ async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[An
         is_self=owner.id == user.id,
         form=form,
         activity=[
-            ActivityRow(at=phrases.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
+            ActivityRow(at=words.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
             for each in activity
         ],
     )

@@ -1,6 +1,5 @@
 """A month as a page shows it: weeks of days, the times of each day, and how clocks write them."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
@@ -8,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 import babel
-from babel.dates import format_date, format_skeleton, format_time, get_timezone_location, match_skeleton
+from babel.dates import format_skeleton, format_time
 from markupsafe import Markup, escape
 from msgspec import Struct
 
@@ -18,11 +17,11 @@ from openslot.core.zones import DAY, date_of, day_number, get_offsets, get_zone,
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
+from openslot.web.words import format_day
 
 Hours = Literal[12, 24]
 
 PATTERNS: dict[Hours, str] = {12: "h:mm a", 24: "HH:mm"}
-WEEKDAY, MONTH = re.compile("E+|c+"), re.compile("M{3,}")
 SeatsLeft = Mapping[int | None, int]
 """How many seats of a session are left, by its start; None stands for every start without a session."""
 WEEKS = 6
@@ -41,12 +40,6 @@ def format_minute(minute: int, formats: str, hours: Hours) -> str:
     return format_time(time(minute // 60, minute % 60), pattern, locale=formats)
 
 
-@lru_cache(maxsize=8192)
-def format_day(on: date, formats: str) -> str:
-    """Write `Tuesday 16 March`."""
-    return format_date(on, _day_pattern(formats), locale=formats)
-
-
 @lru_cache(maxsize=1024)
 def format_month(month: date, formats: str) -> str:
     """Write `March 2027`, as a heading begins."""
@@ -63,27 +56,10 @@ def list_weekdays(formats: str) -> tuple[tuple[int, str, str], ...]:
     return tuple((day, short[day].rstrip("."), full[day]) for day in order)
 
 
-def format_city(zone: str, formats: str) -> str:
-    """Write a zone as people call it: `Berlin`."""
-    return _city(zone, formats) if "/" in zone else zone
-
-
 def format_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
     """Write what a clock in a zone shows."""
     local = now.astimezone(get_zone(zone))
     return format_minute(local.hour * 60 + local.minute, formats, hours)
-
-
-@lru_cache(maxsize=2048)
-def _city(zone: str, formats: str) -> str:
-    return get_timezone_location(zone, locale=formats, return_city=True)
-
-
-@lru_cache(maxsize=64)
-def _day_pattern(formats: str) -> str:
-    skeletons = babel.Locale.parse(formats).datetime_skeletons
-    pattern = skeletons[match_skeleton("MMMMEd", skeletons) or "MMMEd"].pattern
-    return MONTH.sub("MMMM", WEEKDAY.sub("EEEE", pattern))
 
 
 class Run(Struct, frozen=True):

@@ -24,10 +24,11 @@ from openslot.event_types.models import EventType, Question, QuestionKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.routing import Form, WhenEmpty
-from openslot.web.booking_page.calendar import Hours, ShownMonth, format_day, format_minute, show_month
+from openslot.web.booking_page.calendar import Hours, ShownMonth, format_minute, show_month
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import hours_of
 from openslot.web.templating import get_template
+from openslot.web.words import format_day
 
 # A field that people do not see; whatever fills in every field fills in this one too.
 TRAP = "website"

@@ -15,12 +15,12 @@ from openslot.core.work import Work
 from openslot.http.security import FRAMED_POLICY
 from openslot.i18n.languages import ENGLISH
 from openslot.routing import Response
-from openslot.web.booking_page.calendar import Hours, format_city, format_now, usual_hours
+from openslot.web.booking_page.calendar import Hours, format_now, usual_hours
 from openslot.web.booking_page.options import Options
 from openslot.web.pages import page
 from openslot.web.static_files import accent_url
 from openslot.web.templating import get_template, templates
-from openslot.web.words import Region, former_names, zone_name, zones_by_region
+from openslot.web.words import Region, format_city, former_names, zone_name, zones_by_region
 
 FRAMED = FRAMED_POLICY.decode()
 

@@ -25,9 +25,8 @@ from openslot.event_types.models import EventType
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import curl
-from openslot.web.list_addresses import read_day
+from openslot.web.list_queries import read_day
 from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
 
@@ -78,7 +77,7 @@ async def list_choices(
         earlier=max(begin - timedelta(days=DAYS), today) if begin > today else None,
         later=last + timedelta(days=1),
         days=tuple(
-            DayOfSlots(heading=phrases.day_heading(on, today=today), slots=tuple(_choice(each, user) for each in group))
+            DayOfSlots(heading=words.day_heading(on, today=today), slots=tuple(_choice(each, user) for each in group))
             for on, group in groupby(starts, key=lambda start: words.day(start, user.zone))
         ),
     )
@@ -250,7 +249,7 @@ def _cancel_page(work: Work, user: User, details: BookingDetails, form: Form[Hos
         status=400 if form.faults else 200,
         booking=booking,
         event_type=details.event_type,
-        when=phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
+        when=words.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
         form=form,
         curl=curl(work, user, f"/bookings/{booking.id}/cancel", method="POST", body={"reason": form["reason"]}),
     )
@@ -269,7 +268,7 @@ async def _reschedule_page(
         status=400 if form.faults else 200,
         booking=booking,
         event_type=details.event_type,
-        when=phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
+        when=words.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
         form=form,
         slots=slots,
         path=f"/bookings/{booking.id}/reschedule",

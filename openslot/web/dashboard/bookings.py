@@ -14,6 +14,7 @@ from openslot.bookings import rules
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
     AgendaEntry,
+    AgendaFilter,
     AgendaView,
     Booking,
     BookingChange,
@@ -36,13 +37,11 @@ from openslot.routing import Request, Response, get, post
 from openslot.timeline import operations as timeline
 from openslot.timeline.models import TimelineEffect
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import Curl, curl
 from openslot.web.dashboard.home import find_retry_notice
-from openslot.web.dashboard.list_queries import BookingsQuery, read_bookings_query
 from openslot.web.dashboard.rows import Step, by_day, describe_step, place, status_badge
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.list_addresses import make_pager
+from openslot.web.list_queries import ListQuery, read_list_query
 from openslot.web.pages import locale_of, page, redirect
 
 ROWS = 25
@@ -94,16 +93,16 @@ NOTICES = {
 @get("/bookings")
 async def show_bookings(request: Request, work: Work, user: User) -> Response:
     """Show one page of the bookings that the address asks for."""
-    query = read_bookings_query(request, user)
-    found = await agenda.list_agenda(work, user, query.filter, page=query.page, limit=ROWS)
+    query = _read_query(request, user)
+    wanted = _filter(query)
+    found = await agenda.list_agenda(work, user, wanted, page=query.page, limit=ROWS)
     failed = await timeline.count_failed(work, user, [entry.id for entry in found.entries])
     offered, _ = await event_types.list_event_types(work, user)
-    view = query.filter.view
+    view = wanted.view
     return page(
         "dashboard/bookings.html",
         user,
         here="/bookings",
-        status=400 if query.form.faults else 200,
         form=query.form,
         view=view,
         tabs=[(name, query.link(view=each), each is view) for each, name in VIEWS.items()],
@@ -112,15 +111,25 @@ async def show_bookings(request: Request, work: Work, user: User) -> Response:
         days=by_day(found.entries, user, failed=failed, now=work.now),
         event_types=[(each.slug, each.name) for each in offered],
         nothing=None if query.is_narrowed else EMPTY[view],
-        pager=make_pager(query.page, found.total, ROWS, lambda number: query.link(page=number)),
+        pager=query.pager(found.total, ROWS),
         export=query.link("/bookings/export.csv"),
         clear=query.link(q="", type="", **{"from": "", "to": ""}),
         curl=_write_curl(work, user, query),
     )
 
 
-def _write_curl(work: Work, user: User, query: BookingsQuery) -> Curl | None:
-    view, span = query.filter.view, query.filter.span
+def _read_query(request: Request, user: User) -> ListQuery:
+    fields = ("view", "q", "type", "from", "to")
+    return read_list_query(request, user, "/bookings", *fields, choices={"view": set(AgendaView)})
+
+
+def _filter(query: ListQuery) -> AgendaFilter:
+    view = AgendaView(query["view"] or AgendaView.UPCOMING)
+    return AgendaFilter(view=view, search=query["q"], slug=query["type"], span=query.span)
+
+
+def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
+    view, span = _filter(query).view, query.span
     starts_at = span.starts_at or (work.now if view is AgendaView.UPCOMING else None)
     ends_before = span.ends_before or (work.now if view is AgendaView.PAST else None)
     given = {"status": "CANCELLED" if view is AgendaView.CANCELLED else "CONFIRMED"}
@@ -134,11 +143,11 @@ def _write_curl(work: Work, user: User, query: BookingsQuery) -> Curl | None:
 @get("/bookings/export.csv")
 async def export_bookings(request: Request, work: Work, user: User) -> Response:
     """Send the bookings that the address asks for, 10,000 at most."""
-    query = read_bookings_query(request, user)
-    found = await agenda.list_agenda(work, user, query.filter, limit=MAX_ROWS)
+    wanted = _filter(_read_query(request, user))
+    found = await agenda.list_agenda(work, user, wanted, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(_write, found.entries, user, locale_of(request))
-    return send_csv(f"bookings-{query.filter.view}-{words.day(work.now, user.zone)}.csv", body)
+    return send_csv(f"bookings-{wanted.view}-{words.day(work.now, user.zone)}.csv", body)
 
 
 def _write(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
@@ -193,8 +202,8 @@ def _tell(
     before = change.previous_starts_at
     return HistoryRow(
         title=_format_who(booking, change, user),
-        at=phrases.at(change.at, user.zone, now=now),
-        was=Text("It was %(when)s", when=phrases.at(before, user.zone, now=now)) if before else None,
+        at=words.at(change.at, user.zone, now=now),
+        was=Text("It was %(when)s", when=words.at(before, user.zone, now=now)) if before else None,
         reason=show_reason(change.reason) if change.reason and change.type != BookingCreated.type else None,
         steps=tuple(steps),
     )
@@ -232,7 +241,7 @@ async def show_booking(request: Request, work: Work, user: User, booking_id: UUI
         booking=booking,
         badge=badge,
         tone=tone,
-        zone=phrases.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
+        zone=words.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
         event_type=details.event_type,
         facts=list(_list_facts(details, user, now=work.now)),
         chapters=tell_history(booking, changes, effects, user, now=work.now),
@@ -252,9 +261,9 @@ async def retry_step(work: Work, user: User, booking_id: UUID, effect_id: UUID) 
 def _list_facts(details: BookingDetails, user: User, *, now: datetime) -> Iterator[tuple[str, object]]:
     """List what is known about a meeting, each under its label; what nobody has said is left out."""
     booking = details.booking
-    yield Text("When"), phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=now)
-    if phrases.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at):
-        theirs = phrases.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=now)
+    yield Text("When"), words.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=now)
+    if words.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at):
+        theirs = words.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=now)
         yield Text("When, for the invitee"), theirs
     if where := place(booking.location):
         yield Text("Where"), booking.location.value or where

@@ -14,9 +14,8 @@ from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.routing import Request, Response, get
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import Curl, curl
-from openslot.web.dashboard.list_queries import ListQuery, read_list_query
+from openslot.web.list_queries import ListQuery, read_list_query
 from openslot.web.pages import page
 
 DIRECTIONS = {CallDirection.INBOUND: Text("Incoming"), CallDirection.OUTBOUND: Text("Outgoing")}
@@ -67,11 +66,11 @@ def length_of(seconds: int) -> Text:
 @get("/calls")
 async def show_calls(request: Request, work: Work, user: User) -> Response:
     """Show one page of the finished calls that the address asks for."""
-    choices = {"direction": frozenset(CallDirection), "status": frozenset(CallStatus)}
-    query = read_list_query(request, user, "/calls", choices=choices, days=True)
-    direction, status = query.form["direction"], query.form["status"]
+    choices: dict[str, set[str]] = {"direction": set(CallDirection), "status": set(CallStatus)}
+    query = read_list_query(request, user, "/calls", "q", "direction", "status", "from", "to", choices=choices)
+    direction, status = query["direction"], query["status"]
     wanted = CallsFilter(
-        search=query.search,
+        search=query["q"],
         direction=CallDirection(direction) if direction else None,
         status=CallStatus(status) if status else None,
         span=query.span,
@@ -81,7 +80,6 @@ async def show_calls(request: Request, work: Work, user: User) -> Response:
         "dashboard/calls/list.html",
         user,
         here="/calls",
-        status=query.status,
         form=query.form,
         directions=DIRECTIONS,
         statuses={each: name for each, (name, _) in STATUSES.items()},
@@ -109,14 +107,14 @@ def _list_facts(known: KnownCall, user: User, *, now: datetime) -> Iterator[tupl
     call, row = known.call, call_row(known, user, now=now)
     yield Text("Direction"), row.direction
     yield Text("Phone number"), call.caller_phone
-    yield Text("Start"), phrases.at(call.started_at, user.zone, now=now)
+    yield Text("Start"), words.at(call.started_at, user.zone, now=now)
     if call.ended_at:
-        yield Text("End"), phrases.at(call.ended_at, user.zone, now=now)
+        yield Text("End"), words.at(call.ended_at, user.zone, now=now)
     if row.length:
         yield Text("Length"), row.length
     yield Text("Voice agent"), call.agent_name
 
 
 def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
-    status = {"status": query.form["status"].upper()} if query.form["status"] else {}
+    status = {"status": query["status"].upper()} if query["status"] else {}
     return curl(work, user, "/calls", query={**status, **query.days, "page": str(query.page), "limit": str(ROWS)})

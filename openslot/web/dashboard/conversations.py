@@ -22,10 +22,8 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.list_queries import read_list_query
-from openslot.web.list_addresses import Pager, read_page
+from openslot.web.list_queries import Pager, read_list_query, read_page
 from openslot.web.pages import page, redirect
 
 CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
@@ -65,16 +63,15 @@ def thread_row(thread: Conversation, user: User, *, now: datetime) -> ThreadRow:
 @get("/conversations")
 async def show_conversations(request: Request, work: Work, user: User) -> Response:
     """Show one page of the threads that the address asks for."""
-    choices = {"channel": frozenset(Channel)}
-    query = read_list_query(request, user, "/conversations", choices=choices, days=True)
-    chosen = query.form["channel"]
-    wanted = InboxFilter(search=query.search, channel=Channel(chosen) if chosen else None, span=query.span)
+    choices = {"channel": set(Channel)}
+    query = read_list_query(request, user, "/conversations", "q", "channel", "from", "to", choices=choices)
+    chosen = query["channel"]
+    wanted = InboxFilter(search=query["q"], channel=Channel(chosen) if chosen else None, span=query.span)
     found, total = await inbox.list_threads(work, user, wanted, page=query.page, limit=ROWS)
     return page(
         "dashboard/conversations/list.html",
         user,
         here="/conversations",
-        status=query.status,
         form=query.form,
         channels=CHANNELS,
         rows=[thread_row(each, user, now=work.now) for each in found],
@@ -147,7 +144,7 @@ async def _show(
 def _row(message: Message, user: User, *, now: datetime) -> MessageRow:
     return MessageRow(
         content=message.content or NO_TEXT,
-        at=phrases.at(message.at, user.zone, now=now),
+        at=words.at(message.at, user.zone, now=now),
         is_own=message.direction is MessageDirection.OUTBOUND,
         status=STATUSES.get(message.status),
         is_bad=message.status is MessageStatus.FAILED,

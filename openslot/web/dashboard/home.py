@@ -19,7 +19,6 @@ from openslot.routing import Request, Response, get, post
 from openslot.timeline import operations as timeline
 from openslot.timeline.models import Attention, EffectKind, FailedEffect, Trouble, UnsentMail
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.rows import Step, by_day, describe_step
 from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
@@ -70,8 +69,8 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
     entries = await agenda.list_between(
         work,
         user,
-        since=phrases.begin_day(today, user.zone),
-        until=phrases.begin_day(today + timedelta(days=DAYS), user.zone),
+        since=words.begin_day(today, user.zone),
+        until=words.begin_day(today + timedelta(days=DAYS), user.zone),
         limit=MAX_BOOKINGS,
     )
     attention = await timeline.list_attention(work, user)
@@ -128,7 +127,7 @@ def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterat
 
 
 def _unsent(unsent: UnsentMail, user: User, *, now: datetime) -> TroubleRow:
-    since = phrases.at(unsent.since, user.zone, now=now)
+    since = words.at(unsent.since, user.zone, now=now)
     return TroubleRow(
         title=Text("Not sent: %(emails)s", emails=POT_NAMES[unsent.pot]),
         advice=Text("Since %(when)s. More emails were triggered on your booking page than are allowed.", when=since),
@@ -155,7 +154,7 @@ def _held(starts: Sequence[datetime], user: User, *, now: datetime) -> TroubleRo
 
 
 def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
-    since = phrases.at(trouble.since, user.zone, now=now)
+    since = words.at(trouble.since, user.zone, now=now)
     if trouble.kind is EffectKind.CALENDAR:
         return TroubleRow(
             title=Text("The calendar “%(name)s” can't be synced", name=trouble.label),

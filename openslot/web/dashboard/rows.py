@@ -22,7 +22,6 @@ from openslot.integrations.mail.models import UNWANTED
 from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
 from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.words import Weekday
 
 PLACES = {
@@ -74,7 +73,7 @@ def by_day(entries: Iterable[AgendaEntry], user: User, *, failed: Mapping[UUID, 
     today = words.day(now, user.zone)
     return [
         DayOfRows(
-            phrases.day_heading(on, today=today),
+            words.day_heading(on, today=today),
             tuple(_row(entry, user, failed=failed.get(entry.id, 0), now=now) for entry in entries),
         )
         for on, entries in groupby(entries, key=lambda entry: words.day(entry.starts_at, user.zone))
@@ -101,7 +100,7 @@ def _row(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> Booki
     badge, tone = status_badge(entry.status, is_over=entry.ends_at <= now, failed=failed)
     return BookingRow(
         id=entry.id,
-        hours=phrases.hours(entry.starts_at, entry.ends_at, user.zone),
+        hours=words.hours(entry.starts_at, entry.ends_at, user.zone),
         name=entry.invitee_name,
         details=tuple(each for each in _details(entry, user, now=now) if each),
         badge=badge,
@@ -196,14 +195,14 @@ def _is_retried(effect: TimelineEffect) -> bool:
 
 def _format_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
     if _is_retried(effect):
-        return phrases.retry_in(effect.next_try_at - now), "bad"
+        return words.retry_in(effect.next_try_at - now), "bad"
     if effect.next_try_at > now:
-        return phrases.at(effect.next_try_at, user.zone, now=now), "wait"
+        return words.at(effect.next_try_at, user.zone, now=now), "wait"
     return Text("in progress"), "wait"
 
 
 def _format_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
-    return phrases.at(effect.finished_at or effect.next_try_at, user.zone, now=now), "good"
+    return words.at(effect.finished_at or effect.next_try_at, user.zone, now=now), "good"
 
 
 _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {

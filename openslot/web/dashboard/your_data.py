@@ -25,7 +25,6 @@ from openslot.people.models import DeletionPreview
 from openslot.routing import Form, RateLimit, Request, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.cookies import no_session_cookie
-from openslot.web.dashboard import phrases
 from openslot.web.pages import NOT_KEPT, page, redirect
 
 NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
@@ -118,8 +117,8 @@ def _row(export: DataExport, user: User, *, now: datetime) -> ExportRow:
         id=export.id,
         state=state,
         tone=tone,
-        requested=phrases.at(export.requested_at, user.zone, now=now),
-        expires=phrases.at(export.expires_at, user.zone, now=now) if is_ready else None,
+        requested=words.at(export.requested_at, user.zone, now=now),
+        expires=words.at(export.expires_at, user.zone, now=now) if is_ready else None,
         size=_size(export.size) if is_ready else None,
         done=export.files_done,
         files=export.files,
@@ -241,7 +240,7 @@ async def _show_deletion(
             (
                 each.invitee_name,
                 each.event_type_name,
-                phrases.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
+                words.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
             )
             for each in preview.upcoming
         ],

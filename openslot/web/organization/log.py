@@ -19,10 +19,9 @@ from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, get
-from openslot.web import list_addresses, words
-from openslot.web.dashboard import phrases
+from openslot.web import list_queries, words
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.list_addresses import read_before, read_days, read_typed
+from openslot.web.list_queries import read_before, read_days, read_typed
 from openslot.web.organization.current import ROLES, get_administered, organization_page
 from openslot.web.pages import locale_of
 
@@ -158,7 +157,7 @@ class LogAddress(Struct, frozen=True, kw_only=True):
 
     def link(self, path: str | None = None, **changes: object) -> str:
         """Write an address with the same filter."""
-        return list_addresses.link(path or self.path, {**self.form.values, **changes})
+        return list_queries.link(path or self.path, {**self.form.values, **changes})
 
 
 def read_log_address(request: Request, user: User, path: str, fields: Iterable[str]) -> LogAddress:
@@ -245,7 +244,7 @@ def _join(fields: Any, locale: Locale) -> str:
 def describe_change(change: LoggedChange, user: User, work: Work) -> ChangeRow:
     """Describe a change as a line of the page."""
     return ChangeRow(
-        when=phrases.at(change.at, user.zone, now=work.now),
+        when=words.at(change.at, user.zone, now=work.now),
         change=change,
         action=name_action(change),
         fields=list_fields(change, user),

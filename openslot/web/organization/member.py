@@ -21,7 +21,6 @@ from openslot.i18n import Text
 from openslot.people import departures
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.organization.current import (
     ROLES,
     STATES,
@@ -184,7 +183,7 @@ def _show(
         state=state,
         tone=tone,
         joined=words.day(member.created_at, user.zone),
-        invited=phrases.at(invited_at, user.zone, now=work.now) if listed.can_be_invited and invited_at else None,
+        invited=words.at(invited_at, user.zone, now=work.now) if listed.can_be_invited and invited_at else None,
         valid_until=words.day(until, user.zone) if listed.can_be_invited and until else None,
         unsent=UNSENT[listed.refused] if listed.can_be_invited and listed.refused else None,
         managed=_format_managed(listed),
@@ -323,7 +322,7 @@ async def preview_leaving(work: Work, user: User, member: Member, *, keeps: bool
         keeps_bookings=keeps,
         bookings=[
             LeavingBooking(
-                when=phrases.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
+                when=words.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
                 invitee=each.invitee_name,
                 event_type=each.event_type_name,
             )

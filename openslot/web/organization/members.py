@@ -19,7 +19,7 @@ from openslot.people import departures
 from openslot.people import operations as people
 from openslot.people.errors import DepartureWaits
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.list_addresses import link, make_pager, read_page, read_typed
+from openslot.web.list_queries import link, make_pager, read_page, read_typed
 from openslot.web.organization.current import (
     ROLES,
     STATES,

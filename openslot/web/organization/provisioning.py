@@ -25,8 +25,8 @@ from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.scim.door import PREFIX
 from openslot.scim.models import LoggedRequest, RequestFilter
 from openslot.scim.operations import KEPT, search_requests
+from openslot.web import words
 from openslot.web.account import EXPIRIES, KeyRow, expiry_of, key_row
-from openslot.web.dashboard import phrases
 from openslot.web.organization.current import author_of, begin_change, get_administered, log, organization_page
 from openslot.web.organization.log import LogAddress, read_log_address
 from openslot.web.pages import redirect
@@ -210,7 +210,7 @@ def _filter(query: LogAddress) -> RequestFilter:
 
 
 def _row(logged: LoggedRequest, user: User, work: Work) -> RequestRow:
-    when = phrases.at(logged.at, user.zone, now=work.now)
+    when = words.at(logged.at, user.zone, now=work.now)
     return RequestRow(when=when, request=logged, tone="good" if logged.status < 400 else "bad")
 
 
@@ -226,7 +226,7 @@ async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
         user,
         own,
         here=HERE,
-        rows=[(each, phrases.at(each.held_at, user.zone, now=work.now)) for each in held],
+        rows=[(each, words.at(each.held_at, user.zone, now=work.now)) for each in held],
         upcoming=sum(each.upcoming for each in held),
         share=organization.departure_share,
     )

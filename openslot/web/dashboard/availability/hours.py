@@ -28,7 +28,7 @@ from openslot.web.dashboard.availability.range_fields import (
     write_hours,
 )
 from openslot.web.dashboard.availability.schedules import schedule_page
-from openslot.web.list_addresses import NOT_A_DATE, read_day
+from openslot.web.list_queries import NOT_A_DATE, read_day
 from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
 

@@ -33,9 +33,8 @@ from openslot.schedules.rules import (
     version_of,
 )
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, write_hours
-from openslot.web.list_addresses import read_day
+from openslot.web.list_queries import read_day
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.words import Weekday
 
@@ -285,8 +284,8 @@ async def _warn_of_bookings(request: Request, work: Work, user: User) -> tuple[T
     count = await agenda.count_between(
         work,
         user,
-        since=phrases.begin_day(first, user.zone),
-        until=phrases.begin_day(last + timedelta(days=1), user.zone),
+        since=words.begin_day(first, user.zone),
+        until=words.begin_day(last + timedelta(days=1), user.zone),
     )
     return (tell_bookings(count), f"/bookings?from={first}&to={last}") if count else None
 

@@ -19,7 +19,7 @@ from openslot.routing import Form, Request, Response, get
 from openslot.web import words
 from openslot.web.dashboard.availability.range_fields import NOT_A_TIME, find_clock
 from openslot.web.dashboard.curl import curl
-from openslot.web.list_addresses import NOT_A_DATE, read_day
+from openslot.web.list_queries import NOT_A_DATE, read_day
 from openslot.web.pages import page
 from openslot.web.words import Weekday
 

@@ -26,7 +26,6 @@ from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionChanges, ConnectionKind, ConnectionRef
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.pages import page, redirect
 
 SIGN_IN = str(CalendarSignInFailed())
@@ -107,8 +106,8 @@ def connection_row(connection: CalendarConnection, user: User, *, now: datetime)
         kind=KINDS[connection.kind],
         state=state,
         tone=tone,
-        last_read=phrases.at(connection.synced_at, user.zone, now=now) if connection.synced_at else Text("not yet"),
-        next_read=None if is_due else phrases.at(connection.next_sync_at, user.zone, now=now),
+        last_read=words.at(connection.synced_at, user.zone, now=now) if connection.synced_at else Text("not yet"),
+        next_read=None if is_due else words.at(connection.next_sync_at, user.zone, now=now),
         error=show_failure(connection.last_error) if connection.last_error else None,
         advice=advise(connection.last_error) if connection.last_error else None,
         needs_password=connection.last_error == SIGN_IN and connection.kind is ConnectionKind.CALDAV,
@@ -276,7 +275,7 @@ async def _show_missing(work: Work, user: User, form: Form[MissingForm]) -> Resp
             (
                 str(each.booking_id),
                 each.invitee_name,
-                phrases.at(each.starts_at, user.zone, now=work.now),
+                words.at(each.starts_at, user.zone, now=work.now),
                 each.calendar_name,
             )
             for each in found

@@ -31,14 +31,12 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.calls import call_row
 from openslot.web.dashboard.conversations import thread_row
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.list_queries import ListQuery, read_list_query
 from openslot.web.dashboard.rows import BookingRow, DayOfRows, status_badge
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.list_addresses import read_page
+from openslot.web.list_queries import ListQuery, read_list_query, read_page
 from openslot.web.pages import locale_of, page, redirect
 
 # As many as one file can bring in again.
@@ -53,12 +51,12 @@ NOTICES = {"added": Text("The contact was added."), "changed": Text("The contact
 
 
 def read_contacts_query(request: Request, user: User) -> ListQuery:
-    return read_list_query(request, user, "/contacts", choices={"sort": frozenset(ContactSort)})
+    return read_list_query(request, user, "/contacts", "q", "sort", choices={"sort": set(ContactSort)})
 
 
 def read_sort(query: ListQuery) -> ContactSort:
     """Return the order that is asked for."""
-    return ContactSort(query.form["sort"] or ContactSort.NEWEST)
+    return ContactSort(query["sort"] or ContactSort.NEWEST)
 
 
 @get("/contacts/export.csv")
@@ -66,7 +64,7 @@ async def export_contacts(request: Request, work: Work, user: User) -> Response:
     """Send the contacts that the address asks for, 20,000 in each part."""
     query, part = read_contacts_query(request, user), read_page(request, "part")
     found, _ = await directory.list_directory(
-        work, user, search=query.search, sort=read_sort(query), page=part, limit=MAX_ROWS
+        work, user, search=query["q"], sort=read_sort(query), page=part, limit=MAX_ROWS
     )
     # Thousands of lines take a while, and other requests must not wait for them.
     rows = ([*_cells(entry.contact, user)] for entry in found)
@@ -104,19 +102,18 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
     """Show one page of the contacts that the address asks for."""
     query = read_contacts_query(request, user)
     found, total = await directory.list_directory(
-        work, user, search=query.search, sort=read_sort(query), page=query.page, limit=ROWS
+        work, user, search=query["q"], sort=read_sort(query), page=query.page, limit=ROWS
     )
     parts = range(1, -(-total // MAX_ROWS) + 1)
     return page(
         "dashboard/contacts/list.html",
         user,
         here="/contacts",
-        status=query.status,
         form=query.form,
         sorts=SORTS,
         rows=[_contact_row(entry, user, now=work.now) for entry in found],
         total=total,
-        is_searched=bool(query.search),
+        is_searched=bool(query["q"]),
         pager=query.pager(total, ROWS),
         files=[(part, query.link("/contacts/export.csv", part=part if part > 1 else "")) for part in parts],
         clear=query.link(q=""),
@@ -126,7 +123,7 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
 
 
 def _asked(query: ListQuery) -> dict[str, str]:
-    search = {"search": query.search} if query.search else {}
+    search = {"search": query["q"]} if query["q"] else {}
     return {**search, "page": str(query.page), "limit": str(ROWS)}
 
 
@@ -185,7 +182,7 @@ def _list_facts(contact: Contact, user: User) -> Iterator[tuple[str, object]]:
 def _by_day(meetings: Sequence[Meeting], user: User, *, now: datetime) -> list[DayOfRows]:
     today = words.day(now, user.zone)
     return [
-        DayOfRows(phrases.day_heading(on, today=today), tuple(_meeting_row(each, user, now=now) for each in group))
+        DayOfRows(words.day_heading(on, today=today), tuple(_meeting_row(each, user, now=now) for each in group))
         for on, group in groupby(meetings, key=lambda each: words.day(each.starts_at, user.zone))
     ]
 
@@ -194,7 +191,7 @@ def _meeting_row(meeting: Meeting, user: User, *, now: datetime) -> BookingRow:
     badge, tone = status_badge(Status(meeting.status), is_over=meeting.ends_at <= now)
     return BookingRow(
         id=meeting.id,
-        hours=phrases.hours(meeting.starts_at, meeting.ends_at, user.zone),
+        hours=words.hours(meeting.starts_at, meeting.ends_at, user.zone),
         name=meeting.event_type_name,
         details=(),
         badge=badge,

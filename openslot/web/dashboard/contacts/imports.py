@@ -23,7 +23,7 @@ from openslot.routing import File, Form, RateLimit, Request, Response, WhenEmpty
 from openslot.web import words
 from openslot.web.dashboard.contacts.contacts import write_file
 from openslot.web.downloads import send_csv
-from openslot.web.list_addresses import make_pager, read_page
+from openslot.web.list_queries import make_pager, read_page
 from openslot.web.pages import locale_of, page, redirect
 
 LONGEST = 500

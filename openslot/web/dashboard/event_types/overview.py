@@ -19,7 +19,7 @@ from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.for_assistants import format_duration
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.forms import LOCATIONS
-from openslot.web.list_addresses import make_pager, read_page
+from openslot.web.list_queries import make_pager, read_page
 from openslot.web.pages import page, redirect
 
 ROWS = 100

@@ -18,7 +18,6 @@ from openslot.http.limits import take_own
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.webhooks.endpoints import HERE
 from openslot.web.dashboard.webhooks.rows import (
@@ -33,7 +32,7 @@ from openslot.web.dashboard.webhooks.rows import (
     read_log_query,
     show_error,
 )
-from openslot.web.list_addresses import read_days, read_typed
+from openslot.web.list_queries import read_days, read_typed
 from openslot.web.pages import page, redirect
 from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
@@ -119,8 +118,8 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
         event_type=logged.event_type,
         result=result,
         tone=tone,
-        at=phrases.at(attempt.at, user.zone, now=now),
-        happened=phrases.at(logged.event_at, user.zone, now=now),
+        at=words.at(attempt.at, user.zone, now=now),
+        happened=words.at(logged.event_at, user.zone, now=now),
         took=format_duration(attempt.duration_ms),
         next_try=format_next(logged.next_try_at, now=now),
         headers="\n".join(f"{name}: {value}" for name, value in attempt.request_headers.items()),
@@ -159,10 +158,10 @@ def _list_facts(endpoint: Endpoint, user: User, work: Work) -> list[tuple[str, o
     zone, now = user.zone, work.now
     facts: list[tuple[str, object]] = [
         (Text("Events"), format_events(endpoint)),
-        (Text("Added"), phrases.at(endpoint.created_at, zone, now=now)),
+        (Text("Added"), words.at(endpoint.created_at, zone, now=now)),
     ]
     if endpoint.previous_until is not None and endpoint.previous_until > now:
-        facts.append((Text("Old secret is accepted until"), phrases.at(endpoint.previous_until, zone, now=now)))
+        facts.append((Text("Old secret is accepted until"), words.at(endpoint.previous_until, zone, now=now)))
     return facts
 
 
@@ -219,7 +218,7 @@ async def ask_to_rotate(work: Work, user: User, endpoint_id: UUID) -> Response:
 async def rotate_secret(work: Work, user: User, endpoint_id: UUID) -> Response:
     """Make a new secret and show it once, in this response."""
     endpoint, secret = await webhooks.rotate_secret(work, EndpointRef(endpoint_id, user.id))
-    until = phrases.at(endpoint.previous_until or work.now, user.zone, now=work.now)
+    until = words.at(endpoint.previous_until or work.now, user.zone, now=work.now)
     return page(
         "dashboard/webhooks/secret.html",
         user,

@@ -11,9 +11,8 @@ from openslot.contacts.events import ContactCreated
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
 from openslot.routing import Form, Request
-from openslot.web import list_addresses
-from openslot.web.dashboard import phrases
-from openslot.web.list_addresses import read_days, read_page, read_typed
+from openslot.web import list_queries, words
+from openslot.web.list_queries import read_days, read_page, read_typed
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import (
     SHOWN,
@@ -72,7 +71,7 @@ class DeliveryRow(Struct, frozen=True, kw_only=True):
 
 def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> EndpointStanding:
     """Say whether an endpoint works, and since when it does not."""
-    since = Text("since %(when)s", when=phrases.at(endpoint.state_since, user.zone, now=now))
+    since = Text("since %(when)s", when=words.at(endpoint.state_since, user.zone, now=now))
     if endpoint.state is State.PAUSED:
         return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
     if endpoint.state is State.DISABLED:
@@ -82,7 +81,7 @@ def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> Endpo
             name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
         )
     if endpoint.failing_since is not None:
-        failing = Text("since %(when)s", when=phrases.at(endpoint.failing_since, user.zone, now=now))
+        failing = Text("since %(when)s", when=words.at(endpoint.failing_since, user.zone, now=now))
         return EndpointStanding(name=Text("Failing"), tone="bad", since=failing)
     return EndpointStanding(name=Text("Working"), tone="good")
 
@@ -128,7 +127,7 @@ def describe_delivery(logged: LoggedDelivery, user: User, *, now: datetime) -> D
         event_type=logged.event_type,
         result=result,
         tone=tone,
-        at=phrases.at(attempt.at, user.zone, now=now),
+        at=words.at(attempt.at, user.zone, now=now),
         attempt=attempt.attempt,
         took=format_duration(attempt.duration_ms),
         error=show_error(attempt),
@@ -143,25 +142,25 @@ def show_error(attempt: Attempt) -> str | None:
 
 def format_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
     """Say when a failed delivery is tried again."""
-    return None if next_try_at is None else phrases.retry_in(max(next_try_at - now, timedelta()))
+    return None if next_try_at is None else words.retry_in(max(next_try_at - now, timedelta()))
 
 
 def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, str, Text | None]:
     """Say how the latest test has ended, with its tone and what follows."""
-    when = phrases.at(test.at, user.zone, now=now)
+    when = words.at(test.at, user.zone, now=now)
     if test.attempt is None:
         if test.is_under_way:
             return Text("The test sent %(when)s is in progress.", when=when), "", None
         return Text("The test of %(when)s could not be sent.", when=when), "bad", None
     took = format_duration(test.attempt.duration_ms)
     if test.attempt.error is None:
-        words = Text(
+        delivered = Text(
             "The test sent %(when)s was delivered. The endpoint answered %(status)s after %(time)s.",
             when=when,
             status=test.attempt.status,
             time=took,
         )
-        return words, "good", None
+        return delivered, "good", None
     tries = PluralText(
         "The test sent %(when)s failed after %(count)s attempt.",
         "The test sent %(when)s failed after %(count)s attempts.",
@@ -174,7 +173,7 @@ def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, s
 def _format_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
     if last is None:
         return Text("Nothing has been sent yet")
-    when = phrases.at(last.at, user.zone, now=now)
+    when = words.at(last.at, user.zone, now=now)
     if last.error is None:
         return Text("Last delivery %(when)s, answered %(status)s", when=when, status=last.status)
     if last.status is not None:
@@ -207,7 +206,7 @@ class LogQuery(Struct, frozen=True, kw_only=True):
 
     def link(self, path: str, *, page: int) -> str:
         """Write the address of another page of the same log."""
-        return f"{list_addresses.link(path, {**self.form.values, 'page': page})}#log"
+        return f"{list_queries.link(path, {**self.form.values, 'page': page})}#log"
 
     @property
     def is_narrowed(self) -> bool:
