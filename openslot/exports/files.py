@@ -17,7 +17,7 @@ from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import show_detailed
-from openslot.exports import content_store
+from openslot.exports import content_store as content
 from openslot.exports.models import ExportFile
 from openslot.integrations.calendars.booking_events import write_feed
 from openslot.integrations.mail.operations import open_content
@@ -102,7 +102,7 @@ def as_csv(query: str, columns: Sequence[str]) -> Write:
 
 async def write_photo(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
     """Write the photo as it is stored; an empty file where there is none."""
-    yield await connection.fetchval(content_store.PHOTO, user.id) or b""
+    yield await connection.fetchval(content.PHOTO, user.id) or b""
 
 
 async def write_event_types(work: Work, user: User, _: Any) -> AsyncIterator[bytes]:
@@ -119,7 +119,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
     """Write the log of mail, with the text of mail about bookings that was kept for the user."""
 
     async def lines() -> AsyncIterator[list[bytes]]:
-        async for rows in read_batches(connection, content_store.EMAILS, user):
+        async for rows in read_batches(connection, content.EMAILS, user):
             yield [_add_text(work, row) for row in rows]
 
     async for piece in _join(lines()):
@@ -129,7 +129,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
 async def write_calendar(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
     """Write all bookings as one calendar, without the links that can change them."""
     yield _write_events((), user).partition(END)[0]
-    async for rows in read_batches(connection, content_store.DETAILS, user, size=EVENTS):
+    async for rows in read_batches(connection, content.DETAILS, user, size=EVENTS):
         written = await asyncio.to_thread(_write_events, [to_details(row) for row in rows], user)
         yield written[written.index(BEGIN) : -len(END)]
     yield END
@@ -194,165 +194,121 @@ def _write_events(details: Sequence[BookingDetails], user: User) -> bytes:
 
 FILES = (
     ExportFile(
-        name="account.json",
-        about="Your account: name, email address, username and former usernames, plan, time zone and language.",
-        tables=("users", "former_usernames"),
-        write=as_object(content_store.ACCOUNT),
+        "account.json",
+        "Your account: name, email address, username and former usernames, plan, time zone and language.",
+        ("users", "former_usernames"),
+        as_object(content.ACCOUNT),
     ),
     ExportFile(
-        name="settings.json",
-        about="Your brand, reminders, notifications, feature flags, and since when your bookings have a feed.",
-        tables=("brands", "reminder_settings", "flag_overrides", "notification_choices", "calendar_feeds"),
-        write=as_object(content_store.SETTINGS),
+        "settings.json",
+        "Your brand, reminders, notifications, feature flags, and since when your bookings have a feed.",
+        ("brands", "reminder_settings", "flag_overrides", "notification_choices", "calendar_feeds"),
+        as_object(content.SETTINGS),
     ),
     ExportFile(
-        name="organizations.json",
-        about="The organizations that you belong to, your role, and what their directory says about you.",
-        tables=("memberships", "member_profiles", "held_departures"),
-        write=as_list(content_store.ORGANIZATIONS),
+        "organizations.json",
+        "The organizations that you belong to, your role, and what their directory says about you.",
+        ("memberships", "member_profiles", "held_departures"),
+        as_list(content.ORGANIZATIONS),
+    ),
+    ExportFile("invitations.json", "Invitations that you received.", ("invitations",), as_list(content.INVITATIONS)),
+    ExportFile("sessions.json", "The devices on which you are signed in.", ("sessions",), as_list(content.SESSIONS)),
+    ExportFile("api-keys.json", "Your API keys, without the keys themselves.", ("api_keys",), as_list(content.KEYS)),
+    ExportFile(
+        "sign-in.json",
+        "Since when you use two-factor authentication, and the identity providers that you sign in with.",
+        ("authenticators", "recovery_codes", "identities"),
+        as_object(content.SIGN_IN),
+    ),
+    ExportFile("photo.jpg", "Your photo; empty if you have none.", ("photos",), write_photo),
+    ExportFile(
+        "schedules.json",
+        "Your working hours, date overrides and public holidays.",
+        ("schedules",),
+        as_list(content.SCHEDULES),
+    ),
+    ExportFile("out-of-office.json", "The times in which you are away.", ("out_of_office",), as_list(content.AWAY)),
+    ExportFile(
+        "event-types.json",
+        "What can be booked with you, as the REST API shows it.",
+        ("event_types",),
+        write_event_types,
     ),
     ExportFile(
-        name="invitations.json",
-        about="Invitations that you received.",
-        tables=("invitations",),
-        write=as_list(content_store.INVITATIONS),
+        "bookings.json",
+        "All your bookings, as the REST API shows them, without the links that can change them.",
+        ("bookings",),
+        as_list(content.BOOKINGS),
     ),
     ExportFile(
-        name="sessions.json",
-        about="The devices on which you are signed in.",
-        tables=("sessions",),
-        write=as_list(content_store.SESSIONS),
+        "bookings.csv",
+        "The same as a table for a spreadsheet. Times are in UTC.",
+        ("bookings",),
+        as_csv(content.BOOKINGS, BOOKING_COLUMNS),
     ),
     ExportFile(
-        name="api-keys.json",
-        about="Your API keys, without the keys themselves.",
-        tables=("api_keys",),
-        write=as_list(content_store.KEYS),
+        "bookings.ics", "The same for a calendar program, cancelled bookings included.", ("bookings",), write_calendar
     ),
     ExportFile(
-        name="sign-in.json",
-        about="Since when you use two-factor authentication, and the identity providers that you sign in with.",
-        tables=("authenticators", "recovery_codes", "identities"),
-        write=as_object(content_store.SIGN_IN),
+        "booking-history.json",
+        "What happened to bookings so long ago that activity.json no longer has it.",
+        ("booking_history",),
+        as_list(content.HISTORY),
+    ),
+    ExportFile("contacts.json", "Your contacts, as the REST API shows them.", ("contacts",), as_list(content.CONTACTS)),
+    ExportFile(
+        "contacts.csv",
+        "The same as a table for a spreadsheet.",
+        ("contacts",),
+        as_csv(content.CONTACTS, CONTACT_COLUMNS),
     ),
     ExportFile(
-        name="photo.jpg",
-        about="Your photo; empty if you have none.",
-        tables=("photos",),
-        write=write_photo,
+        "contact-imports.json",
+        "Files from which you imported contacts, and how that went.",
+        ("contact_imports",),
+        as_list(content.IMPORTS),
     ),
     ExportFile(
-        name="schedules.json",
-        about="Your working hours, date overrides and public holidays.",
-        tables=("schedules",),
-        write=as_list(content_store.SCHEDULES),
+        "conversations.json",
+        "Your conversations by SMS and WhatsApp.",
+        ("conversations",),
+        as_list(content.CONVERSATIONS),
+    ),
+    ExportFile("messages.json", "The messages of these conversations.", ("messages",), as_list(content.MESSAGES)),
+    ExportFile(
+        "calls.json", "Calls that the voice agent has answered or made for you.", ("calls",), as_list(content.CALLS)
     ),
     ExportFile(
-        name="out-of-office.json",
-        about="The times in which you are away.",
-        tables=("out_of_office",),
-        write=as_list(content_store.AWAY),
+        "webhooks.json",
+        "Your webhook endpoints, without their secrets.",
+        ("webhook_endpoints",),
+        as_list(content.WEBHOOKS),
     ),
     ExportFile(
-        name="event-types.json",
-        about="What can be booked with you, as the REST API shows it.",
-        tables=("event_types",),
-        write=write_event_types,
+        "webhook-deliveries.json",
+        "What was sent to these endpoints, and how it went.",
+        ("webhook_deliveries",),
+        as_list(content.DELIVERIES),
     ),
     ExportFile(
-        name="bookings.json",
-        about="All your bookings, as the REST API shows them, without the links that can change them.",
-        tables=("bookings",),
-        write=as_list(content_store.BOOKINGS),
+        "calendars.json",
+        "Your connected calendars, without passwords and addresses.",
+        ("calendar_connections", "calendars"),
+        as_list(content.CALENDARS),
     ),
     ExportFile(
-        name="bookings.csv",
-        about="The same as a table for a spreadsheet. Times are in UTC.",
-        tables=("bookings",),
-        write=as_csv(content_store.BOOKINGS, BOOKING_COLUMNS),
+        "emails.json",
+        "Emails about you and your bookings that Openslot has sent; their text where it was kept.",
+        ("mail_messages",),
+        write_emails,
     ),
     ExportFile(
-        name="bookings.ics",
-        about="The same for a calendar program, cancelled bookings included.",
-        tables=("bookings",),
-        write=write_calendar,
+        "page-views.json",
+        "How often your booking pages were opened, by day and source.",
+        ("page_views",),
+        as_list(content.PAGE_VIEWS),
     ),
     ExportFile(
-        name="booking-history.json",
-        about="What happened to bookings so long ago that activity.json no longer has it.",
-        tables=("booking_history",),
-        write=as_list(content_store.HISTORY),
-    ),
-    ExportFile(
-        name="contacts.json",
-        about="Your contacts, as the REST API shows them.",
-        tables=("contacts",),
-        write=as_list(content_store.CONTACTS),
-    ),
-    ExportFile(
-        name="contacts.csv",
-        about="The same as a table for a spreadsheet.",
-        tables=("contacts",),
-        write=as_csv(content_store.CONTACTS, CONTACT_COLUMNS),
-    ),
-    ExportFile(
-        name="contact-imports.json",
-        about="Files from which you imported contacts, and how that went.",
-        tables=("contact_imports",),
-        write=as_list(content_store.IMPORTS),
-    ),
-    ExportFile(
-        name="conversations.json",
-        about="Your conversations by SMS and WhatsApp.",
-        tables=("conversations",),
-        write=as_list(content_store.CONVERSATIONS),
-    ),
-    ExportFile(
-        name="messages.json",
-        about="The messages of these conversations.",
-        tables=("messages",),
-        write=as_list(content_store.MESSAGES),
-    ),
-    ExportFile(
-        name="calls.json",
-        about="Calls that the voice agent has answered or made for you.",
-        tables=("calls",),
-        write=as_list(content_store.CALLS),
-    ),
-    ExportFile(
-        name="webhooks.json",
-        about="Your webhook endpoints, without their secrets.",
-        tables=("webhook_endpoints",),
-        write=as_list(content_store.WEBHOOKS),
-    ),
-    ExportFile(
-        name="webhook-deliveries.json",
-        about="What was sent to these endpoints, and how it went.",
-        tables=("webhook_deliveries",),
-        write=as_list(content_store.DELIVERIES),
-    ),
-    ExportFile(
-        name="calendars.json",
-        about="Your connected calendars, without passwords and addresses.",
-        tables=("calendar_connections", "calendars"),
-        write=as_list(content_store.CALENDARS),
-    ),
-    ExportFile(
-        name="emails.json",
-        about="Emails about you and your bookings that Openslot has sent; their text where it was kept.",
-        tables=("mail_messages",),
-        write=write_emails,
-    ),
-    ExportFile(
-        name="page-views.json",
-        about="How often your booking pages were opened, by day and source.",
-        tables=("page_views",),
-        write=as_list(content_store.PAGE_VIEWS),
-    ),
-    ExportFile(
-        name="activity.json",
-        about="What happened in your account, and who caused it.",
-        tables=("events",),
-        write=as_list(content_store.ACTIVITY),
+        "activity.json", "What happened in your account, and who caused it.", ("events",), as_list(content.ACTIVITY)
     ),
 )

@@ -38,7 +38,7 @@ class DataExport(Struct, frozen=True, kw_only=True):
         return self.state in {ExportState.QUEUED, ExportState.RUNNING}
 
 
-class ExportFile(Struct, frozen=True, kw_only=True):
+class ExportFile(Struct, frozen=True):
     """One file of an export: what it holds, from which tables, and how its pieces are made."""
 
     name: str
