@@ -41,7 +41,7 @@ from openslot.integrations.oidc.operations import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.people.deletions import PEOPLE_JOBS
 from openslot.people.events import PEOPLE_EVENTS
-from openslot.scim.jobs import SCIM_JOBS
+from openslot.scim.operations import SCIM_JOBS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.reactions import WEBHOOK_JOBS, WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT

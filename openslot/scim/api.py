@@ -13,7 +13,7 @@ from openslot.scim import operations
 from openslot.scim.attributes import Document, describe_resource_types, describe_schemas, describe_service, list_all
 from openslot.scim.door import PREFIX, SCIM
 from openslot.scim.errors import NotSupported
-from openslot.scim.representations import (
+from openslot.scim.resources import (
     Projection,
     etag,
     headers_of,

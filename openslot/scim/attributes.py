@@ -3,81 +3,84 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType, field
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0:User"
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
-AttributeKind = Literal["string", "boolean", "complex", "reference"]
 
-
-class Attribute(Struct, frozen=True, kw_only=True):
-    """One attribute as RFC 7643 describes it."""
+class Attribute(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One attribute as RFC 7643 describes it, and as the service shows it."""
 
     name: str
-    description: str
-    kind: AttributeKind = "string"
+    kind: Literal["string", "boolean", "complex", "reference"] = field(default="string", name="type")
     multi_valued: bool = False
+    description: str
     required: bool = False
     case_exact: bool = False
     mutability: Literal["readWrite", "readOnly"] = "readWrite"
     returned: Literal["default", "always"] = "default"
     uniqueness: Literal["none", "server"] = "none"
-    canonical_values: tuple[str, ...] = ()
-    reference_types: tuple[str, ...] = ()
-    parts: tuple["Attribute", ...] = ()
+    canonical_values: tuple[str, ...] | UnsetType = UNSET
+    reference_types: tuple[str, ...] | UnsetType = UNSET
+    parts: tuple["Attribute", ...] | UnsetType = field(default=UNSET, name="subAttributes")
     """The sub-attributes of a complex one."""
 
     def part(self, name: str) -> "Attribute | None":
         """Find a sub-attribute by its name in any letter case."""
-        return next((each for each in self.parts if each.name.lower() == name.lower()), None)
+        return next((each for each in self.parts or () if each.name.lower() == name.lower()), None)
 
 
 def _text(name: str, description: str) -> Attribute:
     return Attribute(name=name, description=description)
 
 
-def _parts_of_values(what: str, *types: str, required: bool) -> tuple[Attribute, ...]:
-    return (
+def _complex(name: str, description: str, *parts: Attribute) -> Attribute:
+    return Attribute(name=name, description=description, kind="complex", parts=parts)
+
+
+def _values(name: str, description: str, what: str, *types: str, required: bool = False) -> Attribute:
+    parts = (
         Attribute(name="value", description=f"The {what}", required=required),
         _text("display", f"How the {what} is shown"),
         Attribute(name="type", description=f"What the {what} is for", canonical_values=types),
         Attribute(name="primary", kind="boolean", description=f"Whether this {what} is preferred"),
     )
+    return Attribute(
+        name=name, description=description, kind="complex", multi_valued=True, required=required, parts=parts
+    )
 
 
-ID = Attribute(
-    name="id",
-    description="Assigned by the service; stays the same as long as the user is a member",
+def _read_only(name: str, description: str, **more: Any) -> Attribute:
+    return Attribute(name=name, description=description, mutability="readOnly", **more)
+
+
+ID = _read_only(
+    "id",
+    "Assigned by the service; stays the same as long as the user is a member",
     case_exact=True,
-    mutability="readOnly",
     returned="always",
     uniqueness="server",
 )
-SCHEMAS = Attribute(
-    name="schemas",
-    description="The schemas of this user",
+SCHEMAS = _read_only(
+    "schemas",
+    "The schemas of this user",
     kind="reference",
     multi_valued=True,
     case_exact=True,
-    mutability="readOnly",
     returned="always",
     reference_types=("uri",),
 )
-META = Attribute(
-    name="meta",
-    description="When the user was created and last modified",
+META = _read_only(
+    "meta",
+    "When the user was created and last modified",
     kind="complex",
-    mutability="readOnly",
-    parts=tuple(
-        Attribute(name=name, description=description, case_exact=True, mutability="readOnly")
-        for name, description in (
-            ("resourceType", "User"),
-            ("created", "When the user became a member"),
-            ("lastModified", "When the user was last changed"),
-            ("location", "The address of the user"),
-            ("version", "The version, as in ETag"),
-        )
+    parts=(
+        _read_only("resourceType", "User", case_exact=True),
+        _read_only("created", "When the user became a member", case_exact=True),
+        _read_only("lastModified", "When the user was last changed", case_exact=True),
+        _read_only("location", "The address of the user", case_exact=True),
+        _read_only("version", "The version, as in ETag", case_exact=True),
     ),
 )
 EXTERNAL_ID = Attribute(name="externalId", description="The identity provider's own id", case_exact=True)
@@ -91,15 +94,12 @@ USER = (
         required=True,
         uniqueness="server",
     ),
-    Attribute(
-        name="name",
-        description="The parts of the name",
-        kind="complex",
-        parts=(
-            _text("formatted", "The whole name"),
-            _text("familyName", "The family name"),
-            _text("givenName", "The given name"),
-        ),
+    _complex(
+        "name",
+        "The parts of the name",
+        _text("formatted", "The whole name"),
+        _text("familyName", "The family name"),
+        _text("givenName", "The given name"),
     ),
     _text("displayName", "The name as it is shown"),
     _text("nickName", "How the user is called"),
@@ -108,21 +108,14 @@ USER = (
     _text("locale", "How dates and numbers are written"),
     _text("timezone", "The time zone, such as Europe/Berlin"),
     Attribute(name="active", kind="boolean", description="Whether the user may sign in and be booked"),
-    Attribute(
-        name="emails",
-        description="Email addresses; the primary one, else the one of type work, is the account's",
-        kind="complex",
-        multi_valued=True,
+    _values(
+        "emails",
+        "Email addresses; the primary one, else the one of type work, is the account's",
+        "email address",
+        *("work", "home", "other"),
         required=True,
-        parts=_parts_of_values("email address", "work", "home", "other", required=True),
     ),
-    Attribute(
-        name="phoneNumbers",
-        description="Phone numbers",
-        kind="complex",
-        multi_valued=True,
-        parts=_parts_of_values("phone number", "work", "home", "mobile", "fax", "pager", "other", required=False),
-    ),
+    _values("phoneNumbers", "Phone numbers", "phone number", "work", "home", "mobile", "fax", "pager", "other"),
 )
 ENTERPRISE_USER = (
     _text("employeeNumber", "The number of the employee"),
@@ -130,17 +123,12 @@ ENTERPRISE_USER = (
     _text("organization", "The name of the organization"),
     _text("division", "The division"),
     _text("department", "The department"),
-    Attribute(
-        name="manager",
-        description="The user's manager",
-        kind="complex",
-        parts=(
-            _text("value", "The id of the manager"),
-            Attribute(
-                name="$ref", kind="reference", description="The address of the manager", reference_types=("User",)
-            ),
-            _text("displayName", "The manager's name"),
-        ),
+    _complex(
+        "manager",
+        "The user's manager",
+        _text("value", "The id of the manager"),
+        Attribute(name="$ref", kind="reference", description="The address of the manager", reference_types=("User",)),
+        _text("displayName", "The manager's name"),
     ),
 )
 
@@ -241,27 +229,6 @@ def _schema(base: str, urn: str, name: str, description: str, attributes: tuple[
         "id": urn,
         "name": name,
         "description": description,
-        "attributes": [_attribute(each) for each in attributes],
+        "attributes": attributes,
         "meta": {"resourceType": "Schema", "location": f"{base}/Schemas/{urn}"},
     }
-
-
-def _attribute(attribute: Attribute) -> Document:
-    described: Document = {
-        "name": attribute.name,
-        "type": attribute.kind,
-        "multiValued": attribute.multi_valued,
-        "description": attribute.description,
-        "required": attribute.required,
-        "caseExact": attribute.case_exact,
-        "mutability": attribute.mutability,
-        "returned": attribute.returned,
-        "uniqueness": attribute.uniqueness,
-    }
-    if attribute.canonical_values:
-        described["canonicalValues"] = list(attribute.canonical_values)
-    if attribute.reference_types:
-        described["referenceTypes"] = list(attribute.reference_types)
-    if attribute.parts:
-        described["subAttributes"] = [_attribute(part) for part in attribute.parts]
-    return described

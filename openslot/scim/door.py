@@ -24,7 +24,7 @@ from openslot.routing import Response
 from openslot.scim.errors import ScimType
 from openslot.scim.models import NewRequest
 from openslot.scim.operations import log_request
-from openslot.scim.representations import NOTICE
+from openslot.scim.resources import NOTICE
 
 PREFIX = "/api/scim/v2"
 SCIM = "application/scim+json"
@@ -89,6 +89,8 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
     if actor.kind is not ActorKind.SCIM or actor.credential_id is None:
         return
     names = _read_names(exchange, response)
+    # What a request that was carried out has left undone.
+    notice = None if exchange.method == "GET" else response.headers.get(NOTICE)
     values = exchange.found[1] if exchange.found else ()
     named = next((value for value in (*values, names.id or "") if SHAPE.fullmatch(value)), None)
     request = NewRequest(
@@ -99,17 +101,12 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
         status=response.status,
         member_id=UUID(named) if named else None,
         user_name=names.user_name,
-        detail=(names.detail or _find_notice(exchange, response) or "")[:500] or None,
+        detail=(names.detail or notice or "")[:500] or None,
     )
     try:
         await log_request(exchange.runtime, request)
     except (*DOWN, asyncpg.PostgresError) as fault:
         log.warning("SCIM request not logged", error=reason(fault))
-
-
-def _find_notice(exchange: Exchange, response: Response) -> str | None:
-    """Find what a request that was carried out has left undone."""
-    return None if exchange.method == "GET" else response.headers.get(NOTICE)
 
 
 def _read_names(exchange: Exchange, response: Response) -> _LoggedNames:

@@ -1,8 +1,9 @@
 """Filters: the whole grammar of RFC 7644 section 3.4.2.2, read into a small tree, and matching elements with it."""
 
+import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 from msgspec import Struct
@@ -14,10 +15,19 @@ LONGEST = 4000
 DEEPEST = 20
 MAX_TERMS = 50
 
-Operator = Literal["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]
 Value = str | bool | int | float | None
 
-_OPERATORS = frozenset({"eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"})
+_COMPARES: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lt": operator.lt,
+    "le": operator.le,
+    "co": operator.contains,
+    "sw": str.startswith,
+    "ew": str.endswith,
+}
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<text>"(?:[^"\\]|\\.)*")
@@ -45,7 +55,7 @@ class Comparison(Struct, frozen=True):
     """An attribute compared with a value."""
 
     path: AttributePath
-    operator: Operator
+    operator: str
     value: Value
 
 
@@ -83,7 +93,7 @@ class ValuePath(Struct, frozen=True):
 Filter = Comparison | Present | And | Or | Not | ValuePath
 
 
-class _Token(Struct, frozen=True):
+class _Token(NamedTuple):
     kind: str
     text: str
 
@@ -92,10 +102,7 @@ def parse_filter(text: str) -> Filter:
     """Read a filter, or refuse it with what is wrong."""
     if len(text) > LONGEST:
         raise InvalidFilter(f"The filter must not be longer than {LONGEST} characters")
-    parser = _Parser(_split(text))
-    found = parser.read_or(0)
-    parser.check_at_end()
-    return found
+    return _Parser(_split(text)).read()
 
 
 def parse_attribute_path(text: str) -> AttributePath | None:
@@ -118,9 +125,9 @@ def _split(text: str) -> list[_Token]:
         match = _TOKEN.match(text, place)
         if match is None:
             raise InvalidFilter(f"The filter can't be read from character {place + 1} on")
-        tokens.append(_Token(cast("str", match.lastgroup), match[match.lastgroup or 0]))
+        tokens.append(_Token(match.lastgroup or "", match[match.lastgroup or 0]))
         place = match.end()
-    return tokens
+    return [*tokens, _Token("end", "the end")]
 
 
 class _Parser:
@@ -131,19 +138,20 @@ class _Parser:
         self._place = 0
         self._terms = 0
 
-    def read_or(self, depth: int) -> Filter:
+    def read(self) -> Filter:
+        found = self._read_or(0)
+        self._take("end", "and, or, or the end")
+        return found
+
+    def _read_or(self, depth: int) -> Filter:
         terms = [self._read_and(depth)]
-        while self._takes_word("or"):
+        while self._skip("or"):
             terms.append(self._read_and(depth))
         return terms[0] if len(terms) == 1 else Or(tuple(terms))
 
-    def check_at_end(self) -> None:
-        if self._place < len(self._tokens):
-            self._refuse("and, or, or the end")
-
     def _read_and(self, depth: int) -> Filter:
         terms = [self._read_term(depth)]
-        while self._takes_word("and"):
+        while self._skip("and"):
             terms.append(self._read_term(depth))
         return terms[0] if len(terms) == 1 else And(tuple(terms))
 
@@ -151,111 +159,77 @@ class _Parser:
         self._terms += 1
         if depth > DEEPEST or self._terms > MAX_TERMS:
             raise InvalidFilter(f"The filter must not have more than {MAX_TERMS} terms or be deeper than {DEEPEST}")
-        if self._is_word("not") and self._is_sign("(", ahead=1):
-            self._place += 1
-            return Not(self._read_group("(", ")", depth))
-        if self._is_sign("("):
-            return self._read_group("(", ")", depth)
-        return self._read_comparison(depth)
+        if self._next.text.lower() == "not" and self._tokens[self._place + 1].text == "(":
+            self._place += 2
+            return Not(self._read_group(")", depth))
+        if self._skip("("):
+            return self._read_group(")", depth)
+        name = self._take("word", "an attribute")
+        path = parse_attribute_path(name)
+        if path is None:
+            raise InvalidFilter(f"{name[:100]} is not an attribute")
+        return self._read_value_path(path, depth) if self._skip("[") else self._read_test(path)
 
-    def _read_group(self, begin: str, end: str, depth: int) -> Filter:
-        self._take_sign(begin)
-        inside = self.read_or(depth + 1)
-        self._take_sign(end)
+    def _read_group(self, end: str, depth: int) -> Filter:
+        inside = self._read_or(depth + 1)
+        if not self._skip(end):
+            self._refuse(end)
         return inside
 
-    def _read_comparison(self, depth: int) -> Filter:
-        path = parse_attribute_path(self._take("word", "an attribute"))
-        if path is None:
-            raise InvalidFilter(f"{self._tokens[self._place - 1].text[:100]} is not an attribute")
-        if self._is_sign("["):
-            return self._read_value_path(path, depth)
-        operator = self._take("word", "an operator").lower()
-        if operator == "pr":
-            return Present(path)
-        if operator not in _OPERATORS:
-            raise InvalidFilter(f"{operator[:100]} is not an operator")
-        return Comparison(path, cast("Operator", operator), self._take_value())
-
     def _read_value_path(self, path: AttributePath, depth: int) -> Filter:
-        term = self._read_group("[", "]", depth)
-        if not self._is_kind("part"):
-            return ValuePath(path, term)
-        # Entra sends this form, although no grammar allows it: emails[type eq "work"].value eq "mara@harbor.example".
-        inner = AttributePath(CORE, self._take("part", "")[1:])
-        operator = self._take("word", "an operator").lower()
-        if operator == "pr":
-            return ValuePath(path, And((term, Present(inner))))
-        if operator not in _OPERATORS:
-            raise InvalidFilter(f"{operator[:100]} is not an operator")
-        compared = Comparison(inner, cast("Operator", operator), self._take_value())
-        return ValuePath(path, And((term, compared)))
+        term = self._read_group("]", depth)
+        if self._next.kind == "part":
+            # No grammar allows it, but Entra sends it: emails[type eq "work"].value eq "mara@harbor.example".
+            inner = AttributePath(CORE, self._take("part", "")[1:])
+            term = And((term, self._read_test(inner)))
+        return ValuePath(path, term)
+
+    def _read_test(self, path: AttributePath) -> Comparison | Present:
+        name = self._take("word", "an operator").lower()
+        if name == "pr":
+            return Present(path)
+        if name not in _COMPARES:
+            raise InvalidFilter(f"{name[:100]} is not an operator")
+        return Comparison(path, name, self._take_value())
 
     def _take_value(self) -> Value:
-        token = self._next("a value")
-        if token.kind == "text":
-            try:
-                return msgspec.json.decode(token.text, type=str)
-            except msgspec.DecodeError:
-                raise InvalidFilter(f"{token.text[:100]} is not a JSON string") from None
+        token = self._next
+        if token.kind == "end":
+            self._refuse("a value")
+        if token.kind not in {"text", "number"} and token.text.lower() not in _WORDS:
+            self._refuse("a value in double quotes, a number, true, false or null")
+        self._place += 1
         if token.kind == "number":
             return float(token.text) if set(token.text) & set(".eE") else int(token.text)
-        if token.kind == "word" and token.text.lower() in _WORDS:
+        if token.kind == "word":
             return _WORDS[token.text.lower()]
-        self._place -= 1
-        return self._refuse("a value in double quotes, a number, true, false or null")
+        try:
+            return msgspec.json.decode(token.text, type=str)
+        except msgspec.DecodeError:
+            raise InvalidFilter(f"{token.text[:100]} is not a JSON string") from None
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._place]
 
     def _take(self, kind: str, what: str) -> str:
-        token = self._next(what)
+        token = self._next
         if token.kind != kind:
-            self._place -= 1
             self._refuse(what)
+        self._place += 1
         return token.text
 
-    def _take_sign(self, sign: str) -> None:
-        if not self._is_sign(sign):
-            self._refuse(sign)
-        self._place += 1
-
-    def _takes_word(self, word: str) -> bool:
-        found = self._is_word(word)
+    def _skip(self, word: str) -> bool:
+        """Go on behind a word or a sign, if it is the next."""
+        found = self._next.text.lower() == word
         self._place += found
         return found
 
-    def _is_word(self, word: str) -> bool:
-        return self._is_kind("word") and self._tokens[self._place].text.lower() == word
-
-    def _is_sign(self, sign: str, *, ahead: int = 0) -> bool:
-        return self._is_kind("sign", ahead=ahead) and self._tokens[self._place + ahead].text == sign
-
-    def _is_kind(self, kind: str, *, ahead: int = 0) -> bool:
-        place = self._place + ahead
-        return place < len(self._tokens) and self._tokens[place].kind == kind
-
-    def _next(self, what: str) -> _Token:
-        if self._place >= len(self._tokens):
-            self._refuse(what)
-        self._place += 1
-        return self._tokens[self._place - 1]
-
     def _refuse(self, wanted: str) -> NoReturn:
-        found = self._tokens[self._place].text[:100] if self._place < len(self._tokens) else "the end"
-        raise InvalidFilter(f"The filter has {found} where {wanted} is expected")
+        raise InvalidFilter(f"The filter has {self._next.text[:100]} where {wanted} is expected")
 
 
 Element = Mapping[str, Any]
-
-_COMPARES: dict[str, Callable[[Any, Any], bool]] = {
-    "eq": lambda found, wanted: bool(found == wanted),
-    "ne": lambda found, wanted: bool(found != wanted),
-    "gt": lambda found, wanted: bool(found > wanted),
-    "ge": lambda found, wanted: bool(found >= wanted),
-    "lt": lambda found, wanted: bool(found < wanted),
-    "le": lambda found, wanted: bool(found <= wanted),
-    "co": lambda found, wanted: wanted in found,
-    "sw": lambda found, wanted: found.startswith(wanted),
-    "ew": lambda found, wanted: found.endswith(wanted),
-}
 
 
 def is_match(element: Element, term: Filter, attribute: Attribute) -> bool:
@@ -269,9 +243,9 @@ def is_match(element: Element, term: Filter, attribute: Attribute) -> bool:
             return not is_match(element, inner, attribute)
         case Present(path):
             return element.get(part_of(attribute, path).name) not in {None, ""}
-        case Comparison(path, operator, value):
+        case Comparison(path, name, value):
             part = part_of(attribute, path)
-            return _compare(element.get(part.name), operator, value, part)
+            return _compare(element.get(part.name), name, value, part)
         case ValuePath():
             raise InvalidPath("A path must not have a filter inside a filter")
 
@@ -290,7 +264,7 @@ def part_of(attribute: Attribute, path: AttributePath) -> Attribute:
 
 
 def to_boolean(value: object) -> bool | None:
-    """Read a boolean, also one that is written as a string; None where it is neither."""
+    """Read a boolean, also one that is written as a string; None if it is neither."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -298,13 +272,13 @@ def to_boolean(value: object) -> bool | None:
     return None
 
 
-def _compare(found: object, operator: str, wanted: object, part: Attribute) -> bool:
+def _compare(found: object, name: str, wanted: object, part: Attribute) -> bool:
     if part.kind == "boolean":
         # An element without `primary` is not the primary one.
         found, wanted = bool(found), to_boolean(wanted)
-        return operator in {"eq", "ne"} and wanted is not None and _COMPARES[operator](found, wanted)
+        return name in {"eq", "ne"} and wanted is not None and _COMPARES[name](found, wanted)
     if not isinstance(found, str) or not isinstance(wanted, str):
-        return operator == "ne"
+        return name == "ne"
     if not part.case_exact:
         found, wanted = found.lower(), wanted.lower()
-    return _COMPARES[operator](found, wanted)
+    return _COMPARES[name](found, wanted)

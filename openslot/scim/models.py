@@ -8,12 +8,10 @@ from msgspec import Struct
 from openslot.core.moments import Span
 
 
-class LoggedRequest(Struct, frozen=True, kw_only=True):
+class AnsweredRequest(Struct, frozen=True, kw_only=True):
     """What a provider asked for, and how it was answered."""
 
-    id: int
     at: datetime
-    token_name: str
     method: str
     path: str
     status: int
@@ -21,6 +19,19 @@ class LoggedRequest(Struct, frozen=True, kw_only=True):
     user_name: str | None
     detail: str | None
     """Why it was refused."""
+
+
+class NewRequest(AnsweredRequest, frozen=True, kw_only=True):
+    """A request for the log."""
+
+    token_id: UUID
+
+
+class LoggedRequest(AnsweredRequest, frozen=True, kw_only=True):
+    """A request as the log has it."""
+
+    id: int
+    token_name: str
 
 
 class RequestFilter(Struct, frozen=True, kw_only=True):
@@ -35,16 +46,3 @@ class RequestFilter(Struct, frozen=True, kw_only=True):
     """Part of the user's name."""
     token_id: UUID | None = None
     span: Span = Span()
-
-
-class NewRequest(Struct, frozen=True, kw_only=True):
-    """A request that was answered, for the log."""
-
-    token_id: UUID
-    at: datetime
-    method: str
-    path: str
-    status: int
-    member_id: UUID | None
-    user_name: str | None
-    detail: str | None

@@ -14,20 +14,28 @@ from openslot.accounts.organization_store import has_domain_of, lock_organizatio
 from openslot.accounts.store import lock_host
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Periodic, Runtime, Work
 from openslot.core.zones import find_zone
+from openslot.jobs.batches import delete_old
 from openslot.people import departures
 from openslot.people import operations as people
 from openslot.people.store import delete_held
 from openslot.scim import store
 from openslot.scim.attributes import MAX_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
-from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import parse_filter
 from openslot.scim.models import LoggedRequest, NewRequest, RequestFilter
 from openslot.scim.patches import patch
-from openslot.scim.representations import is_named
-from openslot.scim.resources import Resource, check_user, derive_user, find_new_name, get_email, get_name, read_user
+from openslot.scim.resources import (
+    Resource,
+    check_user,
+    derive_user,
+    find_new_name,
+    get_email,
+    get_name,
+    is_named,
+    read_user,
+)
 
 ResourceChange = Callable[[Resource], Resource]
 
@@ -42,7 +50,7 @@ async def get_user(work: Work, user_id: UUID) -> Row:
 
 async def list_users(work: Work, *, filter_: str | None, start: int, count: int) -> tuple[list[Row], int]:
     """Read users in the order in which they joined, and how many there are."""
-    condition = to_sql(parse_filter(filter_)) if filter_ is not None else None
+    condition = store.Condition(parse_filter(filter_)) if filter_ is not None else None
     limit = min(max(count, 0), MAX_RESULTS)
     return await store.list_shown(work.db, _organization_id(work), condition, limit=limit, offset=max(start, 1) - 1)
 
@@ -58,7 +66,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     await lock_organization(work.db, organization.id)
     await _check_unique(work, organization.id, wanted["userName"], besides=None)
     said_active = wanted.pop("active", True)
-    pending = user is not None and not await _is_linked_fully(work, organization, user)
+    pending = user is not None and not await has_domain_of(work.db, organization.id, user.email)
     is_new = user is None
     if user is None:
         user = await _welcome(work, wanted, email)
@@ -154,7 +162,7 @@ async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_
 
 
 async def _invite(work: Work, organization: Organization, member: Member) -> None:
-    """Ask the owner of an account to accept, or to set a password, where either is missing."""
+    """Ask the owner of an account to accept, or to set a password, if either is missing."""
     if member.pending or not await accounts.has_password(work, member.user):
         await invitations.invite_if_allowed(work, organization, member.user)
 
@@ -170,10 +178,6 @@ async def _welcome(work: Work, wanted: Resource, email: str) -> User:
     except Invalid as refusal:
         faults = ", ".join(f"{field} {words}" for field, words in (refusal.details or {}).items())
         raise InvalidValue(faults or refusal.message) from None
-
-
-async def _is_linked_fully(work: Work, organization: Organization, user: User) -> bool:
-    return await has_domain_of(work.db, organization.id, user.email)
 
 
 async def _check_unique(work: Work, organization_id: UUID, user_name: str, *, besides: UUID | None) -> None:
@@ -203,7 +207,7 @@ def _organization_id(work: Work) -> UUID:
     return organization_id
 
 
-KEPT = timedelta(days=30)
+KEPT = INVITATIONS_KEPT = timedelta(days=30)
 
 
 async def log_request(runtime: Runtime, request: NewRequest) -> None:
@@ -228,3 +232,15 @@ async def search_requests(
 async def _log_requests(runtime: Runtime, requests: Sequence[NewRequest]) -> Sequence[None]:
     await store.insert_requests(runtime.pool, requests)
     return [None] * len(requests)
+
+
+async def tidy_scim(work: Work) -> str:
+    """Remove logged requests after 30 days, departures that no longer count, and old invitations."""
+    requests = await delete_old(work.db, "scim_requests", "at", before=work.now - KEPT)
+    await delete_old(work.db, "departures", "at", before=work.now - departures.WITHIN)
+    await delete_old(work.db, "sent_invitations", "at", before=work.now - invitations.WEEK)
+    removed = await delete_old(work.db, "invitations", "expires_at", before=work.now - INVITATIONS_KEPT)
+    return f"{requests} logged requests, {removed} invitations removed"
+
+
+SCIM_JOBS = (Periodic(name="scim.tidy", expression="3-59/5 * * * *", run=tidy_scim, transaction="none"),)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from openslot.scim.resources import (
     read_one,
     read_value,
     without_empty,
+    without_primary,
 )
 
 LONGEST = 1000
@@ -87,7 +88,7 @@ def apply(resource: Resource, operation: PatchOperation) -> None:
     if target.attribute.multi_valued:
         _apply_to_values(holder, operation, target.attribute)
     elif target.part is not None:
-        _apply_to_part(holder.setdefault(target.attribute.name, {}), operation, target.part)
+        _apply_to_one(holder.setdefault(target.attribute.name, {}), operation, target.part)
     else:
         _apply_to_one(holder, operation, target.attribute)
     _drop_if_empty(holder, target.attribute.name)
@@ -126,13 +127,6 @@ def _nulls_of(attribute: Attribute, value: object) -> set[str]:
     return {part.name for part in parts if part is not None}
 
 
-def _apply_to_part(holder: Resource, operation: PatchOperation, part: Attribute) -> None:
-    if operation.kind == "remove":
-        holder.pop(part.name, None)
-    else:
-        holder[part.name] = read_one(part, operation.value)
-
-
 def _apply_to_values(holder: Resource, operation: PatchOperation, attribute: Attribute) -> None:
     values: list[Resource] = holder.setdefault(attribute.name, [])
     if operation.target.filter is None and operation.target.part is None:
@@ -166,12 +160,8 @@ def _changed_elements(values: list[Resource], operation: PatchOperation, attribu
         made: Resource = _described_by(chosen, attribute)
         return _with_new_primary(values, [_change(made, operation, attribute)])
     changed = {place: _change(values[place], operation, attribute) for place in places}
-    kept = [each for place, each in enumerate(values) if place not in changed]
     if any(each.get("primary") for each in changed.values()):
-        kept_ids = {id(each) for each in kept}
-        values = [
-            {**each, "primary": False} if id(each) in kept_ids and each.get("primary") else each for each in values
-        ]
+        values = [without_primary(each) for each in values]
     return [changed.get(place, each) for place, each in enumerate(values)]
 
 
@@ -210,7 +200,7 @@ def _described_by(term: Filter | None, attribute: Attribute) -> Resource:
 
 def _with_new_primary(values: list[Resource], added: list[Resource]) -> list[Resource]:
     if any(each.get("primary") for each in added):
-        values = [{**each, "primary": False} if each.get("primary") else each for each in values]
+        values = [without_primary(each) for each in values]
     return [*values, *added]
 
 
@@ -220,7 +210,7 @@ def _drop_if_empty(holder: Resource, name: str) -> None:
 
 
 MAX_OPERATIONS = 100
-_KINDS: dict[str, PatchKind] = {"add": "add", "replace": "replace", "remove": "remove"}
+_KINDS: dict[str, PatchKind] = {kind: kind for kind in get_args(PatchKind)}
 
 
 def patch(resource: Resource, body: Mapping[str, Any]) -> Resource:

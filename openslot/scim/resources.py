@@ -1,12 +1,18 @@
-"""A user as a provider sends it, read into the attributes that we keep: canonical names, checked types."""
+"""A user as a provider sends it, read into the attributes that we keep, and as the provider sees it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
+from openslot.accounts.models import InvitationLimit
+from openslot.core.db import Row
 from openslot.core.text import is_visible, parse_email
-from openslot.scim.attributes import CORE, ENTERPRISE, Attribute, find_attribute
+from openslot.scim.attributes import CORE, ENTERPRISE, LIST, Attribute, find_attribute, split_schema
 from openslot.scim.errors import InvalidValue
-from openslot.scim.filters import to_boolean
+from openslot.scim.filters import parse_attribute_path, to_boolean
 
 LONGEST = 1000
 MAX_VALUES = 50
@@ -33,12 +39,8 @@ def read_extension(value: object) -> Resource:
     """Read what the enterprise extension holds."""
     if not isinstance(value, Mapping):
         raise InvalidValue(f"{ENTERPRISE} must be an object")
-    found: Resource = {}
-    for key, inner in value.items():
-        attribute = find_attribute(ENTERPRISE, str(key))
-        if attribute is not None and not is_empty(inner):
-            found[attribute.name] = read_value(attribute, inner)
-    return found
+    found = ((find_attribute(ENTERPRISE, str(key)), inner) for key, inner in value.items() if not is_empty(inner))
+    return {attribute.name: read_value(attribute, inner) for attribute, inner in found if attribute is not None}
 
 
 def read_value(attribute: Attribute, value: object) -> Any:
@@ -77,16 +79,11 @@ def _read_complex(attribute: Attribute, value: object) -> Resource:
         value = {"value": value}
     if not isinstance(value, Mapping):
         raise InvalidValue(f"{attribute.name} must be an object")
-    found = {}
-    for key, inner in value.items():
-        part = attribute.part(str(key))
-        if part is not None and inner is not None:
-            found[part.name] = read_one(part, inner)
-    return found
+    parts = ((attribute.part(str(key)), inner) for key, inner in value.items() if inner is not None)
+    return {part.name: read_one(part, inner) for part, inner in parts if part is not None}
 
 
 def is_empty(value: object) -> bool:
-    """Return whether a value is empty."""
     return value is None or value in ([], {})
 
 
@@ -97,8 +94,13 @@ def without_empty(resource: Resource) -> Resource:
 
 def with_one_primary(values: list[Resource]) -> list[Resource]:
     """Make the first value that is marked as primary the only primary one."""
-    primaries = [place for place, each in enumerate(values) if each.get("primary")]
-    return [{**each, "primary": False} if place in primaries[1:] else each for place, each in enumerate(values)]
+    first = next((place for place, each in enumerate(values) if each.get("primary")), None)
+    return [each if place == first else without_primary(each) for place, each in enumerate(values)]
+
+
+def without_primary(value: Resource) -> Resource:
+    """Mark a value as not the primary one, if it is marked."""
+    return {**value, "primary": False} if value.get("primary") else value
 
 
 def check_user(resource: Resource) -> Resource:
@@ -153,3 +155,141 @@ def derive_user(*, email: str, name: str) -> Resource:
         "displayName": name,
         "emails": [{"value": email, "type": "work", "primary": True}],
     }
+
+
+Shown = dict[str, Any]
+SelectedPath = tuple[str, str | None, str | None]
+"""A schema, an attribute of it or all, a part of that or all."""
+_ALWAYS = frozenset({"schemas", "id"})
+
+
+class Projection(Struct, frozen=True):
+    """What to show, or what to leave out."""
+
+    only: frozenset[SelectedPath] | None = None
+    without: frozenset[SelectedPath] = frozenset()
+
+    @property
+    def shows_all(self) -> bool:
+        """Return whether nothing is left out."""
+        return self.only is None and not self.without
+
+    def apply(self, user: Shown) -> Shown:
+        """Show the part that is wanted."""
+        shown: Shown = {}
+        for name, value in user.items():
+            if name == ENTERPRISE:
+                inner = {
+                    key: kept for key, one in value.items() if (kept := self._keep(ENTERPRISE, key, one)) is not None
+                }
+                if inner:
+                    shown[name] = inner
+            elif name in _ALWAYS:
+                shown[name] = value
+            elif (kept := self._keep(CORE, name, value)) is not None:
+                shown[name] = kept
+        return shown
+
+    def _keep(self, schema: str, name: str, value: Any) -> Any:
+        if self.only is not None:
+            parts = _parts(self.only, schema, name)
+            return value if None in parts else _choose(value, lambda key: key in parts)
+        gone = _parts(self.without, schema, name)
+        return None if None in gone else _choose(value, lambda key: key not in gone) if gone else value
+
+
+def read_projection(attributes: str | None, excluded: str | None) -> Projection:
+    """Read both lists, of which a request may have one."""
+    if attributes and excluded:
+        raise InvalidValue("attributes and excludedAttributes must not be used together")
+    return Projection(_read(attributes) if attributes else None, _read(excluded or ""))
+
+
+def join_names(names: Iterable[str] | None) -> str | None:
+    """Write a list of names as a query has it."""
+    return ",".join(names) if names else None
+
+
+def _read(text: str) -> frozenset[SelectedPath]:
+    return frozenset(found for name in text.split(",") if (found := _read_name(name.strip())) is not None)
+
+
+def _read_name(name: str) -> SelectedPath | None:
+    split = split_schema(name)
+    if split is not None and not split[1]:
+        return split[0], None, None
+    path = parse_attribute_path(name)
+    attribute = find_attribute(path.schema, path.name) if path is not None and path.schema is not None else None
+    if path is None or path.schema is None or attribute is None:
+        return None
+    part = attribute.part(path.part) if path.part else None
+    return None if path.part and part is None else (path.schema, attribute.name, part.name if part else None)
+
+
+def _parts(wanted: frozenset[SelectedPath], schema: str, name: str) -> set[str | None]:
+    if (schema, None, None) in wanted:
+        return {None}
+    return {part for of, attribute, part in wanted if (of, attribute) == (schema, name)}
+
+
+def _choose(value: Any, is_wanted: Any) -> Any:
+    if isinstance(value, list):
+        return [kept for each in value if (kept := _choose(each, is_wanted))] or None
+    if isinstance(value, dict):
+        return {key: inner for key, inner in value.items() if is_wanted(key)} or None
+    return None
+
+
+_TAG = re.compile(r'(?:W/)?"([^"]*)"')
+
+
+def etag(version: int) -> str:
+    """Write a version as an ETag."""
+    return f'W/"{version}"'
+
+
+def is_named(version: int, header: str) -> bool:
+    """Return whether a header names this version, compared weakly; `*` names every one."""
+    return header.strip() == "*" or str(version) in _TAG.findall(header)
+
+
+NOTICE = "x-notice"
+UNINVITED = {
+    InvitationLimit.ORGANIZATION: "The invitation was not sent: the organization has sent too many within a day",
+    InvitationLimit.RECIPIENT: "The invitation was not sent: this address was sent as many as allowed",
+}
+
+_SCHEMAS = {
+    False: msgspec.json.encode([CORE]).decode(),
+    True: msgspec.json.encode([CORE, ENTERPRISE]).decode(),
+}
+# Only a key is followed by a bare quote and a colon: in a value, both quotes are escaped.
+_HAS_EXTENSION = f'"{ENTERPRISE}":'
+_ACTIVE = {True: ',"active":true', False: ',"active":false', None: ""}
+
+
+def show_user(row: Row, base: str, projection: Projection) -> str:
+    """Write one user as JSON."""
+    profile = row["profile"] or msgspec.json.encode(derive_user(email=row["email"], name=row["name"])).decode()
+    user_id = str(row["id"])
+    text = (
+        f'{{"schemas":{_SCHEMAS[_HAS_EXTENSION in profile]},"id":"{user_id}",{profile[1:-1]}{_ACTIVE[row["active"]]},'
+        f'"meta":{{"resourceType":"User","created":"{row["created_at"]}","lastModified":"{row["changed_at"]}",'
+        f'"location":"{base}/Users/{user_id}","version":"W/\\"{row["version"]}\\""}}}}'
+    )
+    if projection.shows_all:
+        return text
+    return msgspec.json.encode(projection.apply(msgspec.json.decode(text))).decode()
+
+
+def show_list(users: Sequence[str], *, total: int, start: int) -> bytes:
+    """Write one page of a list as JSON."""
+    head = f'{{"schemas":["{LIST}"],"totalResults":{total},"startIndex":{start},"itemsPerPage":{len(users)}'
+    return f'{head},"Resources":[{",".join(users)}]}}'.encode()
+
+
+def headers_of(row: Row, base: str) -> dict[str, str]:
+    """Write where a user is, its version, and whether the invitation was not sent."""
+    headers = {"location": f"{base}/Users/{row['id']}", "etag": etag(row["version"])}
+    refused = row["invitation_refused"]
+    return headers | ({NOTICE: UNINVITED[InvitationLimit(refused)]} if refused else {})

@@ -1,16 +1,123 @@
-"""All SQL of SCIM: reading members as users, and the log of requests."""
+"""All SQL of SCIM: filters as conditions, members as users, and the log of requests."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
-import msgspec
+from msgspec.structs import astuple
 
 from openslot.accounts.member_store import SOURCE
 from openslot.core.db import Db, Row
 from openslot.core.moments import iso_of
 from openslot.core.query_plans import custom_plans
-from openslot.scim.filter_store import Condition
+from openslot.scim.attributes import CORE, USER
+from openslot.scim.errors import InvalidFilter
+from openslot.scim.filters import And, AttributePath, Comparison, Filter, Value, ValuePath, part_of, to_boolean
 from openslot.scim.models import LoggedRequest, NewRequest, RequestFilter
+
+SUPPORTED = (
+    "Supported are eq, co and sw on userName, externalId, emails.value, displayName and id, "
+    'eq on active, emails[type eq "work"], and terms joined by and'
+)
+# A member that was not created by a provider is shown with the account's data.
+COLUMNS = {
+    "username": "case when p.profile is null then u.email else p.profile ->> 'userName' end",
+    "displayname": "case when p.profile is null then u.name else p.profile ->> 'displayName' end",
+    "externalid": "p.profile ->> 'externalId'",
+    "id": "m.id::text",
+}
+CASE_EXACT = frozenset({"externalid", "id"})
+EMAILS = """case when p.profile is null
+    then json_build_array(json_build_object('value', u.email, 'type', 'work', 'primary', true))
+    else coalesce(p.profile -> 'emails', '[]') end"""
+ACTIVE = "case when p.member_id is null then m.active else p.active end"
+# Two indexes are used instead of a scan of all members, because providers look up a userName before each change.
+USER_NAME_EQ = """m.id in (
+    select n.member_id from member_profiles n
+    where n.organization_id = $1 and lower(n.profile ->> 'userName') = lower({value})
+    union all
+    select n.id from users a join memberships n on n.user_id = a.id left join member_profiles q on q.member_id = n.id
+    where lower(a.email) = lower({value}) and n.organization_id = $1 and q.profile is null)"""
+# The id is compared as text, so that a malformed id is simply not found.
+TESTS = {"eq": "{found} = {value}", "co": "strpos({found}, {value}) > 0", "sw": "starts_with({found}, {value})"}
+
+_EMAILS = next(each for each in USER if each.name == "emails")
+
+
+class Condition:
+    """A filter as a condition on `m`, a membership, `p`, its profile, `u`, its account; `$1` is the organization."""
+
+    def __init__(self, term: Filter) -> None:
+        self.args: list[str | bool] = []
+        self.sql = self._write(term)
+
+    def _write(self, term: Filter) -> str:
+        match term:
+            case And(terms):
+                return " and ".join(f"({self._write(each)})" for each in terms)
+            case Comparison(path, operator, value):
+                return self._write_comparison(path, operator, value)
+            case ValuePath(path, inner) if _is_core(path, "emails"):
+                return self._write_any_email(inner)
+        raise _refusal()
+
+    def _write_comparison(self, path: AttributePath, operator: str, value: Value) -> str:
+        if _is_core(path, "active"):
+            return self._write_boolean(ACTIVE, operator, value)
+        if _is_core(path, "emails") or _is_core(path, "emails", "value"):
+            return self._write_any_email(Comparison(AttributePath(CORE, "value"), operator, value))
+        name = path.name.lower()
+        if not _is_core(path, name) or name not in COLUMNS:
+            raise _refusal()
+        if name == "username" and operator == "eq":
+            return USER_NAME_EQ.format(value=self._bind(value))
+        return self._write_test(COLUMNS[name], operator, value, case_exact=name in CASE_EXACT)
+
+    def _write_any_email(self, inner: Filter) -> str:
+        return f"exists (select from json_array_elements({EMAILS}) e where {self._write_email(inner)})"
+
+    def _write_email(self, term: Filter) -> str:
+        match term:
+            case And(terms):
+                return " and ".join(f"({self._write_email(each)})" for each in terms)
+            case Comparison(path, operator, value):
+                part = part_of(_EMAILS, path)
+                if part.name == "primary":
+                    return self._write_boolean("coalesce((e ->> 'primary')::boolean, false)", operator, value)
+                return self._write_test(f"e ->> '{part.name}'", operator, value, case_exact=False)
+        raise _refusal()
+
+    def _write_boolean(self, found: str, operator: str, value: Value) -> str:
+        wanted = to_boolean(value)
+        if operator != "eq" or wanted is None:
+            raise _refusal()
+        self.args.append(wanted)
+        return f"{found} = ${len(self.args) + 1}::boolean"
+
+    def _write_test(self, found: str, operator: str, value: Value, *, case_exact: bool) -> str:
+        if operator not in TESTS:
+            raise _refusal()
+        bound = self._bind(value)
+        if case_exact:
+            return TESTS[operator].format(found=f"({found})", value=bound)
+        return TESTS[operator].format(found=f"lower({found})", value=f"lower({bound})")
+
+    def _bind(self, value: Value) -> str:
+        if not isinstance(value, str):
+            raise InvalidFilter("The value must be a string in double quotes")
+        if "\x00" in value:
+            raise InvalidFilter("The value has characters that are not allowed")
+        self.args.append(value)
+        return f"${len(self.args) + 1}::text"
+
+
+def _is_core(path: AttributePath, name: str, part: str | None = None) -> bool:
+    found = (path.name.lower(), path.part.lower() if path.part else None)
+    return path.schema == CORE and found == (name, part)
+
+
+def _refusal() -> InvalidFilter:
+    return InvalidFilter(f"This filter is not supported. {SUPPORTED}")
+
 
 OF_MEMBER = "select n.{} from memberships n where n.id = m.id"
 OF_ACCOUNT = "select a.{} from memberships n join users a on a.id = n.user_id where n.id = m.id"
@@ -77,34 +184,30 @@ async def has_user_name(db: Db, organization_id: UUID, user_name: str, *, beside
 
 async def insert_requests(db: Db, requests: Sequence[NewRequest]) -> None:
     """Write the log of requests; those of a token that is gone have no log."""
-    statement = """insert into scim_requests (token_id, at, method, path, status, member_id, user_name, detail)
-        select r.* from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::smallint[], $6::uuid[],
-            $7::text[], $8::text[]) as r (token_id, at, method, path, status, member_id, user_name, detail)
+    statement = """insert into scim_requests (at, method, path, status, member_id, user_name, detail, token_id)
+        select r.* from unnest($1::timestamptz[], $2::text[], $3::text[], $4::smallint[], $5::uuid[], $6::text[],
+            $7::text[], $8::uuid[]) as r (at, method, path, status, member_id, user_name, detail, token_id)
         join scim_tokens t on t.id = r.token_id"""
-    await db.execute(
-        statement, *(list(column) for column in zip(*(msgspec.structs.astuple(each) for each in requests), strict=True))
-    )
+    await db.execute(statement, *map(list, zip(*map(astuple, requests), strict=True)))
+
+
+LOGGED = """r.id, r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail,
+    coalesce(r.user_name, (
+        select e.user_name from scim_requests e
+        where e.member_id = r.member_id and e.user_name is not null order by e.id desc limit 1)) as user_name"""
 
 
 async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset: int) -> list[LoggedRequest]:
     """List requests made with tokens, newest first; a user who is gone is shown with the last known name."""
-    statement = """select r.id, r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail,
-            coalesce(r.user_name, (
-            select e.user_name from scim_requests e
-            where e.member_id = r.member_id and e.user_name is not null order by e.id desc limit 1)) as user_name
-        from scim_requests r join scim_tokens t on t.id = r.token_id
+    statement = f"""select {LOGGED} from scim_requests r join scim_tokens t on t.id = r.token_id
         where r.token_id = any($1) order by r.id desc limit $2 offset $3"""
     rows = await db.fetch(statement, token_ids, limit, offset)
     return [LoggedRequest(**row) for row in rows]
 
 
 # Each token's newest requests are found by its own index; a request that names no user belongs to the one it is about.
-SEARCH_LOG = """
-select r.id, r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail,
-       coalesce(r.user_name, (
-           select e.user_name from scim_requests e
-           where e.member_id = r.member_id and e.user_name is not null order by e.id desc limit 1)) as user_name
-from scim_tokens t cross join lateral (
+SEARCH_LOG = f"""
+select {LOGGED} from scim_tokens t cross join lateral (
     select * from scim_requests q
     where q.token_id = t.id and ($3::bigint is null or q.id < $3) and ($4 = '' or q.method = $4)
       and ($5::int is null or q.status / 100 = $5) and ($6 = '' or strpos(lower(q.path), lower($6)) > 0)

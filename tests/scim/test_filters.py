@@ -8,7 +8,6 @@ from hypothesis import given
 
 from openslot.scim.attributes import CORE, ENTERPRISE
 from openslot.scim.errors import InvalidFilter
-from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import (
     DEEPEST,
     LONGEST,
@@ -23,6 +22,7 @@ from openslot.scim.filters import (
     ValuePath,
     parse_filter,
 )
+from openslot.scim.store import Condition
 from tests.scim.strategies import FILTERS, SUPPORTED
 from tests.scim.writing import write
 
@@ -101,12 +101,12 @@ def test_no_text_does_anything_but_parse_or_be_refused() -> None:
     for _ in range(1000):
         text = draw_text(chance)
         with suppress(InvalidFilter):
-            assert isinstance(to_sql(parse_filter(text)).sql, str), text
+            assert isinstance(Condition(parse_filter(text)).sql, str), text
 
 
 @given(SUPPORTED)
 def test_no_value_of_a_filter_is_ever_part_of_its_sql(term: Filter) -> None:
-    assert to_sql(term).sql == to_sql(with_other_values(term)).sql
+    assert Condition(term).sql == Condition(with_other_values(term)).sql
 
 
 def with_other_values(term: Filter) -> Filter:
@@ -145,4 +145,4 @@ def with_other_values(term: Filter) -> Filter:
 )
 def test_what_is_read_and_not_supported_is_refused(text: str) -> None:
     with pytest.raises(InvalidFilter):
-        to_sql(parse_filter(text))
+        Condition(parse_filter(text))

@@ -10,9 +10,8 @@ from openslot.access.keys import CredentialKind
 from openslot.accounts.models import Organization
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
-from openslot.scim.jobs import tidy_scim
 from openslot.scim.models import LoggedRequest
-from openslot.scim.operations import list_requests
+from openslot.scim.operations import list_requests, tidy_scim
 from tests.scim.support import LI
 from tests.support.provisioning import Provider
 

@@ -2,13 +2,22 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 
 from openslot.scim.attributes import CORE, ENTERPRISE, describe_schemas
 from openslot.scim.errors import InvalidValue
-from openslot.scim.representations import etag, is_named, read_projection
-from openslot.scim.resources import derive_user, find_new_name, get_email, get_name, read_user
+from openslot.scim.resources import (
+    derive_user,
+    etag,
+    find_new_name,
+    get_email,
+    get_name,
+    is_named,
+    read_projection,
+    read_user,
+)
 from tests.scim.strategies import USERS
 
 USER = {
@@ -155,7 +164,7 @@ def test_no_schema_has_a_null_and_addresses_are_required() -> None:
             return any(map(nulls, value.values()))
         return any(map(nulls, value)) if isinstance(value, list) else value is None
 
-    schemas = describe_schemas("http://x")
+    schemas = msgspec.to_builtins(describe_schemas("http://x"))
     emails = next(each for each in schemas[0]["attributes"] if each["name"] == "emails")
 
     assert not nulls(schemas)

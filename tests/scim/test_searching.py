@@ -15,11 +15,10 @@ from openslot.accounts.models import Organization, UserWanted
 from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.work import Runtime, Work
 from openslot.scim.errors import InvalidFilter
-from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import Filter, parse_filter
 from openslot.scim.operations import list_users
 from openslot.scim.resources import derive_user, read_user
-from openslot.scim.store import SEARCH
+from openslot.scim.store import SEARCH, Condition
 from tests.scim.strategies import SUPPORTED
 from tests.scim.writing import judge, write
 
@@ -142,7 +141,7 @@ async def test_the_name_that_providers_ask_for_is_found_by_an_index(
     runtime: Runtime, organization: Organization, crowd: dict[UUID, dict[str, Any]]
 ) -> None:
     assert crowd
-    condition = to_sql(parse_filter('userName eq "x"'))
+    condition = Condition(parse_filter('userName eq "x"'))
     statement = SEARCH.format(condition=condition.sql, limit=3, offset=4)
     rows = await runtime.pool.fetch(f"explain {statement}", organization.id, "x", 10, 0)
     plan = "\n".join(row[0] for row in rows)  # type: ignore[index]

@@ -15,7 +15,7 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.people import organization_deletions
-from openslot.scim.jobs import tidy_scim
+from openslot.scim.operations import tidy_scim
 from tests.integrations.mail.conftest import messages
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
