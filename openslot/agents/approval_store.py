@@ -1,18 +1,15 @@
 """All SQL of approvals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
-
-import msgspec
 
 from openslot.agents.rules import Approval, ApprovalStatus, AskedCall
 from openslot.core.db import Db, Row, count_of
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
-COLUMNS = """id, tool, requester, key_id, arguments_hash, arguments, status, approver, reason, created_at, expires_at,
-decided_at"""
+APPROVALS = Rows(Approval, "approvals")
 # The first of the two numbers of an advisory lock.
 REQUESTS = 23
 
@@ -26,39 +23,26 @@ async def find_pending(db: Db, asked: AskedCall, *, now: datetime) -> Approval |
     """Find the approval that the same call waits for, under a lock until the commit: only one is ever added."""
     place = f"{asked.agent} {asked.tool} {asked.arguments_hash}"
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", REQUESTS, place)
-    statement = f"""select {COLUMNS} from approvals where requester = $1 and tool = $2 and arguments_hash = $3
+    statement = f"""select {APPROVALS.columns} from approvals where requester = $1 and tool = $2 and arguments_hash = $3
         and status = 'pending' and expires_at > $4"""
     row = await db.fetchrow(statement, asked.agent, asked.tool, asked.arguments_hash, now)
-    return to_approval(row) if row else None
+    return APPROVALS.read(row) if row else None
 
 
 async def insert(db: Db, approval: Approval) -> None:
-    statement = """
-        insert into approvals (id, tool, requester, key_id, arguments_hash, arguments, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)"""
-    await db.execute(
-        statement,
-        approval.id,
-        approval.tool,
-        approval.requester,
-        approval.key_id,
-        approval.arguments_hash,
-        msgspec.json.encode(approval.arguments).decode(),
-        approval.created_at,
-        approval.expires_at,
-    )
+    await db.execute(APPROVALS.insert(), *APPROVALS.values(approval))
 
 
 async def lock(db: Db, approval_id: UUID) -> Approval | None:
     """Read an approval; nobody else decides it before the commit."""
-    row = await db.fetchrow(f"select {COLUMNS} from approvals where id = $1 for update", approval_id)
-    return to_approval(row) if row else None
+    row = await db.fetchrow(f"select {APPROVALS.columns} from approvals where id = $1 for update", approval_id)
+    return APPROVALS.read(row) if row else None
 
 
 async def find_with_result(db: Db, approval_id: UUID) -> tuple[Approval, bytes | None, bool] | None:
     """Look an approval up, with its sealed result and whether that is an error."""
-    row = await db.fetchrow(f"select {COLUMNS}, result, is_error from approvals where id = $1", approval_id)
-    return (to_approval(row), row["result"], bool(row["is_error"])) if row else None
+    row = await db.fetchrow(f"select {APPROVALS.columns}, result, is_error from approvals where id = $1", approval_id)
+    return (APPROVALS.read(row), row["result"], bool(row["is_error"])) if row else None
 
 
 async def decide(
@@ -83,33 +67,27 @@ async def decide(
 
 async def lock_expired(db: Db, *, now: datetime, limit: int) -> list[Approval]:
     """List approvals that nobody has decided in time, locked; those that somebody decides right now are left out."""
-    statement = f"""select {COLUMNS} from approvals where status = 'pending' and expires_at <= $1
+    statement = f"""select {APPROVALS.columns} from approvals where status = 'pending' and expires_at <= $1
         order by expires_at limit $2 for update skip locked"""
     rows = await db.fetch(statement, now, limit)
-    return [to_approval(row) for row in rows]
+    return [APPROVALS.read(row) for row in rows]
 
 
 @custom_plans
 async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, limit: int) -> list[Approval]:
     """List approvals that wait, or those of them with these ids, oldest first."""
-    statement = f"""select {COLUMNS} from approvals where status = 'pending' and expires_at > $2
+    statement = f"""select {APPROVALS.columns} from approvals where status = 'pending' and expires_at > $2
         and ($1::uuid[] is null or id = any($1)) order by created_at, id limit $3"""
     rows = await db.fetch(statement, ids, now, limit)
-    return [to_approval(row) for row in rows]
-
-
-async def find(db: Db, approval_id: UUID) -> Approval | None:
-    row = await db.fetchrow(f"select {COLUMNS} from approvals where id = $1", approval_id)
-    return to_approval(row) if row else None
+    return [APPROVALS.read(row) for row in rows]
 
 
 async def list_decided(db: Db, *, limit: int) -> list[Approval]:
     """List approvals that were decided or have expired, the last first."""
-    statement = (
-        f"""select {COLUMNS} from approvals where status <> 'pending' order by created_at desc, id desc limit $1"""
-    )
+    statement = f"""select {APPROVALS.columns} from approvals where status <> 'pending'
+        order by created_at desc, id desc limit $1"""
     rows = await db.fetch(statement, limit)
-    return [to_approval(row) for row in rows]
+    return [APPROVALS.read(row) for row in rows]
 
 
 async def find_requester(db: Db, approval: Approval, *, now: datetime) -> Row | None:
@@ -131,12 +109,3 @@ async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
             select id from approvals where created_at <= $1 and status <> 'pending' order by created_at limit $2))"""
     tag = await db.execute(statement, before, limit)
     return count_of(tag)
-
-
-def to_approval(row: Row) -> Approval:
-    """Make an approval of a row that has `COLUMNS`."""
-    fields: dict[str, Any] = {name: row[name] for name in Approval.__struct_fields__}
-    arguments: Mapping[str, object] | None = None
-    if fields["arguments"] is not None:
-        arguments = msgspec.json.decode(fields["arguments"], type=dict[str, object])
-    return Approval(**{**fields, "status": ApprovalStatus(fields["status"]), "arguments": arguments})

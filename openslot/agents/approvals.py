@@ -19,7 +19,7 @@ from openslot.agents.models import Agent, Caller, Level, ToolCall
 from openslot.agents.registry import Tool
 from openslot.agents.roster import ORCHESTRATOR, with_implied
 from openslot.agents.rules import Approval, ApprovalStatus, AskedCall, refuse
-from openslot.agents.schemas import Decided, rejected_result
+from openslot.agents.schemas import Decided
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
@@ -115,11 +115,19 @@ async def keep_result(work: Work, verdict: Verdict | None, result: object, *, is
 
 
 async def claim(work: Work, tool: Tool, approval: Approval, *, approver: str) -> Verdict:
-    """Let a call run that its approver may approve, if its requester may still make it."""
-    requester = await _get_requester(work, tool, approval)
+    """Let a call run that its approver may approve, for its requester as it is now: what it has lost, it can't use."""
+    row = await store.find_requester(work.db, approval, now=work.now)
+    if row is None:
+        raise refuse("requester_key", "The requester's key is no longer active")
+    agent = Agent(slug=row["slug"], autonomy_level=Level(row["autonomy_level"]), email_level=Level(row["email_level"]))
+    requester = Caller(agent=agent, key_id=approval.key_id, scopes=with_implied(row["scopes"]))
+    if tool.scope not in requester.scopes:
+        raise refuse("requester_scope", f"The requester's key no longer has the scope {tool.scope}")
+    if agent.autonomy_level < Level.L1:
+        raise refuse("requester_level", "The requester is now at level L0 and may not call this tool")
     return Verdict(
         status="approved",
-        agent=approval.requester,
+        agent=agent.slug,
         key_id=approval.key_id,
         run_as=requester,
         approval=approval,
@@ -135,7 +143,7 @@ async def reject(work: Work, tool: Tool, approval: Approval, *, approver: str, r
         status="rejected",
         agent=approval.requester,
         key_id=approval.key_id,
-        result=rejected_result(tool, approval.id),
+        result=tool.result(outcome="rejected", approval_id=approval.id),
         approval=approval,
         approver=approver,
     )
@@ -166,10 +174,10 @@ async def list_pending(work: Work, ids: Sequence[UUID] | None = None, *, limit: 
 
 async def get_approval(work: Work, approval_id: UUID) -> Approval:
     """Read one approval, whatever became of it."""
-    found = await store.find(work.db, approval_id)
+    found = await store.find_with_result(work.db, approval_id)
     if found is None:
         raise ApprovalNotFound
-    return found
+    return found[0]
 
 
 async def list_decided(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
@@ -239,20 +247,6 @@ async def _decide(
     if work.runtime.settings.agent_approval_by_person:
         raise refuse("person_required", "In this installation, only a person may approve")
     return await claim(work, tool, approval, approver=call.caller.agent.slug)
-
-
-async def _get_requester(work: Work, tool: Tool, approval: Approval) -> Caller:
-    """Read the requester as it is now: what it lost since it asked, it can't use."""
-    row = await store.find_requester(work.db, approval, now=work.now)
-    if row is None:
-        raise refuse("requester_key", "The requester's key is no longer active")
-    agent = Agent(slug=row["slug"], autonomy_level=Level(row["autonomy_level"]), email_level=Level(row["email_level"]))
-    caller = Caller(agent=agent, key_id=approval.key_id, scopes=with_implied(row["scopes"]))
-    if tool.scope not in caller.scopes:
-        raise refuse("requester_scope", f"The requester's key no longer has the scope {tool.scope}")
-    if agent.autonomy_level < Level.L1:
-        raise refuse("requester_level", "The requester is now at level L0 and may not call this tool")
-    return caller
 
 
 async def _tell(

@@ -6,20 +6,35 @@ from datetime import datetime
 from time import perf_counter
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct, field
 
 from openslot.agents import audit_store as store
 from openslot.agents.approvals import Verdict, hash_arguments
-from openslot.agents.chain import ChainEnd, ChainLink, extend, follows, is_intact
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired, GateRefusal
 from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from openslot.agents.models import AuditFilter, AuditStatus, CallCounts, CallRecord, RecordedEvent, ToolCall
+from openslot.agents.models import (
+    AuditFilter,
+    AuditStatus,
+    CallCounts,
+    CallRecord,
+    ChainEnd,
+    ChainLink,
+    RecordedEvent,
+    ToolCall,
+)
 from openslot.agents.registry import CallTarget, Tool
 from openslot.core.db import Db, transaction
 from openslot.core.errors import Internal, Invalid, Refusal
 from openslot.core.signing import Signer
 from openslot.core.work import Runtime, Work
 from openslot.http.values import shown
+
+RECORD, END = "agent call", "end of the agent calls"
+# Follows no record: what is signed with it in front can't be verified, so that the break stays visible.
+BROKEN = b"the chain was changed before this record"
+
+encode = msgspec.json.Encoder().encode
 
 
 class CachedChainEnd:
@@ -72,6 +87,37 @@ async def _try_to_append(
         return None
     links, after = extend(runtime.signer, end, records)
     return after if await store.append(db, links, before=end, after=after) else None
+
+
+def extend(signer: Signer, end: ChainEnd, records: Sequence[CallRecord]) -> tuple[list[ChainLink], ChainEnd]:
+    """Sign records as the next ones of a chain; behind an end that someone has changed, the break stays visible."""
+    previous = end.last if is_intact(signer, end) else BROKEN
+    links = []
+    for no, record in enumerate(records, end.records + 1):
+        previous = signer.sign(RECORD, _message(no, record, previous))
+        links.append(ChainLink(no=no, record=record, signature=previous))
+    count = end.records + len(records)
+    return links, ChainEnd(records=count, last=previous, signature=signer.sign(END, _end(count, previous)))
+
+
+def is_intact(signer: Signer, end: ChainEnd) -> bool:
+    """Return whether nobody but us has written this end."""
+    if end.signature is None:
+        return end.records == 0 and end.last == b""
+    return signer.is_signed(END, _end(end.records, end.last), end.signature)
+
+
+def follows(signer: Signer, link: ChainLink, previous: bytes) -> bool:
+    """Return whether a record is as it was signed, behind the record with the previous signature."""
+    return signer.is_signed(RECORD, _message(link.no, link.record, previous), link.signature)
+
+
+def _message(no: int, record: CallRecord, previous: bytes) -> bytes:
+    return previous + b"%d" % no + encode(record)
+
+
+def _end(records: int, last: bytes) -> bytes:
+    return b"%d" % records + b":" + last
 
 
 class Recorder(Struct, kw_only=True):

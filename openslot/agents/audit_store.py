@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
 from msgspec.structs import astuple
 
-from openslot.agents.chain import ChainEnd, ChainLink
-from openslot.agents.models import AuditFilter, AuditStatus, CallCounts, CallRecord, RecordedEvent
-from openslot.core.actor import Actor
+from openslot.agents.models import AuditFilter, AuditStatus, CallCounts, CallRecord, ChainEnd, ChainLink, RecordedEvent
 from openslot.core.db import Db, Row
-from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
 FIELDS = {
     "id": "uuid",
@@ -34,6 +31,8 @@ FIELDS = {
     "target_id": "text",
 }
 COLUMNS = ", ".join(FIELDS)
+CALLS, ENDS = Rows(CallRecord, "agent_calls"), Rows(ChainEnd, "agent_chain")
+EVENTS = Rows(RecordedEvent, "events e")
 # A time that Python can't read was not written by us; it must not keep the other records from being verified.
 READABLE = ", ".join(
     "case when at >= '0001-01-02' and at < '9999-12-31' then at end as at" if name == "at" else name for name in FIELDS
@@ -68,13 +67,16 @@ async def append(db: Db, links: Sequence[ChainLink], *, before: ChainEnd, after:
 
 async def lock_end(db: Db) -> ChainEnd:
     """Read the end of the chain, and keep it as it is until the end of the transaction."""
-    return _to_end(await db.fetchrow("select records, last, signature from agent_chain for update"))
+    row = await db.fetchrow(f"select {ENDS.columns} from agent_chain for update")
+    if row is None:
+        raise LookupError("the end of the audit chain was deleted; openslot audit verify says more")
+    return ENDS.read(row)
 
 
 async def find_end(db: Db) -> ChainEnd | None:
     """Read the end of the chain; None if somebody has deleted it."""
-    row = await db.fetchrow("select records, last, signature from agent_chain")
-    return _to_end(row) if row is not None else None
+    row = await db.fetchrow(f"select {ENDS.columns} from agent_chain")
+    return ENDS.read(row) if row is not None else None
 
 
 async def list_links(db: Db, *, behind: int, limit: int) -> list[ChainLink]:
@@ -94,19 +96,6 @@ async def list_in_front(db: Db, *, limit: int) -> list[tuple[int, UUID]]:
     return [(row["no"], row["id"]) for row in rows]
 
 
-def to_record(row: Row) -> CallRecord:
-    values = {name: row[name] for name in FIELDS}
-    return CallRecord(**{**values, "status": AuditStatus(row["status"])})
-
-
-def _to_end(row: Row | None) -> ChainEnd:
-    if row is None:
-        raise LookupError("the end of the audit chain was deleted; openslot audit verify says more")
-    return ChainEnd(records=row["records"], last=row["last"], signature=row["signature"])
-
-
-EVENT_COLUMNS = "e.id, e.no, e.type, e.at, e.actor, e.tenant_id, e.subject_kind, e.subject_id"
-
 # How calls end that nobody has refused and that have not failed.
 GOOD = [AuditStatus.OK, AuditStatus.APPROVED, AuditStatus.PENDING_APPROVAL]
 
@@ -114,15 +103,16 @@ GOOD = [AuditStatus.OK, AuditStatus.APPROVED, AuditStatus.PENDING_APPROVAL]
 @custom_plans
 async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) -> list[CallRecord]:
     """List calls, newest first; each filter has an index that also gives the order."""
-    asked = _Where()
-    asked.add("agent = {}", wanted.agent)
-    asked.add("tool = {}", wanted.tool)
-    asked.add("status = {}", wanted.status)
-    asked.add("target_id = {}", str(wanted.user_id) if wanted.user_id is not None else None)
-    asked.add_span("at", wanted.span)
-    page = asked.add_page(offset=offset, limit=limit)
-    statement = f"select {COLUMNS} from agent_calls {asked} order by at desc, id desc {page}"
-    return [to_record(row) for row in await db.fetch(statement, *asked.values)]
+    statement = f"""select {CALLS.columns} from agent_calls
+        where ($1::text is null or agent = $1) and ($2::text is null or tool = $2)
+          and ($3::text is null or status = $3) and ($4::text is null or target_id = $4)
+          and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
+        order by at desc, id desc limit $7 offset $8"""
+    about = str(wanted.user_id) if wanted.user_id is not None else None
+    rows = await db.fetch(
+        statement, wanted.agent, wanted.tool, wanted.status, about, *astuple(wanted.span), limit, offset
+    )
+    return [CALLS.read(row) for row in rows]
 
 
 @custom_plans
@@ -137,57 +127,19 @@ async def count_calls(db: Db, *, since: datetime) -> dict[str, CallCounts]:
 async def list_events(db: Db, wanted: AuditFilter, *, offset: int, limit: int) -> list[RecordedEvent]:
     """List events, newest first; those of a user are the user's own and those about the user."""
     if wanted.user_id is None:
-        return [_to_event(row) for row in await _select_events(db, wanted, None, offset=offset, limit=limit)]
+        rows = await _select_events(db, wanted, "$2::uuid is null", "e.at desc, e.no desc", offset=offset, limit=limit)
+        return [EVENTS.read(row) for row in rows]
     found: dict[UUID, Row] = {}
-    for owner in ("e.tenant_id = {}", "e.subject_id = {}"):
-        rows = await _select_events(db, wanted, owner, offset=0, limit=offset + limit)
+    for owner in ("e.tenant_id = $2", "e.subject_id = $2"):
+        rows = await _select_events(db, wanted, owner, "e.no desc", offset=0, limit=offset + limit)
         found.update({row["id"]: row for row in rows})
     newest = sorted(found.values(), key=lambda row: (row["at"], row["no"]), reverse=True)
-    return [_to_event(row) for row in newest[offset : offset + limit]]
+    return [EVENTS.read(row) for row in newest[offset : offset + limit]]
 
 
-async def _select_events(db: Db, wanted: AuditFilter, owner: str | None, *, offset: int, limit: int) -> list[Row]:
-    asked = _Where()
-    asked.add("e.actor ->> 'agent' = {}", wanted.agent)
-    if owner is not None:
-        asked.add(owner, wanted.user_id)
-    asked.add_span("e.at", wanted.span)
-    order = "e.at desc, e.no desc" if owner is None else "e.no desc"
-    page = asked.add_page(offset=offset, limit=limit)
-    return await db.fetch(f"select {EVENT_COLUMNS} from events e {asked} order by {order} {page}", *asked.values)
-
-
-class _Where:
-    """The conditions of a statement, with their values."""
-
-    def __init__(self) -> None:
-        self.values: list[object] = []
-        self._conditions: list[str] = []
-
-    def add(self, condition: str, value: object) -> None:
-        if value is not None:
-            self.values.append(value)
-            self._conditions.append(condition.format(f"${len(self.values)}"))
-
-    def add_span(self, column: str, span: Span) -> None:
-        self.add(f"{column} >= {{}}", span.starts_at)
-        self.add(f"{column} < {{}}", span.ends_before)
-
-    def add_page(self, *, offset: int, limit: int) -> str:
-        self.values += [limit, offset]
-        return f"limit ${len(self.values) - 1} offset ${len(self.values)}"
-
-    def __str__(self) -> str:
-        return f"where {' and '.join(self._conditions)}" if self._conditions else ""
-
-
-def _to_event(row: Row) -> RecordedEvent:
-    return RecordedEvent(
-        id=row["id"],
-        type=row["type"],
-        at=row["at"],
-        actor=msgspec.json.decode(row["actor"], type=Actor),
-        tenant_id=row["tenant_id"],
-        subject_kind=row["subject_kind"],
-        subject_id=row["subject_id"],
-    )
+async def _select_events(db: Db, wanted: AuditFilter, owner: str, order: str, *, offset: int, limit: int) -> list[Row]:
+    statement = f"""select {EVENTS.columns}, e.no from events e
+        where ($1::text is null or e.actor ->> 'agent' = $1) and {owner}
+          and ($3::timestamptz is null or e.at >= $3) and ($4::timestamptz is null or e.at < $4)
+        order by {order} limit $5 offset $6"""
+    return await db.fetch(statement, wanted.agent, wanted.user_id, *astuple(wanted.span), limit, offset)

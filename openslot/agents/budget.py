@@ -8,7 +8,7 @@ from openslot.agents.errors import BudgetExceeded
 from openslot.agents.events import BudgetWarned
 from openslot.agents.models import ToolCall
 from openslot.agents.roster import ROSTER
-from openslot.agents.rules import Spending, warning_at
+from openslot.agents.rules import Spending
 from openslot.agents.store import ALL, BudgetLimits, Spend
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.config import Settings, environment_name
@@ -41,7 +41,7 @@ async def report(runtime: Runtime, agent: str, micros: int) -> None:
         return
     async with runtime.transaction(Actor(kind=ActorKind.AGENT, agent=agent)) as work:
         spend, caps = Spend(new_id(), agent, work.now.date(), micros), find_caps(runtime.settings, agent)
-        await _warn(work, spend, await store.report(work.db, spend, _warnings(caps), cap=caps.own))
+        await _warn(work, spend, caps, await store.report(work.db, spend, caps))
 
 
 async def reserve(runtime: Runtime, call: ToolCall, micros: int) -> Reservation | None:
@@ -62,18 +62,16 @@ async def reserve(runtime: Runtime, call: ToolCall, micros: int) -> Reservation 
 
 async def settle(work: Work, reservation: Reservation | None) -> None:
     """Count a reservation as spent, in the transaction that spends it, even if it was given back meanwhile."""
-    if reservation is None:
-        return
-    caps = find_caps(work.runtime.settings, reservation.agent)
-    await _warn(work, reservation, await store.finish(work.db, reservation, _warnings(caps), cap=caps.own))
+    if reservation is not None:
+        caps = find_caps(work.runtime.settings, reservation.agent)
+        await _warn(work, reservation, caps, await store.finish(work.db, reservation, caps))
 
 
 async def give_back(runtime: Runtime, reservation: Reservation | None) -> None:
     """Free what was reserved for a call that spent nothing; doing it again changes nothing."""
-    if reservation is None:
-        return
-    caps = find_caps(runtime.settings, reservation.agent)
-    await store.finish(runtime.pool, reservation._replace(micros=0), _warnings(caps), cap=caps.own)
+    if reservation is not None:
+        caps = find_caps(runtime.settings, reservation.agent)
+        await store.finish(runtime.pool, reservation._replace(micros=0), caps)
 
 
 async def give_back_abandoned(work: Work) -> int:
@@ -112,12 +110,7 @@ def find_caps(settings: Settings, agent: str) -> BudgetLimits:
     return BudgetLimits(int(own), int(settings.agent_budget_global))
 
 
-def _warnings(caps: BudgetLimits) -> BudgetLimits:
-    return BudgetLimits(warning_at(caps.own), warning_at(caps.all))
-
-
-async def _warn(work: Work, spend: Spend, rows: Sequence[Row]) -> None:
-    caps = find_caps(work.runtime.settings, spend.agent)
+async def _warn(work: Work, spend: Spend, caps: BudgetLimits, rows: Sequence[Row]) -> None:
     warned = [
         BudgetWarned(
             agent=None if row["agent"] == ALL else spend.agent,

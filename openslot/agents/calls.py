@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -11,10 +12,10 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from openslot.access.models import AgentEntry
-from openslot.agents import approvals, audit, budget, gates
+from openslot.agents import approvals, audit, budget
 from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.audit import Recorder
-from openslot.agents.errors import GateRefusal
+from openslot.agents.errors import AutonomyTooLow, ConfirmationRequired, GateRefusal, InsufficientScope
 from openslot.agents.jsonrpc import INVALID_PARAMS, RpcFault
 from openslot.agents.models import Agent, AuditStatus, Caller, CallRecord, Level, Tier, ToolCall
 from openslot.agents.registry import Tool
@@ -23,14 +24,32 @@ from openslot.agents.rules import Approval
 from openslot.agents.tools import TOOLS
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.db import BUSY, DOWN
-from openslot.core.errors import Internal, NotFound, Refusal
+from openslot.core.errors import Internal, Invalid, NotFound, Refusal
 from openslot.core.ids import new_id
+from openslot.core.text import read_checked
 from openslot.core.work import Runtime, Work
+from openslot.http.bodies import MAX_FAULTS, find_faults
 from openslot.http.errors import translate
+from openslot.http.values import find_unfit
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
+SEND_EMAIL = "send_email"
 
 encode = msgspec.json.Encoder().encode
+
+
+class ApprovalFields(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a call of tier T3 says about an approval."""
+
+    approval_id: UUID | None = None
+    decision: Literal["approve", "reject"] | None = None
+
+
+GATE_FIELDS = {
+    Tier.T1: frozenset[str](),
+    Tier.T2: frozenset({"confirm"}),
+    Tier.T3: frozenset({"confirm", *ApprovalFields.__struct_encode_fields__}),
+}
 
 
 class ToolResponse(Struct, frozen=True, kw_only=True):
@@ -89,16 +108,68 @@ def _unknown(name: str) -> RpcFault:
 
 
 def _pass_gates(tool: Tool, recorder: Recorder) -> _Asked:
-    gates.check_scope(tool, recorder.call.caller)
-    gates.check_level(tool, recorder.call.caller)
-    gates.check_confirm(tool, recorder.given)
+    _check_scope(tool, recorder.call.caller)
+    _check_level(tool, recorder.call.caller)
+    _check_confirm(tool, recorder.given)
     return _read_arguments(tool, recorder)
 
 
 def _read_arguments(tool: Tool, recorder: Recorder) -> _Asked:
-    arguments = gates.read_arguments(tool, recorder.given)
+    arguments = read_arguments(tool, recorder.given)
     recorder.target = tool.target(arguments)
     return _Asked(tool=tool, arguments=arguments, recorder=recorder)
+
+
+def _check_scope(tool: Tool, caller: Caller) -> None:
+    """Refuse a tool that is outside the key's scopes."""
+    if tool.scope not in caller.scopes:
+        raise InsufficientScope(
+            f"{tool.name} needs the scope {tool.scope}, which this key does not have",
+            data={"requiredScope": tool.scope},
+        )
+
+
+def _check_level(tool: Tool, caller: Caller) -> None:
+    """Refuse what an agent at level L0 may not do: everything that writes, except email, which has its own rules."""
+    if caller.agent.autonomy_level >= Level.L1 or tool.tier is Tier.T1 or tool.name == SEND_EMAIL:
+        return
+    raise AutonomyTooLow(
+        f"{caller.agent.slug} is at level L0 and may only read. An operator can raise it to L1",
+        data={"autonomyLevel": "L0", "requiredLevel": "L1"},
+    )
+
+
+def _check_confirm(tool: Tool, given: Mapping[str, object]) -> None:
+    """Refuse a tool that writes unless `confirm` is the JSON value true, before the other arguments are read."""
+    if tool.tier is not Tier.T1 and given.get("confirm") is not True:
+        raise ConfirmationRequired(
+            f"{tool.name} changes something: call it with confirm set to true", data={"argument": "confirm"}
+        )
+
+
+def read_arguments(tool: Tool, given: Mapping[str, object]) -> Any:
+    """Read a tool's own arguments, or refuse them with every fault; fields that the tool does not have are faults."""
+    own = {name: value for name, value in given.items() if name not in GATE_FIELDS[tool.tier]}
+    return _convert(own, tool.arguments)
+
+
+def _read_approval(given: Mapping[str, object]) -> ApprovalFields:
+    """Read what a call says about an approval."""
+    fields = ApprovalFields.__struct_encode_fields__
+    found: ApprovalFields = _convert({name: given[name] for name in fields if name in given}, ApprovalFields)
+    if found.decision is not None and found.approval_id is None:
+        raise Invalid("The arguments are invalid", details={"approvalId": "is required with a decision"})
+    return found
+
+
+def _convert(given: Mapping[str, object], kind: type[Struct]) -> Any:
+    try:
+        read = msgspec.convert(given, kind, dec_hook=read_checked)
+        if next(find_unfit(read), None) is None:
+            return read
+    except msgspec.ValidationError:
+        pass
+    raise Invalid("The arguments are invalid", details=dict(islice(find_faults(given, kind), MAX_FAULTS)))
 
 
 async def _read(runtime: Runtime, asked: _Asked) -> ToolResponse:
@@ -154,7 +225,7 @@ async def _run_and_record(
 
 async def _get_verdict(work: Work, asked: _Asked) -> Verdict:
     recorder = asked.recorder
-    fields = gates.read_approval(recorder.given)
+    fields = _read_approval(recorder.given)
     recorder.approval_id = fields.approval_id
     recorder.verdict = await approvals.require(
         work,

@@ -1,19 +1,18 @@
 """All SQL of agents' emails and of those who do not want marketing mail."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from openslot.agents.models import AgentEmail, EmailCategory
+from openslot.agents.models import AgentEmail
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
 # The first of the two numbers of an advisory lock.
 SENDERS = 24
 
-COLUMNS = """id, at, agent, category, recipient, subject, message_id, status, error, opt_out_checked, cost_micros,
-audit_id, marketing_recipient_id"""
+EMAILS = Rows(AgentEmail, "agent_emails")
 
 # The address gets its row with its first marketing mail. The row is locked either way, so that nobody unsubscribes
 # between the look at it and the commit.
@@ -75,22 +74,7 @@ async def opt_out(db: Db, recipient_id: UUID, *, now: datetime) -> bool:
 
 async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
     """Write an email that is on its way into the log."""
-    statement = """insert into agent_emails (id, at, agent, category, recipient, subject, opt_out_checked, cost_micros,
-            audit_id, marketing_recipient_id, content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
-    await db.execute(
-        statement,
-        email.id,
-        email.at,
-        email.agent,
-        email.category,
-        email.recipient,
-        email.subject,
-        email.opt_out_checked,
-        email.cost_micros,
-        email.audit_id,
-        email.marketing_recipient_id,
-        content,
-    )
+    await db.execute(EMAILS.insert("content"), *EMAILS.values(email), content)
 
 
 async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
@@ -109,11 +93,11 @@ async def keep_effect(db: Db, email_id: UUID, effect_id: UUID, message_id: str) 
 
 async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, str | None] | None:
     """Look an email up, with its sealed content and the language of its recipient, if that is a user."""
-    statement = f"""select {COLUMNS}, content,
+    statement = f"""select {EMAILS.columns}, content,
             (select locale from users u where lower(u.email) = lower(recipient)) as locale
         from agent_emails where id = $1"""
     row = await db.fetchrow(statement, email_id)
-    return (to_email(row), row["content"], row["locale"]) if row else None
+    return (EMAILS.read(row), row["content"], row["locale"]) if row else None
 
 
 async def finish(db: Db, email_id: UUID) -> None:
@@ -135,10 +119,10 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 
 @custom_plans
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    statement = f"""select {COLUMNS} from agent_emails where ($1::text is null or agent = $1)
+    statement = f"""select {EMAILS.columns} from agent_emails where ($1::text is null or agent = $1)
         order by at desc, id desc limit $2"""
     rows = await db.fetch(statement, agent, limit)
-    return [to_email(row) for row in rows]
+    return [EMAILS.read(row) for row in rows]
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
@@ -147,9 +131,3 @@ async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
             select id from agent_emails where at < $1 order by at limit $2))"""
     tag = await db.execute(statement, before, limit)
     return count_of(tag)
-
-
-def to_email(row: Row) -> AgentEmail:
-    """Make an email of a row that has `COLUMNS`."""
-    fields: dict[str, Any] = {name: row[name] for name in AgentEmail.__struct_fields__}
-    return AgentEmail(**{**fields, "category": EmailCategory(fields["category"])})

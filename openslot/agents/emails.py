@@ -1,11 +1,12 @@
 """Email by agents: checked, counted under a lock, logged, written in the product's layout, and left by a link."""
 
 from html import escape
+from typing import Annotated, ClassVar
 from uuid import UUID
 
 import msgspec
 import nh3
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from openslot.accounts.models import PRODUCT
 from openslot.agents import email_store as store
@@ -15,6 +16,7 @@ from openslot.agents.models import AgentEmail, EmailCategory, ToolCall
 from openslot.core.errors import NotFound
 from openslot.core.ids import new_id
 from openslot.core.signing import find_signed_id, sign_id
+from openslot.core.text import NOT_ALLOWED, PROSE, EmailAddress, Label, is_line
 from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
@@ -79,11 +81,54 @@ SEND_EMAIL = "agents.send_email"
 CONTENT = "agent email"
 
 
-class EmailWanted(Struct, frozen=True, kw_only=True):
-    category: EmailCategory
-    to: str
-    subject: str
-    content: EmailContent
+class ExactAddress(EmailAddress):
+    """An email address in one line: a line break at its end is refused too."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Return the normal form."""
+        if not is_line(text):
+            raise ValueError(NOT_ALLOWED)
+        return super().parse(text)
+
+
+class Subject(Label):
+    """The subject of an email."""
+
+    __slots__ = ()
+
+    longest: ClassVar[int] = 150
+    schema: ClassVar[dict[str, object]] = {**Label.schema, "maxLength": longest}
+
+
+class EmailWanted(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One email to one recipient."""
+
+    category: Annotated[
+        EmailCategory,
+        Meta(
+            description="support and transactional: about the recipient's own matter; marketing: advertising, to those "
+            "who have not unsubscribed; internal: to an administrator of this installation"
+        ),
+    ]
+    to: ExactAddress
+    subject: Subject
+    text: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=LONGEST_TEXT,
+            pattern=PROSE,
+            description="The message as plain text; an empty line separates paragraphs",
+        ),
+    ]
+    html: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=LONGEST_HTML, pattern=PROSE)] | None,
+        Meta(description="The same as HTML: paragraphs, lists, emphasis and links are kept, everything else removed"),
+    ] = None
+    reply_to: ExactAddress | None = None
 
 
 async def check_email(work: Work, call: ToolCall, wanted: EmailWanted) -> None:
@@ -116,7 +161,8 @@ async def send_email(work: Work, call: ToolCall, wanted: EmailWanted) -> AgentEm
         audit_id=call.id,
         marketing_recipient_id=await _get_marketing_recipient(work, wanted.to) if is_marketing else None,
     )
-    sealed = work.runtime.cipher.seal(CONTENT, msgspec.json.encode(wanted.content), owner=email.id.bytes)
+    content = EmailContent(text=wanted.text, html=wanted.html, reply_to=wanted.reply_to)
+    sealed = work.runtime.cipher.seal(CONTENT, msgspec.json.encode(content), owner=email.id.bytes)
     await store.insert(work.db, email, sealed)
     await work.record(AgentEmailQueued(email_id=email.id, agent=email.agent, category=email.category))
     effect_id = await store.find_effect(work.db, email.id, reaction=SEND_EMAIL)

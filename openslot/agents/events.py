@@ -18,35 +18,32 @@ class BudgetWarned(Event, frozen=True, kw_only=True):
     spent_micros: int
 
 
-class ApprovalRequested(Event, frozen=True, kw_only=True):
+class ApprovalEvent(Event, frozen=True, kw_only=True):
+    """What the events of an approval have in common."""
+
+    approval_id: UUID
+    tool: str
+    requester: str
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The approval."""
+        return "approval", self.approval_id
+
+
+class ApprovalRequested(ApprovalEvent, frozen=True, kw_only=True):
     """An agent's call of tier T3 waits for an approval."""
 
     type: ClassVar[str] = "approval.requested"
-    approval_id: UUID
-    tool: str
-    requester: str
     expires_at: datetime
 
-    @property
-    def subject(self) -> tuple[str, UUID | None]:
-        """The approval."""
-        return "approval", self.approval_id
 
-
-class ApprovalDecided(Event, frozen=True, kw_only=True):
+class ApprovalDecided(ApprovalEvent, frozen=True, kw_only=True):
     """A call that waited for an approval was approved and carried out, was rejected, or has expired."""
 
     type: ClassVar[str] = "approval.decided"
-    approval_id: UUID
-    tool: str
-    requester: str
     outcome: Literal["approved", "rejected", "expired"]
     approver: str | None
-
-    @property
-    def subject(self) -> tuple[str, UUID | None]:
-        """The approval."""
-        return "approval", self.approval_id
 
 
 class AgentEmailQueued(Event, frozen=True, kw_only=True):

@@ -122,6 +122,7 @@ LATEST_HANDSHAKE = HANDSHAKE[-1]
 WITH_BATCHES = "2025-03-26"
 """Also what a client without a header speaks."""
 STATELESS = "2026-07-28"
+"""Every message describes itself, without a handshake."""
 SUPPORTED = (*HANDSHAKE, STATELESS)
 
 VERSION_HEADER = "mcp-protocol-version"
@@ -129,15 +130,6 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 ENCODED = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
-
-
-class ProtocolVersion(Struct, frozen=True):
-    version: str
-
-    @property
-    def is_stateless(self) -> bool:
-        """Whether every message describes itself, without a handshake."""
-        return self.version == STATELESS
 
 
 def choose_version(wanted: object) -> str:
@@ -152,13 +144,13 @@ def read_version(headers: Mapping[str, str]) -> str:
     return version
 
 
-def find_version(message: RpcMessage, headers: Mapping[str, str]) -> ProtocolVersion:
+def find_version(message: RpcMessage, headers: Mapping[str, str]) -> str:
     """Return which version a message is in, or refuse one that contradicts itself."""
     if VERSION not in message.meta and headers.get(VERSION_HEADER) != STATELESS:
-        return ProtocolVersion(read_version(headers))
+        return read_version(headers)
     if message.id is not None:
         _check_envelope(message, headers)
-    return ProtocolVersion(STATELESS)
+    return STATELESS
 
 
 def _check_envelope(message: RpcMessage, headers: Mapping[str, str]) -> None:

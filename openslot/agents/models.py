@@ -124,6 +124,23 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     target_id: str | None = None
 
 
+class ChainEnd(Struct, frozen=True, kw_only=True):
+    """How long the chain is, and the signature of its last record."""
+
+    records: int = 0
+    last: bytes = b""
+    signature: bytes | None = None
+    """None: nothing was ever recorded."""
+
+
+class ChainLink(Struct, frozen=True, kw_only=True):
+    """A record with its number and its signature."""
+
+    no: int
+    record: CallRecord
+    signature: bytes
+
+
 class RecordedEvent(Struct, frozen=True, kw_only=True):
     """One of the product's own events: who did what to what."""
 

@@ -1,4 +1,4 @@
-"""The Model Context Protocol: a body is one message or a batch, and each method is answered as its version asks."""
+"""The agents' endpoint: a message of the Model Context Protocol, or a batch, is answered as its version asks."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,61 +11,44 @@ from openslot import __version__
 from openslot.access.door import take_place
 from openslot.access.models import AgentEntry
 from openslot.agents import audit, budget
+from openslot.agents import jsonrpc as rpc
 from openslot.agents.calls import ToolResponse, call_tool, caller_of
 from openslot.agents.door import CODES, error_data
 from openslot.agents.errors import GateRefusal
-from openslot.agents.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    RATE_LIMITED,
-    SERVER_INFO,
-    SUPPORTED,
-    WITH_BATCHES,
-    ProtocolVersion,
-    RpcFault,
-    RpcMessage,
-    choose_version,
-    find_version,
-    id_of,
-    read_body,
-    read_message,
-    read_version,
-    write_error,
-    write_result,
-)
-from openslot.agents.models import AuditStatus, Caller, CallRecord
+from openslot.agents.jsonrpc import RpcFault, RpcMessage
+from openslot.agents.models import AuditStatus, CallRecord
 from openslot.agents.schemas import describe_tool
 from openslot.agents.tools import TOOLS
 from openslot.core.errors import Invalid, TooMany
 from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.http.doors import JSON
+from openslot.core.work import Runtime, Work
+from openslot.http.doors import JSON, Exchange
 from openslot.http.errors import headers_of, status_of, translate
-from openslot.routing import Response
+from openslot.routing import Response, post
 
 SERVER = {"name": "openslot-agents", "title": "Openslot agents", "version": __version__}
-CAPABILITIES: dict[str, object] = {"tools": {}}
-INSTRUCTIONS = (
-    "Tools to run this Openslot platform. Call check_budget before anything that costs money. Tools that change "
-    "something need confirm set to true. A call that needs an approval is answered with an approvalId: repeat the same "
-    "call with it after the Orchestrator has decided."
-)
-COMPLETE = {"resultType": "complete", "_meta": {SERVER_INFO: SERVER}}
+INTRODUCTION: dict[str, object] = {
+    "capabilities": {"tools": {}},
+    "instructions": "Tools to run this Openslot platform. Call check_budget before anything that costs money. Tools "
+    "that change something need confirm set to true. A call that needs an approval is answered with an approvalId: "
+    "repeat the same call with it after the Orchestrator has decided.",
+}
+COMPLETE = {"resultType": "complete", "_meta": {rpc.SERVER_INFO: SERVER}}
 # Scopes can change at any moment, and another key has other tools.
 NOT_CACHED = {"ttlMs": 0, "cacheScope": "private"}
+LARGEST_BATCH = 20
+ACCEPTED = Response(status=202)
 
 encode = msgspec.json.Encoder().encode
 
 
-class AgentSession(Struct, frozen=True, kw_only=True):
-    """One request as the methods see it."""
+class RpcContext(NamedTuple):
+    """A request of an agent, as it arrived."""
 
     runtime: Runtime
-    caller: Caller
-    spoken: ProtocolVersion
+    entry: AgentEntry
     request_id: str
+    headers: Mapping[str, str]
 
 
 class _Text(Struct, frozen=True, kw_only=True):
@@ -81,52 +64,37 @@ class _CallResult(Struct, frozen=True, kw_only=True, rename="camel"):
     meta: Mapping[str, object] | UnsetType = msgspec.field(default=UNSET, name="_meta")
 
 
-async def answer(session: AgentSession, message: RpcMessage) -> Raw:
+async def _answer(context: RpcContext, message: RpcMessage, *, is_stateless: bool) -> Raw:
     """Answer a request with its result, or raise what its error says."""
-    if message.method == "initialize" and session.spoken.is_stateless:
-        raise _not_found(session, message.method)
-    await _count_model_cost(session, message)
+    if message.method == "initialize" and is_stateless:
+        raise _not_found(message.method, is_stateless=is_stateless)
+    await _count_model_cost(context, message)
+    caller = caller_of(context.entry)
     match message.method:
         case "tools/call":
-            answered = await call_tool(session.runtime, session.caller, message.params, request_id=session.request_id)
-            return _write_call(session, answered)
+            answered = await call_tool(context.runtime, caller, message.params, request_id=context.request_id)
+            return _write_call(answered, is_stateless=is_stateless)
         case "tools/list":
-            return _list_tools(session, message)
+            if message.params.get("cursor") is not None:
+                raise RpcFault(rpc.INVALID_PARAMS, "There is only one page of tools: leave out cursor", http_status=200)
+            return _write_tools(caller.scopes, is_stateless=is_stateless)
         case "initialize":
-            return Raw(encode(_welcome(message)))
-        case "ping" if not session.spoken.is_stateless:
+            version = rpc.choose_version(message.params.get("protocolVersion"))
+            return Raw(encode({"protocolVersion": version, **INTRODUCTION, "serverInfo": SERVER}))
+        case "ping" if not is_stateless:
             return Raw(b"{}")
-        case "server/discover" if session.spoken.is_stateless:
-            return Raw(encode({**_introduce(), "supportedVersions": SUPPORTED, **COMPLETE, **NOT_CACHED}))
-    raise _not_found(session, message.method)
+        case "server/discover" if is_stateless:
+            return Raw(encode({**INTRODUCTION, "supportedVersions": rpc.SUPPORTED, **COMPLETE, **NOT_CACHED}))
+    raise _not_found(message.method, is_stateless=is_stateless)
 
 
-async def _count_model_cost(session: AgentSession, message: RpcMessage) -> None:
+async def _count_model_cost(context: RpcContext, message: RpcMessage) -> None:
     """Count what the agent says that it has spent on models."""
     try:
         micros = budget.read_model_cost(message.meta)
     except Invalid as refusal:
-        raise RpcFault(INVALID_PARAMS, refusal.message, data=dict(refusal.details or {}), http_status=200) from None
-    if micros:
-        await budget.report(session.runtime, session.caller.agent.slug, micros)
-
-
-def _welcome(message: RpcMessage) -> dict[str, object]:
-    return {
-        "protocolVersion": choose_version(message.params.get("protocolVersion")),
-        **_introduce(),
-        "serverInfo": SERVER,
-    }
-
-
-def _introduce() -> dict[str, object]:
-    return {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
-
-
-def _list_tools(session: AgentSession, message: RpcMessage) -> Raw:
-    if message.params.get("cursor") is not None:
-        raise RpcFault(INVALID_PARAMS, "There is only one page of tools: leave out cursor", http_status=200)
-    return _write_tools(session.caller.scopes, is_stateless=session.spoken.is_stateless)
+        raise RpcFault(rpc.INVALID_PARAMS, refusal.message, data=dict(refusal.details or {}), http_status=200) from None
+    await budget.report(context.runtime, context.entry.agent, micros)
 
 
 @lru_cache(maxsize=64)
@@ -135,114 +103,86 @@ def _write_tools(scopes: frozenset[str], *, is_stateless: bool) -> Raw:
     return Raw(encode(shown | ({**COMPLETE, **NOT_CACHED} if is_stateless else {})))
 
 
-def _write_call(session: AgentSession, answered: ToolResponse) -> Raw:
+def _write_call(answered: ToolResponse, *, is_stateless: bool) -> Raw:
     """Write a tool's result twice, as the protocol asks for: structured, and as a text for older clients."""
     result = _CallResult(
         content=(_Text(text=bytes(answered.content).decode()),),
         structured_content=answered.content,
         is_error=answered.is_error,
-        result_type="complete" if session.spoken.is_stateless else UNSET,
-        meta={SERVER_INFO: SERVER} if session.spoken.is_stateless else UNSET,
+        result_type="complete" if is_stateless else UNSET,
+        meta={rpc.SERVER_INFO: SERVER} if is_stateless else UNSET,
     )
     return Raw(encode(result))
 
 
-def _not_found(session: AgentSession, method: str) -> RpcFault:
-    status = 404 if session.spoken.is_stateless else 200
-    return RpcFault(METHOD_NOT_FOUND, f"There is no method named {method[:100]!r}", http_status=status)
+def _not_found(method: str, *, is_stateless: bool) -> RpcFault:
+    words = f"There is no method named {method[:100]!r}"
+    return RpcFault(rpc.METHOD_NOT_FOUND, words, http_status=404 if is_stateless else 200)
 
 
-def check_batched(message: RpcMessage) -> None:
-    """Refuse what must not be part of a batch."""
-    if message.method == "initialize":
-        raise RpcFault(INVALID_REQUEST, "initialize must not be part of a batch")
-
-
-LARGEST_BATCH = 20
-ACCEPTED = Response(status=202)
-
-
-class RpcContext(NamedTuple):
-    """A request of an agent, as it arrived."""
-
-    runtime: Runtime
-    entry: AgentEntry
-    request_id: str
-    headers: Mapping[str, str]
-
-
-async def answer_body(context: RpcContext, body: bytes) -> Response:
-    """Answer a request; an agent over its limit is refused before anything is read."""
-    if not context.entry.limit.taken:
+@post("", transaction="none", summary="Call the tool server")
+async def call_tool_server(work: Work, entry: AgentEntry, request: Exchange) -> Response:
+    """Answer JSON-RPC messages of the Model Context Protocol."""
+    context = RpcContext(work.runtime, entry, request.request_id, request.headers)
+    if not entry.limit.taken:
+        # An agent over its limit is refused before anything is read.
         await _record_limited(context)
-        context.entry.limit.check()
+        entry.limit.check()
     try:
-        value = read_body(body)
+        value = rpc.read_body(request.body)
         if isinstance(value, list):
             return await _answer_batch(context, value)
     except RpcFault as fault:
-        return _respond(_to_error(None, fault))
-    written = await _answer_one(context, value)
-    return _respond(written) if written is not None else ACCEPTED
+        return _to_error(None, fault)
+    return await _answer_one(context, value) or ACCEPTED
 
 
 async def _answer_batch(context: RpcContext, batch: list[object]) -> Response:
     """Answer each message of a batch; every one but the first counts as a request of its own."""
-    if context.headers.get("mcp-protocol-version", WITH_BATCHES) != WITH_BATCHES:
-        read_version(context.headers)
-        raise RpcFault(INVALID_REQUEST, "This version of the protocol has no batches: send one message")
+    if context.headers.get("mcp-protocol-version", rpc.WITH_BATCHES) != rpc.WITH_BATCHES:
+        rpc.read_version(context.headers)
+        raise RpcFault(rpc.INVALID_REQUEST, "This version of the protocol has no batches: send one message")
     if not 1 <= len(batch) <= LARGEST_BATCH:
-        raise RpcFault(INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
+        raise RpcFault(rpc.INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
     answers = [await _answer_one(context, value, place=place) for place, value in enumerate(batch, 1)]
-    written = [each.body for each in answers if each is not None]
-    return _respond(RpcReply(200, b"[" + b",".join(written) + b"]", {})) if written else ACCEPTED
+    written = [each.body for each in answers if each is not None and isinstance(each.body, bytes)]
+    return Response(headers={"content-type": JSON}, body=b"[" + b",".join(written) + b"]") if written else ACCEPTED
 
 
-class RpcReply(NamedTuple):
-    status: int
-    body: bytes
-    headers: dict[str, str]
-
-
-async def _answer_one(context: RpcContext, value: object, *, place: int | None = None) -> RpcReply | None:
+async def _answer_one(context: RpcContext, value: object, *, place: int | None = None) -> Response | None:
     """Answer one message; None if nobody waits for an answer."""
-    message_id = id_of(value)
+    message_id = rpc.id_of(value)
     try:
-        message = read_message(value)
+        message = rpc.read_message(value)
         if message is None:
             return None
-        spoken = find_version(message, context.headers)
+        version = rpc.find_version(message, context.headers)
         if message.id is None:
             return None
         if place is not None:
-            check_batched(message)
-            await _count_batched(context, place)
-        session = AgentSession(
-            runtime=context.runtime,
-            caller=caller_of(context.entry),
-            spoken=spoken,
-            request_id=context.request_id,
-        )
-        return RpcReply(200, write_result(message_id, await answer(session, message)), {})
+            await _check_batched(context, message, place)
+        result = await _answer(context, message, is_stateless=version == rpc.STATELESS)
+        return Response(headers={"content-type": JSON}, body=rpc.write_result(message_id, result))
     except Exception as fault:  # noqa: BLE001 - the edge of one message, whose id the answer must have
         return _to_error(message_id, fault)
 
 
-def _to_error(message_id: str | int | None, fault: Exception) -> RpcReply:
-    if isinstance(fault, RpcFault):
-        return RpcReply(fault.http_status, write_error(message_id, fault.rpc_code, fault.message, fault.data), {})
-    if isinstance(fault, GateRefusal):
-        return RpcReply(200, write_error(message_id, fault.rpc_code, fault.message, fault.data), {})
-    refusal = translate(fault)
-    body = write_error(message_id, CODES.get(refusal.kind, INTERNAL_ERROR), refusal.message, error_data(refusal))
-    return RpcReply(status_of(refusal), body, headers_of(refusal))
+def _to_error(message_id: str | int | None, fault: Exception) -> Response:
+    if isinstance(fault, RpcFault | GateRefusal):
+        status, headers = fault.http_status if isinstance(fault, RpcFault) else 200, {}
+        body = rpc.write_error(message_id, fault.rpc_code, fault.message, fault.data)
+    else:
+        refusal = translate(fault)
+        status, headers = status_of(refusal), headers_of(refusal)
+        body = rpc.write_error(
+            message_id, CODES.get(refusal.kind, rpc.INTERNAL_ERROR), refusal.message, error_data(refusal)
+        )
+    return Response(status=status, headers={"content-type": JSON, **headers}, body=body)
 
 
-def _respond(written: RpcReply) -> Response:
-    return Response(status=written.status, headers={"content-type": JSON, **written.headers}, body=written.body)
-
-
-async def _count_batched(context: RpcContext, place: int) -> None:
+async def _check_batched(context: RpcContext, message: RpcMessage, place: int) -> None:
+    if message.method == "initialize":
+        raise RpcFault(rpc.INVALID_REQUEST, "initialize must not be part of a batch")
     if place == 1:
         return
     verdict = await take_place(context.runtime, context.entry.key_id)
@@ -261,7 +201,7 @@ async def _record_limited(context: RpcContext) -> None:
         key_id=entry.key_id,
         tool=None,
         status=AuditStatus.DENIED_RATE,
-        error_code=RATE_LIMITED,
+        error_code=rpc.RATE_LIMITED,
         latency_ms=0,
         request_id=context.request_id,
     )

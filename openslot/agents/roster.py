@@ -6,31 +6,10 @@ from msgspec import Struct
 
 from openslot.agents.models import EmailCategory, Level
 
-READ_SCOPES = frozenset(
-    {
-        "analytics:read",
-        "flags:read",
-        "infra:read",
-        "audit:read",
-        "users:read",
-        "bookings:read",
-        "contacts:read",
-        "events:read",
-        "budget:read",
-        "codebase:read",
-    }
-)
-WRITE_SCOPES = frozenset(
-    {
-        "flags:write",
-        "infra:write",
-        "users:write",
-        "bookings:write",
-        "contacts:write",
-        "email:write",
-        "images:write",
-    }
-)
+_READ = "analytics", "flags", "infra", "audit", "users", "bookings", "contacts", "events", "budget", "codebase"
+_WRITTEN = "flags", "infra", "users", "bookings", "contacts", "email", "images"
+READ_SCOPES = frozenset(f"{area}:read" for area in _READ)
+WRITE_SCOPES = frozenset(f"{area}:write" for area in _WRITTEN)
 SCOPES = READ_SCOPES | WRITE_SCOPES
 EVERYONE = frozenset({"budget:read", "email:write"})
 
@@ -50,12 +29,10 @@ class RosterEntry(Struct, frozen=True, kw_only=True):
 
 
 def _entry(name: str, levels: tuple[Level, Level], categories: str, scopes: Iterable[str]) -> RosterEntry:
+    autonomy, email = levels
+    allowed = frozenset(map(EmailCategory, categories.split()))
     return RosterEntry(
-        name=name,
-        autonomy_level=levels[0],
-        email_level=levels[1],
-        categories=frozenset(map(EmailCategory, categories.split())),
-        scopes=EVERYONE | frozenset(scopes),
+        name=name, autonomy_level=autonomy, email_level=email, categories=allowed, scopes=EVERYONE | frozenset(scopes)
     )
 
 

@@ -1,6 +1,5 @@
 """Wire shapes that several tools share, and how tools/list shows a tool."""
 
-from collections.abc import Mapping
 from typing import Any, Literal
 from uuid import UUID
 
@@ -21,11 +20,6 @@ class Decided(Struct, frozen=True, kw_only=True, rename="camel"):
     outcome: Literal["done", "rejected"] = "done"
     approval_id: UUID | None = None
     """None: nobody else had to approve."""
-
-
-def rejected_result(tool: Tool, approval_id: UUID) -> Any:
-    """Make the result of a call that was rejected; it fits the tool's output schema."""
-    return tool.result(outcome="rejected", approval_id=approval_id)
 
 
 JsonSchema = dict[str, Any]
@@ -82,26 +76,7 @@ def input_schema(tool: Tool) -> JsonSchema:
 
 def schema_of(kind: type[Struct]) -> JsonSchema:
     """Write the schema of a Struct with an object at its root, as the protocol asks for, and its parts beside it."""
-    (root,), named = msgspec.json.schema_components([kind], schema_hook=describe_checked, ref_template=REFERENCES)
-    name = root["$ref"].rpartition("/")[2]
-    whole: JsonSchema = {key: value for key, value in named[name].items() if key not in {"title", "description"}}
-    used: dict[str, JsonSchema] = {}
-    _collect(whole, named, used)
-    return whole | ({"$defs": used} if used else {})
-
-
-def _collect(part: object, named: Mapping[str, JsonSchema], used: dict[str, JsonSchema]) -> None:
-    """Collect the parts that a schema names, also from within other parts."""
-    if isinstance(part, list):
-        for each in part:
-            _collect(each, named, used)
-    if not isinstance(part, dict):
-        return
-    reference = part.get("$ref")
-    if isinstance(reference, str):
-        name = reference.rpartition("/")[2]
-        if name not in used:
-            used[name] = named[name]
-            _collect(named[name], named, used)
-    for each in part.values():
-        _collect(each, named, used)
+    (root,), parts = msgspec.json.schema_components([kind], schema_hook=describe_checked, ref_template=REFERENCES)
+    named = parts.pop(root["$ref"].rpartition("/")[2])
+    whole = {key: value for key, value in named.items() if key not in {"title", "description"}}
+    return whole | ({"$defs": parts} if parts else {})

@@ -6,25 +6,29 @@ from typing import NamedTuple
 from uuid import UUID
 
 from openslot.agents.models import AgentSetup, Level
+from openslot.agents.rules import warning_at
 from openslot.core.db import Db, Row
+from openslot.core.rows import Rows
 
-COLUMNS = "slug, autonomy_level, email_level, scopes"
+AGENTS = Rows(
+    AgentSetup,
+    "agents g",
+    computed={
+        "active_keys": """(select count(*) from agent_keys k where k.agent = g.slug and k.revoked_at is null
+            and (k.expires_at is null or k.expires_at > now()))"""
+    },
+)
 
 
 async def list_agents(db: Db) -> list[AgentSetup]:
     """List the agents by name, with how many active keys each has."""
-    rows = await db.fetch(
-        f"""select {COLUMNS}, (select count(*) from agent_keys k where k.agent = g.slug and k.revoked_at is null
-            and (k.expires_at is null or k.expires_at > now())) as active_keys
-        from agents g order by slug"""
-    )
-    return [_to_setup(row, active_keys=row["active_keys"]) for row in rows]
+    return [AGENTS.read(row) for row in await db.fetch(f"select {AGENTS.columns} from agents g order by slug")]
 
 
 async def lock_agent(db: Db, slug: str) -> AgentSetup | None:
     """Read an agent that is about to be changed."""
-    row = await db.fetchrow(f"select {COLUMNS} from agents where slug = $1 for update", slug)
-    return _to_setup(row) if row is not None else None
+    row = await db.fetchrow(f"select {AGENTS.columns} from agents g where slug = $1 for update", slug)
+    return AGENTS.read(row) if row is not None else None
 
 
 async def set_level(db: Db, slug: str, level: Level) -> None:
@@ -35,16 +39,6 @@ async def set_level(db: Db, slug: str, level: Level) -> None:
 async def set_scopes(db: Db, slug: str, scopes: Collection[str]) -> None:
     """Write the scopes that new keys of an agent get."""
     await db.execute("update agents set scopes = $2 where slug = $1", slug, sorted(scopes))
-
-
-def _to_setup(row: Row, *, active_keys: int = 0) -> AgentSetup:
-    return AgentSetup(
-        slug=row["slug"],
-        autonomy_level=Level(row["autonomy_level"]),
-        email_level=Level(row["email_level"]),
-        scopes=frozenset(row["scopes"]),
-        active_keys=active_keys,
-    )
 
 
 ALL = "*"
@@ -124,15 +118,15 @@ async def reserve(db: Db, spend: Spend, caps: BudgetLimits, *, now: datetime) ->
     return rows
 
 
-async def finish(db: Db, spend: Spend, warnings: BudgetLimits, *, cap: int) -> list[Row]:
+async def finish(db: Db, spend: Spend, caps: BudgetLimits, *, reported: int = 0) -> list[Row]:
     """Turn a reservation into what was really spent; return the rows as they are now."""
-    return await db.fetch(FINISH, *spend, *warnings, cap, 0)
+    return await db.fetch(FINISH, *spend, *map(warning_at, caps), caps.own, reported)
 
 
-async def report(db: Db, spend: Spend, warnings: BudgetLimits, *, cap: int) -> list[Row]:
+async def report(db: Db, spend: Spend, caps: BudgetLimits) -> list[Row]:
     """Add what was spent without a reservation, even past the cap; return the rows as they are now."""
     await db.execute(PREPARE, spend.on, spend.agent)
-    return await db.fetch(FINISH, *spend, *warnings, cap, spend.micros)
+    return await finish(db, spend, caps, reported=spend.micros)
 
 
 async def find_spending(db: Db, agent: str, on: date) -> Row | None:

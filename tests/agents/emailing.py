@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.agents import emails
+from openslot.agents.calls import read_arguments
 from openslot.agents.errors import EmailNotAllowed
-from openslot.agents.gates import read_arguments
 from openslot.agents.models import Level, ToolCall
 from openslot.agents.tools.email import send_email
 from openslot.core.actor import SYSTEM

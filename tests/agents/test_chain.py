@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from openslot.agents import audit
-from openslot.agents.audit import verify
-from openslot.agents.chain import ChainEnd, extend, follows, is_intact
+from openslot.agents.audit import extend, follows, is_intact, verify
+from openslot.agents.models import ChainEnd
 from openslot.core.signing import Signer
 from openslot.core.work import Runtime
 from tests.agents.support import record

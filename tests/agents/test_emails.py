@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.agents.calls import read_arguments
 from openslot.agents.emails import clean
 from openslot.agents.errors import EmailLimitReached
-from openslot.agents.gates import read_arguments
 from openslot.agents.models import EmailCategory, Level
 from openslot.agents.reactions import tidy_agents
 from openslot.agents.roster import ROSTER

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.agents import emails
-from openslot.agents.gates import read_arguments
+from openslot.agents.calls import read_arguments
 from openslot.agents.tools.email import send_email
 from openslot.app import create_app
 from openslot.core.actor import SYSTEM

@@ -164,6 +164,3 @@ def _show_event(event: RecordedEvent) -> AuditEvent:
         subject_type=event.subject_kind,
         subject_id=event.subject_id,
     )
-
-
-AUDIT_TOOLS = (search_audit_log,)

@@ -107,6 +107,3 @@ async def reschedule_booking(
         await bookings.reschedule_booking(work, ref, new_start_time, reason=reason)
     entry, _ = await bookings.get_with_emails(work, ref)
     return show_platform_booking(entry)
-
-
-BOOKING_TOOLS = (list_bookings, get_booking, cancel_booking, reschedule_booking)

@@ -85,6 +85,3 @@ def _fields(spending: Spending) -> dict[str, Any]:
         "warning": spending.is_warning,
         "resets_at": iso(spending.resets_at),
     }
-
-
-BUDGET_TOOLS = (check_budget, check_global_budget)

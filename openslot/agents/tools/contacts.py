@@ -107,9 +107,6 @@ async def update_contact_metadata(
         return await _show(work, owner, changed)
 
 
-CONTACT_TOOLS = (list_contacts, get_contact, update_contact_metadata)
-
-
 async def _show(work: Work, owner: User, contact: Contact) -> DetailedPlatformContact:
     detailed = show_detailed(await contacts.get_with_meetings(work, owner, contact.id))
     return DetailedPlatformContact(**asdict(detailed), user_id=str(owner.id))

@@ -94,6 +94,3 @@ async def check_availability(
             work, by_slug, timezone=timezone, first=start_date, last=end_date
         )
     return show_open(found, slots, zone)
-
-
-EVENT_TOOLS = (list_event_types, get_event_type, check_availability)

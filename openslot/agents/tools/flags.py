@@ -128,9 +128,6 @@ async def remove_flag_override(work: Work, *, key: Key, user_id: UserId) -> Show
         return _show_for_user(await flags.remove_override(work, key, user.id))
 
 
-FLAG_TOOLS = (list_flags, get_flag, check_flag, toggle_flag, set_flag_override, remove_flag_override)
-
-
 async def _show_detailed(work: Work, flag: Flag) -> DetailedFlag:
     overrides = [
         ShownFlagOverride(**_show(each) | {"user_id": str(each.user_id)})

@@ -199,17 +199,6 @@ async def disable_user(work: Work, *, user_id: UserId, reason: RequiredReason) -
     return DisabledUser(user=shown, cancelled_bookings=cancelled)
 
 
-USER_TOOLS = (
-    list_users,
-    get_user,
-    get_user_activity,
-    get_user_settings,
-    change_user_plan,
-    update_user_settings,
-    disable_user,
-)
-
-
 def show_user(user: User) -> PlatformUser:
     """Write a user for agents."""
     return PlatformUser(
