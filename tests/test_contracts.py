@@ -1,7 +1,10 @@
 """The contracts of imports name all files they are about, outgoing calls their owner, and no test imports another."""
 
+import ast
 import re
 import tomllib
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,59 @@ def test_every_outgoing_call_says_on_whose_behalf_it_is_made() -> None:
     anonymous = re.compile(r"runtime\.outbound\b(?!\.(?:on_behalf_of|check_url)\()")
     found = [str(path) for path in (ROOT / "openslot").rglob("*.py") if anonymous.search(path.read_text())]
     assert found == [], "look-ups are shared fairly by owner: call `runtime.outbound.on_behalf_of(owner_id)` first"
+
+
+WRITES = re.compile(r"\b(insert\s+into|update\s+\w+(\s+\w+)?\s+set|delete\s+from|truncate)\b|\.insert\(|\.assign\(")
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def list_foreign_names(path: Path) -> Iterator[tuple[Path, str]]:
+    """List what a module takes from the stores of other domains: each store, and the name."""
+    tree = parse(path)
+    domain = path.relative_to(ROOT).parts[:2]
+    stores: dict[str, Path] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            module = ROOT / node.module.replace(".", "/")
+            for alias in node.names:
+                named = module / f"{alias.name}.py"
+                if module.parts[len(ROOT.parts) :][:2] == domain:
+                    continue
+                if module.name.endswith("store") and module.with_suffix(".py").exists():
+                    yield module.with_suffix(".py"), alias.name
+                elif named.stem.endswith("store") and named.exists():
+                    stores[alias.asname or alias.name] = named
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in stores:
+            yield stores[node.value.id], node.attr
+
+
+def writes(store: Path, name: str, seen: frozenset[str] = frozenset()) -> bool:
+    """Return whether a function or a constant of a store, or one that it uses there, has SQL that writes."""
+    for node in parse(store).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        if name in {getattr(target, "name", getattr(target, "id", "")) for target in targets}:
+            used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - seen - {name}
+            is_written = bool(WRITES.search(ast.unparse(node)))
+            return is_written or any(writes(store, each, seen | {name}) for each in used)
+    return False
+
+
+def test_tables_are_written_by_the_verbs_of_their_own_domain() -> None:
+    modules = sorted((ROOT / "openslot").rglob("*.py"))
+    taken = {(path, store, name) for path in modules for store, name in list_foreign_names(path)}
+    found = [
+        f"{path.relative_to(ROOT)}: {name} of {store.relative_to(ROOT)}"
+        for path, store, name in taken
+        if writes(store, name)
+    ]
+
+    assert len(taken) > 30
+    assert found == [], "another domain's store may be read and locked; what writes its tables is a verb of that domain"
 
 
 def test_no_test_module_imports_from_another() -> None:

@@ -240,6 +240,12 @@ async def enable_user(work: Work, user: User) -> None:
         await work.record(UserEnabled(user_id=user.id, email=user.email))
 
 
+async def close_for_good(work: Work, user: User) -> None:
+    """Close an account that is to be deleted."""
+    if not await store.close_for_good(work.db, user.id, now=work.now):
+        raise AccountIsBeingDeleted
+
+
 async def rename(work: Work, user: User, name: str) -> None:
     await store.update_name(work.db, user.id, name, now=work.now)
     await work.record(UserChanged(user_id=user.id, email=user.email, name=name, previous_email=user.email))

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from openslot.accounts.models import User
 from openslot.accounts.store import try_lock_host
 from openslot.availability import claim_store, holds, store
 from openslot.availability.claim_store import Held
@@ -281,6 +282,11 @@ async def tidy_claims(work: Work) -> str:
     seats = await repeat(lambda limit: claim_store.delete_seats(work.db, before, limit=limit))
     sessions = await repeat(lambda limit: claim_store.delete_sessions(work.db, before, limit=limit))
     return f"{holds + seats} holds, {sessions} sessions removed"
+
+
+async def erase_some(work: Work, host: User, limit: int) -> int:
+    """Delete some claims and busy spans of a host whose account is deleted and who has no bookings any more."""
+    return await claim_store.delete_of_host(work.db, host.no, limit)
 
 
 AVAILABILITY_JOBS = (

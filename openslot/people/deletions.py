@@ -12,13 +12,13 @@ from msgspec import Struct
 from openslot.access import operations as access
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import AccountIsBeingDeleted, ManagedByOrganization, OwnsOrganization, UserNotFound
+from openslot.accounts.errors import ManagedByOrganization, OwnsOrganization, UserNotFound
 from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.members import check_another_admin
 from openslot.accounts.models import Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.accounts.store import close_for_good, lock_host
-from openslot.availability.claim_store import delete_of_host
+from openslot.accounts.store import lock_host
+from openslot.availability import claims
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import UNAVAILABLE
 from openslot.contacts import operations as contacts
@@ -58,8 +58,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     await lock_host(work.db, user.id)
     await check_may_delete(work, user)
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
-    if not await close_for_good(work.db, user.id, now=work.now):
-        raise AccountIsBeingDeleted
+    await accounts.close_for_good(work, user)
     finish_by = work.now + EFFECTS_FINISH_WITHIN
     await store.insert_deletion(
         work.db,
@@ -173,7 +172,7 @@ async def _erase(work: Work, _: AccountDeletion, user: User) -> bool:
     for erase in (bookings.erase_some, contacts.erase_some):
         if await erase(work, user.id, ERASED_AT_ONCE):
             return True
-    if await delete_of_host(work.db, user.no, ERASED_AT_ONCE):
+    if await claims.erase_some(work, user, ERASED_AT_ONCE):
         return True
     if await delete_some_events(work.db, user.id, ERASED_AT_ONCE):
         return True

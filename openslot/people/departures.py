@@ -55,6 +55,11 @@ async def suspend(work: Work, organization: Organization, member: Member, *, is_
 async def reinstate(work: Work, organization: Organization, member: Member) -> None:
     """Reinstate a suspended member; a departure that waited is dropped."""
     await members.set_active(work, member, active=True)
+    await reopen(work, organization, member)
+
+
+async def reopen(work: Work, organization: Organization, member: Member) -> None:
+    """Open the account of an active member again; a departure that waited is dropped."""
     await store.delete_held(work.db, organization.id, member.user.id)
     if member.is_managed:
         await people.reinstate_member(work, organization, member)

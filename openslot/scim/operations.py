@@ -19,7 +19,6 @@ from openslot.core.zones import find_zone
 from openslot.jobs.batches import delete_old
 from openslot.people import departures
 from openslot.people import operations as people
-from openslot.people.store import delete_held
 from openslot.scim import store
 from openslot.scim.attributes import MAX_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
@@ -155,9 +154,7 @@ async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_
         is_leaving = not is_new and member.user.disabled_at is None
         await departures.suspend(work, organization, member, is_leaving=is_leaving)
         return
-    await delete_held(work.db, organization.id, member.user.id)
-    if member.is_managed:
-        await people.reinstate_member(work, organization, member)
+    await departures.reopen(work, organization, member)
     await _invite(work, organization, member)
 
 
