@@ -12,8 +12,9 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.moments import read_span
 from openslot.core.work import Work
+from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedAttempt
+from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedDelivery
 
 app = group("Webhook endpoints.")
 
@@ -119,7 +120,7 @@ async def list_deliveries(
 ) -> Answer:
     """List the delivery attempts of the last 30 days, newest first."""
     ref = EndpointRef(parse_id(endpoint_id))
-    found, total = await webhooks.list_attempts(work, ref, only_failed=failed, page=page, limit=limit)
+    found, total = await delivery_log.list_attempts(work, ref, only_failed=failed, page=page, limit=limit)
     tried = [(each.attempt, each.event_type) for each in found]
     rows = [(a.id, a.at, event_type, a.attempt, a.status, a.duration_ms, a.error) for a, event_type in tried]
     columns = ("Id", "At", "Event", "Try", "Status", "ms", "Error")
@@ -158,7 +159,7 @@ def shape(endpoint: Endpoint) -> dict[str, object]:
     return pick(endpoint, names, previous_secret_until=endpoint.previous_until)
 
 
-def _shape_attempt(logged: LoggedAttempt) -> dict[str, object]:
+def _shape_attempt(logged: LoggedDelivery) -> dict[str, object]:
     attempt = logged.attempt
     # Bytes of the answer that are not text are replaced.
     answer = attempt.answer.decode("utf-8", "replace") if attempt.answer is not None else None

@@ -9,7 +9,7 @@ from openslot.core.work import Work
 from openslot.webhooks import delivery_log_store as store
 from openslot.webhooks.errors import DeliveryNotFound, WebhookNotFound
 from openslot.webhooks.models import DeliveryFilter, EndpointOverview, EndpointRef, LoggedDelivery
-from openslot.webhooks.operations import open_answer, open_body
+from openslot.webhooks.operations import get_endpoint, open_answer, open_body
 
 
 async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:
@@ -34,12 +34,26 @@ async def list_deliveries(
     return found[:limit], len(found) > limit
 
 
+async def list_attempts(
+    work: Work, ref: EndpointRef, *, only_failed: bool = False, page: int = 1, limit: int = 20
+) -> tuple[list[LoggedDelivery], int]:
+    """Read one page of the tries at an endpoint, newest first, and how many there are."""
+    endpoint = await get_endpoint(work, ref)
+    logged, total = await store.list_attempts(
+        work.db, endpoint, only_failed=only_failed, limit=limit, offset=(page - 1) * limit
+    )
+    return [_open(work, each) for each in logged], total
+
+
 async def get_delivery(work: Work, owner: User, endpoint_id: UUID, delivery_id: UUID) -> LoggedDelivery:
     """Read one try with what was sent and what was answered."""
     found = await store.find_delivery(work.db, EndpointRef(endpoint_id, owner.id), delivery_id)
     if found is None:
         raise DeliveryNotFound
     logged, kept = found
+    return replace(_open(work, logged), body=open_body(work.runtime, logged.attempt.event_id, kept))
+
+
+def _open(work: Work, logged: LoggedDelivery) -> LoggedDelivery:
     attempt = logged.attempt
-    opened = replace(attempt, answer=open_answer(work.runtime, attempt.id, attempt.answer))
-    return replace(logged, attempt=opened, body=open_body(work.runtime, attempt.event_id, kept))
+    return replace(logged, attempt=replace(attempt, answer=open_answer(work.runtime, attempt.id, attempt.answer)))

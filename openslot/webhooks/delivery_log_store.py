@@ -1,42 +1,49 @@
 """The SQL of the delivery log: endpoints with their latest try, and tries by what a reader looks for."""
 
-from datetime import datetime
 from uuid import UUID
-
-import msgspec
 
 from openslot.core.db import Db, Row
 from openslot.core.events import EffectState
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import (
     Attempt,
     DeliveryFilter,
+    Endpoint,
     EndpointOverview,
     EndpointRef,
     KeptBody,
     LastTest,
     LoggedDelivery,
 )
-from openslot.webhooks.store import COLUMNS, to_endpoint
+from openslot.webhooks.store import ENDPOINTS
 
 LATEST = """
 left join lateral (
     select d.* from webhook_deliveries d where d.endpoint_id = e.id {0} order by d.at desc, d.id desc limit 1
 ) {1} on true"""
-ATTEMPT_NAMES = Attempt.__struct_fields__
-
-
-def _columns(alias: str, prefix: str) -> str:
-    return ", ".join(f"{alias}.{name} as {prefix}{name}" for name in ATTEMPT_NAMES)
-
-
+LAST = Rows(Attempt, "webhook_deliveries l", prefix="last_")
+TESTED = Rows(Attempt, "webhook_deliveries t", prefix="test_try_")
+DELIVERIES = Rows(
+    LoggedDelivery,
+    "webhook_deliveries d",
+    spread={"attempt": ""},
+    computed={
+        "event_type": "v.type",
+        "event_at": "v.at",
+        # Only the latest try of an effect tells when the next one is due.
+        "next_try_at": """case when f.state in ('queued', 'running') and f.attempts = d.attempt and d.error is not null
+        then f.next_try_at end""",
+    },
+    given=("body",),
+)
 OVERVIEW = f"""
-select {COLUMNS}, {_columns("l", "last_")}
+select {ENDPOINTS.columns}, {LAST.columns}
 from webhook_endpoints e {LATEST.format("", "l")}
 where e.owner_id = $1 order by e.created_at, e.id"""
 ONE = f"""
-select {COLUMNS}, {_columns("l", "last_")}, {_columns("t", "test_try_")},
+select {ENDPOINTS.columns}, {LAST.columns}, {TESTED.columns},
     v.at as tested_at, f.state as test_state, f.next_try_at as test_next_try_at
 from webhook_endpoints e {LATEST.format("", "l")}
 left join lateral (
@@ -48,11 +55,8 @@ left join lateral (
     select f.state, f.next_try_at from effects f
     where f.event_id = v.id and f.target = e.id::text order by f.no desc limit 1) f on true
 where e.id = $1 and e.owner_id = $2"""
-# Only the latest try of an effect tells when the next one is due.
-DELIVERY = """
-select d.*, v.type as event_type, v.at as event_at,
-    case when f.state in ('queued', 'running') and f.attempts = d.attempt and d.error is not null
-        then f.next_try_at end as next_try_at
+DELIVERY = f"""
+select {DELIVERIES.columns}
 from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
 join events v on v.id = d.event_id left join effects f on f.id = d.effect_id
 where d.endpoint_id = $1 and e.owner_id = $2"""
@@ -60,6 +64,12 @@ FOUND = f"""
 {DELIVERY} and ($3::text is null or v.type = $3) and ($4::boolean is null or (d.error is null) = $4)
   and ($5::timestamptz is null or d.at >= $5) and ($6::timestamptz is null or d.at < $6)
 order by d.at desc, d.id desc limit $7 offset $8"""
+COUNTED = f"""
+select s.*, t.total from (
+    select count(*) as total from webhook_deliveries where endpoint_id = $1 and (not $3 or error is not null)
+) t left join (
+    {DELIVERY} and (not $3 or d.error is not null) order by d.at desc, d.id desc limit $4 offset $5
+) s on true order by s.at desc, s.id desc"""
 WITH_BODY = f"""
 select s.*, m.sealed, m.body from ({DELIVERY} and d.id = $3) s
 left join webhook_messages m on m.event_id = s.event_id"""
@@ -68,7 +78,9 @@ left join webhook_messages m on m.event_id = s.event_id"""
 async def list_overview(db: Db, owner_id: UUID) -> list[EndpointOverview]:
     """List an owner's endpoints, oldest first, each with its latest try."""
     rows = await db.fetch(OVERVIEW, owner_id)
-    return [EndpointOverview(endpoint=to_endpoint(row), last=_find_attempt(row, "last_")) for row in rows]
+    return [
+        EndpointOverview(endpoint=ENDPOINTS.read(row), last=LAST.read(row) if row["last_id"] else None) for row in rows
+    ]
 
 
 async def find_overview(db: Db, endpoint_id: UUID, owner_id: UUID) -> EndpointOverview | None:
@@ -76,7 +88,9 @@ async def find_overview(db: Db, endpoint_id: UUID, owner_id: UUID) -> EndpointOv
     row = await db.fetchrow(ONE, endpoint_id, owner_id)
     if row is None:
         return None
-    return EndpointOverview(endpoint=to_endpoint(row), last=_find_attempt(row, "last_"), test=_find_test(row))
+    return EndpointOverview(
+        endpoint=ENDPOINTS.read(row), last=LAST.read(row) if row["last_id"] else None, test=_find_test(row)
+    )
 
 
 @custom_plans
@@ -86,34 +100,28 @@ async def list_deliveries(
     """List the tries at an endpoint that are wanted, newest first."""
     span = wanted.span
     given = (wanted.event_type, wanted.is_delivered, span.starts_at, span.ends_before)
-    return [_to_delivery(row) for row in await db.fetch(FOUND, ref.id, ref.owner_id, *given, limit, offset)]
+    return [DELIVERIES.read(row) for row in await db.fetch(FOUND, ref.id, ref.owner_id, *given, limit, offset)]
+
+
+@custom_plans
+async def list_attempts(
+    db: Db, endpoint: Endpoint, *, only_failed: bool, limit: int, offset: int
+) -> tuple[list[LoggedDelivery], int]:
+    """List the tries at an endpoint, newest first, with how many there are in all."""
+    rows = await db.fetch(COUNTED, endpoint.id, endpoint.owner_id, only_failed, limit, offset)
+    return [DELIVERIES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_delivery(db: Db, ref: EndpointRef, delivery_id: UUID) -> tuple[LoggedDelivery, KeptBody] | None:
     """Look a try up with the stored body of its event."""
     row = await db.fetchrow(WITH_BODY, ref.id, ref.owner_id, delivery_id)
-    return (_to_delivery(row), KeptBody(row["sealed"], row["body"])) if row else None
-
-
-def _to_delivery(row: Row) -> LoggedDelivery:
-    attempt = _find_attempt(row, "")
-    assert attempt is not None  # noqa: S101 - every row of the log is a try
-    next_try_at: datetime | None = row["next_try_at"]
-    return LoggedDelivery(
-        attempt=attempt, event_type=row["event_type"], event_at=row["event_at"], next_try_at=next_try_at
-    )
-
-
-def _find_attempt(row: Row, prefix: str) -> Attempt | None:
-    if row[f"{prefix}id"] is None:
-        return None
-    fields = {name: row[f"{prefix}{name}"] for name in ATTEMPT_NAMES}
-    return Attempt(**{**fields, "request_headers": msgspec.json.decode(fields["request_headers"])})
+    return (DELIVERIES.read(row), KeptBody(row["sealed"], row["body"])) if row else None
 
 
 def _find_test(row: Row) -> LastTest | None:
     if row["tested_at"] is None:
         return None
     state = EffectState(row["test_state"]) if row["test_state"] else None
+    attempt = TESTED.read(row) if row["test_try_id"] else None
     next_try_at = row["test_next_try_at"] if state in {EffectState.QUEUED, EffectState.RUNNING} else None
-    return LastTest(at=row["tested_at"], state=state, next_try_at=next_try_at, attempt=_find_attempt(row, "test_try_"))
+    return LastTest(at=row["tested_at"], state=state, next_try_at=next_try_at, attempt=attempt)

@@ -51,49 +51,40 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     description: str | None
     events: tuple[str, ...]
     """None: every event."""
-
     state: State
     state_reason: str | None
     state_since: datetime
     previous_until: datetime | None
     """Until when the secret before this one signs too."""
-
     failing_since: datetime | None
     created_at: datetime
     updated_at: datetime
-
-
-class SigningSecrets(Struct, frozen=True):
-    """What an endpoint's messages are signed with, sealed."""
-
-    current: bytes
-    previous: bytes | None
-    previous_until: datetime | None
-
-    def valid(self, *, now: datetime) -> tuple[bytes, ...]:
-        """List the secrets that are valid now, newest first."""
-        if self.previous is None or self.previous_until is None or self.previous_until <= now:
-            return (self.current,)
-        return self.current, self.previous
-
-
-class OutgoingMessage(Struct, frozen=True, kw_only=True):
-    """All that one try of a delivery needs to know."""
-
-    endpoint: Endpoint
-    secrets: SigningSecrets
-    body: bytes | None
-    """None where it is no longer kept, or sealed with a key that is lost."""
-
-    is_delivered: bool
-    """Another effect has brought the event here since this one was planned."""
 
 
 class KeptBody(Struct, frozen=True):
     """The stored bytes of an event's body: sealed, or in the clear if an earlier release stored them."""
 
     sealed: bytes | None
-    plain: bytes | None
+    body: bytes | None
+
+
+class OutgoingMessage(Struct, frozen=True, kw_only=True):
+    """All that one try of a delivery needs to know."""
+
+    endpoint: Endpoint
+    secret: bytes
+    """What it is signed with, sealed."""
+    previous_secret: bytes | None
+    kept: KeptBody
+    is_delivered: bool
+    """Another effect has brought the event here since this one was planned."""
+
+    def valid_secrets(self, *, now: datetime) -> tuple[bytes, ...]:
+        """List the secrets that are valid now, newest first."""
+        until = self.endpoint.previous_until
+        if self.previous_secret is None or until is None or until <= now:
+            return (self.secret,)
+        return self.secret, self.previous_secret
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -110,17 +101,9 @@ class Attempt(Struct, frozen=True, kw_only=True):
     status: int | None
     answer: bytes | None
     """The first kilobyte."""
-
     duration_ms: int
     error: str | None
     """None: it was taken."""
-
-
-class LoggedAttempt(Struct, frozen=True):
-    """A try, and what kind of event it was about."""
-
-    attempt: Attempt
-    event_type: str
 
 
 class PastEvent(Struct, frozen=True, kw_only=True):
@@ -142,7 +125,6 @@ class LoggedDelivery(Struct, frozen=True, kw_only=True):
     event_at: datetime
     next_try_at: datetime | None
     """When it is tried again; None if it is not, or if this was not the last try."""
-
     body: bytes | None = None
     """What was sent, where one try is looked at and the body is still kept."""
 
@@ -151,7 +133,6 @@ class LastTest(Struct, frozen=True, kw_only=True):
     at: datetime
     state: EffectState | None
     """None: the delivery is not planned yet."""
-
     next_try_at: datetime | None
     attempt: Attempt | None
     """The latest try; None: none was made."""

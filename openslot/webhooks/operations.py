@@ -35,8 +35,6 @@ from openslot.webhooks.models import (
     EndpointRef,
     EndpointWanted,
     KeptBody,
-    LoggedAttempt,
-    OutgoingMessage,
     PastEvent,
     State,
 )
@@ -65,7 +63,7 @@ def seal_body(runtime: Runtime, event_id: UUID, body: bytes) -> bytes:
 def open_body(runtime: Runtime, event_id: UUID, kept: KeptBody) -> bytes | None:
     """Open the bytes of an event's body; None where nothing is kept, or the key that sealed it is lost."""
     if kept.sealed is None:
-        return kept.plain
+        return kept.body
     try:
         return runtime.cipher.open(BODIES, kept.sealed, owner=event_id.bytes)
     except SealBroken:
@@ -142,19 +140,12 @@ async def change_endpoint(work: Work, ref: EndpointRef, changes: EndpointChanges
 
 async def pause_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     """Send an endpoint nothing until it is resumed; what happens meanwhile can be replayed."""
-    endpoint = await _get_for_change(work, ref)
-    if endpoint.state is State.PAUSED:
-        return endpoint
-    return await _keep(work, replace(endpoint, state=State.PAUSED, state_reason=None, state_since=work.now))
+    return await _switch(work, await _get_for_change(work, ref), State.PAUSED)
 
 
 async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     """Resume sending events to an endpoint, whatever the reason it was stopped."""
-    endpoint = await _get_for_change(work, ref)
-    if endpoint.state is State.ACTIVE:
-        return endpoint
-    resumed = replace(endpoint, state=State.ACTIVE, state_reason=None, state_since=work.now, failing_since=None)
-    return await _keep(work, resumed)
+    return await _switch(work, replace(await _get_for_change(work, ref), failing_since=None), State.ACTIVE)
 
 
 async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
@@ -180,17 +171,6 @@ async def send_test(work: Work, ref: EndpointRef) -> Endpoint:
     endpoint = await get_endpoint(work, ref)
     await work.record(WebhookTested(endpoint_id=endpoint.id, owner_id=endpoint.owner_id))
     return endpoint
-
-
-async def list_attempts(
-    work: Work, ref: EndpointRef, *, only_failed: bool = False, page: int = 1, limit: int = 20
-) -> tuple[list[LoggedAttempt], int]:
-    """Read one page of the tries at an endpoint, newest first, and how many there are."""
-    endpoint = await get_endpoint(work, ref)
-    logged, total = await store.list_attempts(
-        work.db, endpoint, only_failed=only_failed, limit=limit, offset=(page - 1) * limit
-    )
-    return [_open_logged(work, each) for each in logged], total
 
 
 async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None) -> Endpoint:
@@ -234,15 +214,6 @@ async def keep_message(work: Work, event: PastEvent) -> None:
         await store.replace_body(work.db, event.id, sealed)
 
 
-async def find_message(work: Work, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
-    """Read everything that a try needs; None if the endpoint is gone."""
-    found = await store.find_message(work.db, ref, event_id=event_id, effect_id=effect_id)
-    if found is None:
-        return None
-    message, kept = found
-    return replace(message, body=open_body(work.runtime, event_id, kept))
-
-
 async def seal_bodies_in_clear(work: Work, *, limit: int) -> int:
     """Seal some of the bodies that an earlier release has stored in the clear; return how many."""
     found = await store.list_bodies_in_clear(work.db, limit=limit)
@@ -259,15 +230,13 @@ async def seal_answers_in_clear(work: Work, *, limit: int) -> int:
     return len(found)
 
 
-async def keep_success(work: Work, attempt: Attempt) -> None:
-    """Log a successful try."""
-    await store.insert_attempt(work.db, _seal_attempt(work, attempt))
-    await store.note_success(work.db, attempt.endpoint_id)
-
-
-async def keep_failure(work: Work, attempt: Attempt) -> None:
-    """Log a failed try, and switch the endpoint off if it is gone or every try has failed for days."""
-    await store.insert_attempt(work.db, _seal_attempt(work, attempt))
+async def keep_attempt(work: Work, attempt: Attempt) -> None:
+    """Log a try; switch the endpoint off if it is gone or every try has failed for days."""
+    answer = seal_answer(work.runtime, attempt.id, attempt.answer)
+    await store.insert_attempt(work.db, replace(attempt, answer=answer))
+    if attempt.error is None:
+        await store.note_success(work.db, attempt.endpoint_id)
+        return
     failing_since = await store.note_failure(work.db, attempt)
     if failing_since is None:
         return
@@ -327,10 +296,16 @@ async def _disable(work: Work, ref: EndpointRef, *, reason: str) -> None:
     endpoint = await _get_for_change(work, ref)
     if endpoint.state is State.DISABLED:
         return
-    await _keep(work, replace(endpoint, state=State.DISABLED, state_reason=reason, state_since=work.now))
+    await _switch(work, endpoint, State.DISABLED, reason=reason)
     await work.record(
         WebhookDisabled(endpoint_id=endpoint.id, owner_id=endpoint.owner_id, url=endpoint.url, reason=reason)
     )
+
+
+async def _switch(work: Work, endpoint: Endpoint, state: State, *, reason: str | None = None) -> Endpoint:
+    if endpoint.state is state:
+        return endpoint
+    return await _keep(work, replace(endpoint, state=state, state_reason=reason, state_since=work.now))
 
 
 async def _get_for_change(work: Work, ref: EndpointRef) -> Endpoint:
@@ -344,16 +319,6 @@ async def _keep(work: Work, endpoint: Endpoint) -> Endpoint:
     kept = replace(endpoint, updated_at=work.now)
     await store.update_endpoint(work.db, kept)
     return kept
-
-
-def _seal_attempt(work: Work, attempt: Attempt) -> Attempt:
-    return replace(attempt, answer=seal_answer(work.runtime, attempt.id, attempt.answer))
-
-
-def _open_logged(work: Work, logged: LoggedAttempt) -> LoggedAttempt:
-    attempt = logged.attempt
-    opened = replace(attempt, answer=open_answer(work.runtime, attempt.id, attempt.answer))
-    return replace(logged, attempt=opened)
 
 
 def _check_active(endpoint: Endpoint) -> None:

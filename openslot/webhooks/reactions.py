@@ -64,7 +64,7 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
 async def deliver(work: Work, effect: Effect) -> Outcome:
     """Deliver an event to one endpoint."""
     ref = EndpointRef(UUID(effect.target), effect.tenant_id)
-    message = await operations.find_message(work, ref, event_id=effect.event_id, effect_id=effect.id)
+    message = await store.find_message(work.db, ref, event_id=effect.event_id, effect_id=effect.id)
     if message is None:
         return Skipped("the endpoint is deleted")
     if message.endpoint.state is not State.ACTIVE and effect.event_type != WebhookTested.type:
@@ -73,22 +73,23 @@ async def deliver(work: Work, effect: Effect) -> Outcome:
         return Skipped("a replay has arrived already")
     attempt, wished = await _send(work, effect, message)
     if attempt.error is None:
-        return Done(write=lambda work: operations.keep_success(work, attempt))
+        return Done(write=lambda work: operations.keep_attempt(work, attempt))
     async with work.runtime.transaction(SYSTEM) as failed:
-        await operations.keep_failure(failed, attempt)
+        await operations.keep_attempt(failed, attempt)
     if attempt.status == GONE:
         raise GiveUp(attempt.error)
     raise TryLater(attempt.error, after=wished)
 
 
 async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[Attempt, timedelta | None]:
-    if message.body is None:
+    body = operations.open_body(work.runtime, effect.event_id, message.kept)
+    if body is None:
         raise GiveUp("its body is no longer kept")
-    secrets = [work.runtime.secrets.open(sealed) for sealed in message.secrets.valid(now=work.now)]
+    secrets = [work.runtime.secrets.open(sealed) for sealed in message.valid_secrets(now=work.now)]
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Openslot-Webhooks/1",
-        **signed_headers(effect.event_id, message.body, secrets=secrets, at=work.now),
+        **signed_headers(effect.event_id, body, secrets=secrets, at=work.now),
     }
     answer: OutboundResponse | None = None
     error: str | None
@@ -98,7 +99,7 @@ async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[A
             "POST",
             message.endpoint.url,
             headers=headers,
-            body=message.body,
+            body=body,
             connect_within=CONNECT_WITHIN,
             within=ANSWER_WITHIN,
             at_most=ANSWER_KEPT,

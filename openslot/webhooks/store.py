@@ -3,33 +3,20 @@
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
 from msgspec import Raw
 
 from openslot.core.db import Db, Row, count_of
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
-from openslot.webhooks.models import (
-    Attempt,
-    Endpoint,
-    EndpointRef,
-    KeptBody,
-    LoggedAttempt,
-    OutgoingMessage,
-    PastEvent,
-    SigningSecrets,
-    State,
-)
+from openslot.core.rows import Rows
+from openslot.webhooks.models import Attempt, Endpoint, EndpointRef, KeptBody, OutgoingMessage, PastEvent
 from openslot.webhooks.rules import FAILS_AT_MOST
 
-COLUMNS = ", ".join(f"e.{name}" for name in Endpoint.__struct_fields__)
+ENDPOINTS = Rows(Endpoint, "webhook_endpoints e")
+CHANGED = ENDPOINTS.stored.without("id", "owner_id", "previous_until", "created_at")
+ATTEMPTS = Rows(Attempt, "webhook_deliveries d")
 OWN = "e.id = $1 and ($2::uuid is null or e.owner_id = $2)"
 EVENT_COLUMNS = "v.id, v.type, v.at, v.public, v.subject_kind || ':' || v.subject_id as subject"
-
-INSERT = """
-insert into webhook_endpoints
-    (id, owner_id, url, description, events, state, state_since, secret, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $7, $7)"""
 
 LISTENING = """
 from webhook_endpoints e
@@ -45,16 +32,15 @@ insert into webhook_messages (event_id, sealed, kept_since) values ($1, $2, $3)
 on conflict (event_id) do update set kept_since = excluded.kept_since returning sealed, body"""
 
 MESSAGE = f"""
-select {COLUMNS}, e.secret, e.previous_secret, m.sealed, m.body, exists (
+select {ENDPOINTS.columns}, e.secret, e.previous_secret, m.sealed, m.body, exists (
     select from webhook_deliveries d join effects f on f.id = $4
     where d.endpoint_id = e.id and d.event_id = $3 and d.error is null and d.effect_id <> $4 and d.at > f.created_at
 ) as is_delivered
 from webhook_endpoints e left join webhook_messages m on m.event_id = $3 where {OWN}"""
 
-LOG = """
-insert into webhook_deliveries (id, endpoint_id, event_id, effect_id, attempt, at, url, request_headers, status, answer,
-    duration_ms, error)
-select $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 from webhook_endpoints where id = $2"""
+LOG = f"""
+insert into webhook_deliveries ({ATTEMPTS.stored.columns})
+select {ATTEMPTS.stored.places()} from webhook_endpoints where id = $2"""
 
 # After days without a single try the endpoint's state is unknown, so the failure period starts again.
 FAILED = """
@@ -65,15 +51,6 @@ update webhook_endpoints e set failing_since = case
         where d.endpoint_id = e.id and d.id <> $3 and d.at > $2::timestamptz - $4::interval)
     then e.failing_since else $2 end
 where e.id = $1 returning failing_since"""
-
-ATTEMPTS = """
-with found as not materialized (
-    select * from webhook_deliveries where endpoint_id = $1 and (not $2 or error is not null))
-select d.*, v.type as event_type, t.total
-from (select count(*) as total from found) t
-left join (select * from found order by at desc, id desc limit $3 offset $4) d on true
-left join events v on v.id = d.event_id
-order by d.at desc, d.id desc"""
 
 # Deliveries under way need no replay.
 IN_SPAN = f"""
@@ -118,21 +95,10 @@ update webhook_endpoints set previous_secret = null, previous_until = null where
 LOGGED_EVENT = "select from webhook_deliveries d where d.event_id = v.id"
 
 
-def to_endpoint(row: Row) -> Endpoint:
-    fields = {name: row[name] for name in Endpoint.__struct_fields__}
-    return Endpoint(**{**fields, "state": State(row["state"]), "events": tuple(row["events"])})
-
-
 def to_past_event(row: Row) -> PastEvent:
     """Make an event of a row that has `EVENT_COLUMNS`; the text of its data stays as it is."""
     data = Raw((row["public"] or "null").encode())
     return PastEvent(id=row["id"], type=row["type"], at=row["at"], data=data, subject=row["subject"])
-
-
-def _to_logged(row: Row) -> LoggedAttempt:
-    fields = {name: row[name] for name in Attempt.__struct_fields__}
-    fields["request_headers"] = msgspec.json.decode(row["request_headers"])
-    return LoggedAttempt(Attempt(**fields), row["event_type"])
 
 
 async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, max_: int) -> bool:
@@ -142,59 +108,36 @@ async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, max_: in
     count = await db.fetchval("select count(*) from webhook_endpoints where owner_id = $1", endpoint.owner_id)
     if count >= max_:
         return False
-    await db.execute(
-        INSERT,
-        endpoint.id,
-        endpoint.owner_id,
-        endpoint.url,
-        endpoint.description,
-        endpoint.events,
-        endpoint.state,
-        endpoint.created_at,
-        sealed,
-    )
+    await db.execute(ENDPOINTS.insert("secret"), *ENDPOINTS.values(endpoint), sealed)
     return True
 
 
 async def find_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
-    row = await db.fetchrow(f"select {COLUMNS} from webhook_endpoints e where {OWN}", ref.id, ref.owner_id)
-    return to_endpoint(row) if row else None
+    row = await db.fetchrow(f"select {ENDPOINTS.columns} from webhook_endpoints e where {OWN}", ref.id, ref.owner_id)
+    return ENDPOINTS.read(row) if row else None
 
 
 async def lock_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
     """Look an endpoint up and keep others from changing it until the commit."""
     row = await db.fetchrow(
-        f"select {COLUMNS} from webhook_endpoints e where {OWN} for no key update", ref.id, ref.owner_id
+        f"select {ENDPOINTS.columns} from webhook_endpoints e where {OWN} for no key update", ref.id, ref.owner_id
     )
-    return to_endpoint(row) if row else None
+    return ENDPOINTS.read(row) if row else None
 
 
 @custom_plans
 async def list_endpoints(db: Db, owner_id: UUID | None) -> list[Endpoint]:
     """List an owner's endpoints, or everyone's for the operator, oldest first."""
-    statement = f"""select {COLUMNS} from webhook_endpoints e where $1::uuid is null or e.owner_id = $1
+    statement = f"""select {ENDPOINTS.columns} from webhook_endpoints e where $1::uuid is null or e.owner_id = $1
         order by e.created_at, e.id"""
     rows = await db.fetch(statement, owner_id)
-    return [to_endpoint(row) for row in rows]
+    return [ENDPOINTS.read(row) for row in rows]
 
 
 async def update_endpoint(db: Db, endpoint: Endpoint) -> None:
     """Write what may change of an endpoint, its secrets aside."""
-    statement = """update webhook_endpoints set url = $3, description = $4, events = $5, state = $6, state_reason = $7,
-            state_since = $8, failing_since = $9, updated_at = $10 where id = $1 and owner_id = $2"""
-    await db.execute(
-        statement,
-        endpoint.id,
-        endpoint.owner_id,
-        endpoint.url,
-        endpoint.description,
-        endpoint.events,
-        endpoint.state,
-        endpoint.state_reason,
-        endpoint.state_since,
-        endpoint.failing_since,
-        endpoint.updated_at,
-    )
+    statement = f"update webhook_endpoints set {CHANGED.assign(first=3)} where id = $1 and owner_id = $2"
+    await db.execute(statement, endpoint.id, endpoint.owner_id, *CHANGED.values(endpoint))
 
 
 async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
@@ -241,35 +184,23 @@ async def list_bodies_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]
     return [(row["event_id"], row["body"]) for row in rows]
 
 
-async def find_message(
-    db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: UUID
-) -> tuple[OutgoingMessage, KeptBody] | None:
-    """Read all that a try needs, its body apart; None where the endpoint is gone."""
+async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
+    """Read all that a try needs; None if the endpoint is gone."""
     row = await db.fetchrow(MESSAGE, ref.id, ref.owner_id, event_id, effect_id)
     if row is None:
         return None
-    secrets = SigningSecrets(row["secret"], row["previous_secret"], row["previous_until"])
-    message = OutgoingMessage(endpoint=to_endpoint(row), secrets=secrets, body=None, is_delivered=row["is_delivered"])
-    return message, KeptBody(row["sealed"], row["body"])
+    return OutgoingMessage(
+        endpoint=ENDPOINTS.read(row),
+        secret=row["secret"],
+        previous_secret=row["previous_secret"],
+        kept=KeptBody(row["sealed"], row["body"]),
+        is_delivered=row["is_delivered"],
+    )
 
 
 async def insert_attempt(db: Db, attempt: Attempt) -> None:
     """Log one try, unless its endpoint has been deleted meanwhile."""
-    await db.execute(
-        LOG,
-        attempt.id,
-        attempt.endpoint_id,
-        attempt.event_id,
-        attempt.effect_id,
-        attempt.attempt,
-        attempt.at,
-        attempt.url,
-        msgspec.json.encode(attempt.request_headers).decode(),
-        attempt.status,
-        attempt.answer,
-        attempt.duration_ms,
-        attempt.error,
-    )
+    await db.execute(LOG, *ATTEMPTS.values(attempt))
 
 
 async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
@@ -295,15 +226,6 @@ async def note_failure(db: Db, attempt: Attempt) -> datetime | None:
     """Return since when every try at an endpoint has failed; None if the endpoint is gone."""
     since: datetime | None = await db.fetchval(FAILED, attempt.endpoint_id, attempt.at, attempt.id, FAILS_AT_MOST)
     return since
-
-
-@custom_plans
-async def list_attempts(
-    db: Db, endpoint: Endpoint, *, only_failed: bool, limit: int, offset: int
-) -> tuple[list[LoggedAttempt], int]:
-    """List the tries at an endpoint, newest first, with how many there are in all."""
-    rows = await db.fetch(ATTEMPTS, endpoint.id, only_failed, limit, offset)
-    return [_to_logged(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tuple[Endpoint, PastEvent] | None:

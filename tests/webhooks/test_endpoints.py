@@ -14,6 +14,7 @@ from openslot.core.moments import Span
 from openslot.core.outbound import Outbound, OutboundRefused
 from openslot.core.work import Runtime
 from openslot.people import operations as people
+from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, State
@@ -120,7 +121,7 @@ async def test_anothers_endpoint_is_not_found_by_any_verb(runtime: Runtime, stra
         lambda work: webhooks.rotate_secret(work, theirs),
         lambda work: webhooks.delete_endpoint(work, theirs),
         lambda work: webhooks.send_test(work, theirs),
-        lambda work: webhooks.list_attempts(work, theirs),
+        lambda work: delivery_log.list_attempts(work, theirs),
         lambda work: webhooks.replay_all(work, theirs, ALWAYS),
     )
     for verb in verbs:
