@@ -15,8 +15,8 @@ from openslot.core.dollars import to_usd
 from openslot.core.events import Effect
 from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater, Work
 from openslot.integrations.chat import post, team_chat
-from openslot.integrations.mail.models import MailAddress, MailKind, Recipient, RecipientRole
-from openslot.integrations.mail.operations import Draft, choose_locale, deliver, finish_mail, leave_unsent, mail_server
+from openslot.integrations.mail.models import Draft, MailAddress, MailKind, Recipient, RecipientRole
+from openslot.integrations.mail.operations import choose_locale, deliver, finish_mail, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
 from openslot.jobs.batches import repeat
 

@@ -1,9 +1,9 @@
 """Bookings as calendars keep them: one event each, without invitations; and a user's own as a feed at a secret link."""
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
-from icalendar import Calendar, Event, vCalAddress, vText, vUri
+from icalendar import Event, vCalAddress, vText, vUri
 from icalendar.parser import Contentline, Contentlines
 
 from openslot.accounts import operations as accounts
@@ -19,30 +19,27 @@ from openslot.event_types.models import EventType
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import store
+from openslot.integrations.mail.calendar_entry import begin_calendar, begin_event
 
-PRODUCT = "-//Openslot//Openslot//EN"
 FEED_NAME = "Openslot"
+YES_OR_NO: dict[str | bool, str] = {True: "yes", False: "no"}
 
 
 def write_event(details: BookingDetails, *, host_name: str, host_email: str, booking_url: str) -> str:
     """Write a booking as the event that its host's calendar keeps, for all who may read that calendar."""
-    calendar = _begin()
-    calendar.add_component(
-        _write(details.booking, details.event_type, host=(host_name, host_email), booking_url=booking_url)
-    )
-    return _to_bytes(calendar).decode()
+    calendar = begin_calendar()
+    calendar.add_component(_write(details, host=(host_name, host_email), booking_url=booking_url))
+    return bytes(calendar.to_ical()).decode()
 
 
 def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str, host_email: str) -> bytes:
     """Write some bookings, each with the address of its page, as a feed."""
-    calendar = _begin()
+    calendar = begin_calendar()
     calendar.add("x-wr-calname", FEED_NAME)
     calendar.add("x-published-ttl", "PT15M")
     for details, url in bookings:
-        calendar.add_component(
-            _write(details.booking, details.event_type, host=(host_name, host_email), booking_url=url)
-        )
-    return _to_bytes(calendar)
+        calendar.add_component(_write(details, host=(host_name, host_email), booking_url=url))
+    return bytes(calendar.to_ical())
 
 
 def change_lines(text: str, change: Callable[[str], str]) -> str:
@@ -56,31 +53,13 @@ def change_lines(text: str, change: Callable[[str], str]) -> str:
     return written.decode()
 
 
-def _to_bytes(calendar: Calendar) -> bytes:
-    written: bytes = calendar.to_ical()
-    return written
-
-
-def _begin() -> Calendar:
-    calendar = Calendar()
-    calendar.add("prodid", PRODUCT)
-    calendar.add("version", "2.0")
-    calendar.add("calscale", "GREGORIAN")
-    return calendar
-
-
-def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], booking_url: str) -> Event:
-    event = Event()
-    event.add("uid", booking.uid)
-    event.add("sequence", booking.sequence)
-    event.add("dtstamp", _second(booking.updated_at))
-    event.add("created", _second(booking.created_at))
-    event.add("last-modified", _second(booking.updated_at))
-    event.add("dtstart", _second(booking.starts_at))
-    event.add("dtend", _second(booking.ends_at))
-    event.add("summary", without_turns(f"{event_type.name}: {booking.invitee_name}"))
-    event.add("status", "CANCELLED" if booking.status is Status.CANCELLED else "CONFIRMED")
-    event.add("transp", "OPAQUE")
+def _write(details: BookingDetails, *, host: tuple[str, str], booking_url: str) -> Event:
+    booking, event_type = details.booking, details.event_type
+    event = begin_event(
+        booking,
+        summary=without_turns(f"{event_type.name}: {booking.invitee_name}"),
+        status="CANCELLED" if booking.status is Status.CANCELLED else "CONFIRMED",
+    )
     event.add("description", _describe(booking, event_type, booking_url))
     if booking.location.value:
         event.add("location", booking.location.value)
@@ -95,13 +74,9 @@ def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], bo
 
 def _describe(booking: Booking, event_type: EventType, booking_url: str) -> str:
     labels = {question.key: question.label for question in event_type.questions}
-    answers = [f"{labels.get(key, key)}: {_say(value)}" for key, value in booking.answers.items()]
+    answers = [f"{labels.get(key, key)}: {YES_OR_NO.get(value, value)}" for key, value in booking.answers.items()]
     parts = [f"{booking.invitee_name} <{booking.invitee_email}>", booking.notes, *answers, booking_url]
     return "\n".join(part for part in parts if part)
-
-
-def _say(value: str | bool) -> str:
-    return value if isinstance(value, str) else "yes" if value else "no"
 
 
 def _write_person(name: str, email: str, *, status: str | None = None) -> vCalAddress:
@@ -114,10 +89,6 @@ def _write_person(name: str, email: str, *, status: str | None = None) -> vCalAd
     if status is not None:
         person.params["PARTSTAT"] = vText(status)
     return person
-
-
-def _second(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).replace(microsecond=0)
 
 
 MAX_BOOKINGS = 2_000

@@ -1,137 +1,163 @@
-"""Mails about an account itself: to sign up, to join, to choose a new password, to delete it."""
+"""Mails about an account itself: to sign up, to join, to choose a new password, to change its address, to delete it."""
 
+from datetime import timedelta
 from uuid import UUID
 
-from openslot.access import resets
+from openslot.access import address_changes, resets
+from openslot.access.events import AddressChangeRequested
+from openslot.access.models import AddressChange
 from openslot.access.resets import NoReset, Reset, ResetRequested
 from openslot.accounts import invitations, profiles, sign_ups
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import InvitationInvalid, UserNotFound
-from openslot.accounts.events import InvitationCreated, SignUpRequested, UserPasswordChanged
-from openslot.accounts.models import PRODUCT, SignUp
-from openslot.core.actor import SYSTEM
+from openslot.accounts import store as accounts_store
+from openslot.accounts.addresses import AddressKept
+from openslot.accounts.errors import InvitationInvalid
+from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
+from openslot.accounts.models import SignUp, User
+from openslot.core.actor import SYSTEM, ActorKind
 from openslot.core.events import Effect
-from openslot.core.work import Outcome, Runtime, Work
+from openslot.core.work import Outcome, Runtime, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail.meetings import format_short
 from openslot.integrations.mail.message import one_line
-from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
-from openslot.integrations.mail.operations import Draft, choose_locale, deliver, leave_unsent
+from openslot.integrations.mail.models import Draft, Fact, Letter, Link, MailKind, Recipient
+from openslot.integrations.mail.notices import SECURITY_FOOTER, to_owner, write_notice
+from openslot.integrations.mail.operations import choose_locale, deliver, leave_unsent
 from openslot.people import deletions
 from openslot.people.deletions import DeletionLinkRequested
 
-TELL_CHANGE = "mail.password_changed"
 FORGOT = "/password/forgot"
+DELETED, EXPIRED = "the account is deleted", "the link has expired"
+NOT_WAITING = "the change was confirmed, withdrawn or replaced by another"
+SAME_PASSWORD = Text("If this wasn't you, you can ignore this email. Your password is unchanged.")
+NOTHING_CHANGED = Text("If this wasn't you, you can ignore this email. Nothing was changed.")
+BY_PROVIDER = (
+    Text("Your organization manages your account and has changed its address. Sign in with the new one."),
+    Text("If you did not expect this, ask the owner of your organization."),
+)
+BY_OWNER = (
+    Text("Sign in with the new one from now on. All devices were signed out, except the one where you changed it."),
+    Text("If this wasn't you, contact your administrator now."),
+)
 
 
 async def send_reset(work: Work, effect: Effect) -> Outcome:
     """Send the link to a new password, if the address has an account that may have one."""
     if work.now - effect.created_at >= resets.RESET_LASTS:
-        return await leave_unsent(work, effect, "the link has expired")
+        return await leave_unsent(work, effect, EXPIRED)
     async with work.runtime.transaction(SYSTEM) as begun:
         reset = await resets.begin_reset(begun, effect.id, effect.plan(ResetRequested))
     if isinstance(reset, NoReset):
         return await leave_unsent(work, effect, reset.reason)
-    user = reset.user
     letter = _write_reset(reset) if reset.managed_by is None else _write_managed(reset.managed_by)
-    draft = write_account_mail(effect, letter, to_account(user.email, user.name, user.locale), host_id=user.id)
-    return await deliver(work, effect, draft, SYSTEM)
+    return await _send(work, effect, letter, to_owner(reset.user), host_id=reset.user.id)
 
 
 async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
     """Notify the owner of an account that its password was changed."""
     event = effect.event(UserPasswordChanged)
-    try:
-        user = await accounts.get_user(work, event.user_id)
-    except UserNotFound:
-        return await leave_unsent(work, effect, "the account is deleted")
+    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    if user is None:
+        return await leave_unsent(work, effect, DELETED)
     when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
     letter = Letter(
         subject=Text("Your password was changed"),
-        heading=Text("Your password was changed"),
         paragraphs=(
             Text("All devices were signed out, except the one where you changed it. API keys keep working.")
             if not event.by_link
             else Text("It was reset with the link we emailed you. All devices were signed out. API keys keep working."),
             Text("If this wasn't you, choose a new password now and check your API keys."),
         ),
-        facts=(Fact(label=Text("Account"), lines=(event.email,)), Fact(label=Text("When"), lines=(when,))),
-        button=Link(label=Text("This wasn't me"), url=f"{work.runtime.settings.public_url}{FORGOT}"),
+        facts=(_account(event.email), Fact(label=Text("When"), lines=(when,))),
+        button=Link(label=Text("This wasn't me"), url=_forgot_url(work.runtime)),
         footer=(Text("You received this email because the password of your account was changed."),),
     )
     # To the address that the account had then: an attacker may have changed the address too.
-    to = to_account(event.email, user.name, user.locale)
-    draft = write_account_mail(effect, letter, to, host_id=user.id)
-    return await deliver(work, effect, draft, effect.actor)
+    return await _send(work, effect, letter, to_owner(user, event.email), host_id=user.id)
 
 
-def write_account_mail(
-    effect: Effect, letter: Letter, to: Recipient, *, host_id: UUID | None, is_public: bool = False
-) -> Draft:
-    """Write a mail in the product's own colours."""
-    return Draft(
-        id=effect.id,
-        kind=MailKind.NOTICE,
-        letter=letter,
-        recipient=to,
-        brand=PRODUCT,
-        locale=choose_locale(to.locale),
-        host_id=host_id,
-        is_public=is_public,
+async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
+    """Notify the former address of an account that it has another one."""
+    event = effect.event(UserChanged)
+    if event.email.lower() == event.previous_email.lower():
+        return Skipped("the address is the same")
+    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    if user is None:
+        return await leave_unsent(work, effect, DELETED)
+    letter = Letter(
+        subject=Text("The email address of your account was changed"),
+        paragraphs=BY_OWNER if effect.actor.kind is ActorKind.SESSION else BY_PROVIDER,
+        facts=(Fact(label=Text("Former address"), lines=(event.previous_email,)), _new_address(event.email)),
+        footer=(SECURITY_FOOTER,),
     )
+    return await _send(work, effect, letter, to_owner(user, event.previous_email), host_id=user.id)
 
 
-def to_account(email: str, name: str, locale: str) -> Recipient:
-    """Address a mail to the owner of an account."""
-    return Recipient(role=RecipientRole.HOST, email=email, name=name, zone="UTC", locale=locale)
-
-
-def _write_reset(reset: Reset) -> Letter:
-    return Letter(
-        subject=Text("Choose a new password"),
-        heading=Text("Choose a new password"),
-        paragraphs=(
-            Text("Someone requested a new password for your account %(email)s.", email=reset.user.email),
-            PluralText(
-                "The link can be used once, within %(count)s hour.",
-                "The link can be used once, within %(count)s hours.",
-                count=int(resets.RESET_LASTS.total_seconds()) // 3600,
-            ),
-        ),
-        button=Link(label=Text("Choose a new password"), url=reset.url),
-        footer=(Text("If this wasn't you, you can ignore this email. Your password is unchanged."),),
-    )
-
-
-def _write_managed(organization: str) -> Letter:
-    return Letter(
-        subject=Text("Your organization manages your password"),
-        heading=Text("Your organization manages your password"),
+async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
+    """Notify an owner that the provider has another address, and that the account keeps the current one."""
+    kept = effect.plan(AddressKept)
+    user = await accounts_store.find_user(work.db, kept.user_id, now=work.now)
+    if user is None:
+        return await leave_unsent(work, effect, DELETED)
+    letter = Letter(
+        subject=Text("Your account keeps its email address"),
         paragraphs=(
             Text(
-                "Someone requested a new password. %(organization)s manages your account, so you can't choose one.",
-                organization=one_line(organization),
+                "The identity provider of %(organization)s has another address for you. Anyone with access to "
+                "an account's mailbox can sign in to that account, so owner and administrator accounts keep "
+                "their address.",
+                organization=one_line(kept.organization_name),
             ),
-            Text("Ask your administrator for help."),
+            Text("If you did not expect this, check the provisioning tokens of your organization."),
         ),
-        footer=(Text("If this wasn't you, you can ignore this email. Your password is unchanged."),),
+        facts=(_account(user.email), Fact(label=Text("Address at the provider"), lines=(one_line(kept.email),))),
+        footer=(SECURITY_FOOTER,),
     )
+    return await _send(work, effect, letter, to_owner(user), host_id=user.id)
+
+
+async def send_confirmation_link(work: Work, effect: Effect) -> Outcome:
+    """Send the link to the new address, or tell its owner that it has an account already."""
+    change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
+    if change is None:
+        return await leave_unsent(work, effect, NOT_WAITING)
+    owner = await accounts.find_user_by_email(work, change.email)
+    user = await accounts.get_user(work, change.user_id)
+    letter = _write_taken(owner) if owner else _write_confirmation(work.runtime, user, change)
+    to = to_owner(owner) if owner else to_owner(user, change.email)
+    # Not among the mails of the user who asked: which of the two was sent must stay unknown to them.
+    return await _send(work, effect, letter, to, host_id=owner.id if owner else None, is_public=True)
+
+
+async def tell_address_change_requested(work: Work, effect: Effect) -> Outcome:
+    """Notify the current address which one is wanted, so that its owner can stop it."""
+    change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
+    if change is None:
+        return await leave_unsent(work, effect, NOT_WAITING)
+    user = await accounts.get_user(work, change.user_id)
+    letter = Letter(
+        subject=Text("Someone wants to change the email address of your account"),
+        paragraphs=(
+            Text("The address changes when the link that we have sent to the new one is used."),
+            Text("If this wasn't you, choose a new password now. The link then stops working."),
+        ),
+        facts=(_account(user.email), _new_address(change.email)),
+        button=Link(label=Text("Choose a new password"), url=_forgot_url(work.runtime)),
+        footer=(SECURITY_FOOTER,),
+    )
+    return await _send(work, effect, letter, to_owner(user), host_id=user.id)
 
 
 async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
     """Send the link with which the owner of an account without a password deletes it."""
     expires_at = effect.created_at + deletions.LINK_LASTS
     if work.now >= expires_at:
-        return await leave_unsent(work, effect, "the link has expired")
-    try:
-        user = await accounts.get_user(work, effect.plan(DeletionLinkRequested).user_id)
-    except UserNotFound:
-        return await leave_unsent(work, effect, "the account is deleted")
-    if user.disabled_at is not None:
-        return await leave_unsent(work, effect, "the account is closed")
+        return await leave_unsent(work, effect, EXPIRED)
+    user = await accounts_store.find_user(work.db, effect.plan(DeletionLinkRequested).user_id, now=work.now)
+    if user is None or user.disabled_at is not None:
+        return await leave_unsent(work, effect, "the account is closed" if user else DELETED)
     letter = Letter(
         subject=Text("Confirm that you want to delete your account"),
-        heading=Text("Confirm that you want to delete your account"),
         paragraphs=(
             Text("Someone who is signed in to your account %(email)s wants to delete it.", email=user.email),
             Text(
@@ -143,11 +169,7 @@ async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
         ),
         footer=(Text("If this wasn't you, don't use the link, and sign out all other devices in your settings."),),
     )
-    draft = write_account_mail(effect, letter, to_account(user.email, user.name, user.locale), host_id=user.id)
-    return await deliver(work, effect, draft, SYSTEM)
-
-
-SIGN_UP = "mail.sign_up"
+    return await _send(work, effect, letter, to_owner(user), host_id=user.id)
 
 
 async def send_sign_up(work: Work, effect: Effect) -> Outcome:
@@ -158,49 +180,10 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
     if await sign_ups.has_enough_mail(work, sign_up):
         return await leave_unsent(work, effect, "the address was sent as many links as allowed")
     user = await accounts.find_user_by_email(work, sign_up.email)
-    if user is not None:
-        to, letter = to_account(user.email, user.name, user.locale), _write_existing(work.runtime, user.email)
-    else:
-        to, letter = to_account(sign_up.email, sign_up.name, sign_up.locale), _write_link(work.runtime, sign_up)
-    draft = write_account_mail(effect, letter, to, host_id=user.id if user else None, is_public=True)
-    return await deliver(work, effect, draft, effect.actor)
-
-
-def _write_link(runtime: Runtime, sign_up: SignUp) -> Letter:
-    return Letter(
-        subject=Text("Verify your email address"),
-        heading=Text("Verify your email address"),
-        paragraphs=(
-            Text("You signed up for Openslot. Verify your address to activate your account."),
-            PluralText(
-                "The link can be used once, within %(count)s hour.",
-                "The link can be used once, within %(count)s hours.",
-                count=int(sign_ups.LASTS.total_seconds()) // 3600,
-            ),
-        ),
-        facts=(Fact(label=Text("Email address"), lines=(sign_up.email,)),),
-        button=Link(label=Text("Activate your account"), url=sign_ups.sign_up_url(runtime, sign_up.id)),
-        footer=(Text("If you did not sign up, ignore this email and do not use the link."),),
+    letter = _write_existing(work.runtime, user) if user else _write_sign_up(work.runtime, sign_up)
+    return await _send(
+        work, effect, letter, to_owner(user or sign_up), host_id=user.id if user else None, is_public=True
     )
-
-
-def _write_existing(runtime: Runtime, email: str) -> Letter:
-    return Letter(
-        subject=Text("You already have an account"),
-        heading=Text("You already have an account"),
-        paragraphs=(
-            Text("Someone signed up with your email address, which already has an account."),
-            Text("Sign in with your password. If you have forgotten it, you can choose a new one."),
-        ),
-        facts=(Fact(label=Text("Account"), lines=(email,)),),
-        button=Link(label=Text("Sign in"), url=f"{runtime.settings.public_url}/login"),
-        links_label=Text("Forgot your password?"),
-        links=(Link(label=Text("Choose a new password"), url=f"{runtime.settings.public_url}{FORGOT}"),),
-        footer=(Text("If this wasn't you, you can ignore this email. Nothing was changed."),),
-    )
-
-
-INVITE = "mail.invite"
 
 
 async def invite(work: Work, effect: Effect) -> Outcome:
@@ -210,24 +193,126 @@ async def invite(work: Work, effect: Effect) -> Outcome:
         found = await invitations.get_invitation(work, invitations.invitation_token(work.runtime, event.invitation_id))
     except InvitationInvalid:
         return await leave_unsent(work, effect, "the invitation is no longer valid")
-    user = found.user
+    user, organization = found.user, one_line(event.organization_name)
     draft = Draft(
         id=effect.id,
         kind=MailKind.INVITATION,
-        letter=write_invitation(event, invitations.invitation_url(work.runtime, event.invitation_id)),
-        recipient=Recipient(
-            role=RecipientRole.HOST, email=user.email, name=user.name, zone=user.zone, locale=user.locale
-        ),
-        brand=await profiles.find_organization_brand(
-            work, event.organization_id, name=one_line(event.organization_name)
-        ),
+        letter=_write_invitation(event, invitations.invitation_url(work.runtime, event.invitation_id)),
+        recipient=to_owner(user),
+        brand=await profiles.find_organization_brand(work, event.organization_id, name=organization),
         locale=choose_locale(user.locale),
         host_id=user.id,
     )
     return await deliver(work, effect, draft, effect.actor)
 
 
-def write_invitation(event: InvitationCreated, url: str) -> Letter:
+async def _send(
+    work: Work, effect: Effect, letter: Letter, to: Recipient, *, host_id: UUID | None, is_public: bool = False
+) -> Outcome:
+    draft = write_notice(effect, letter, to, host_id=host_id, is_public=is_public)
+    return await deliver(work, effect, draft, effect.actor if effect.cause else SYSTEM)
+
+
+def _forgot_url(runtime: Runtime) -> str:
+    return f"{runtime.settings.public_url}{FORGOT}"
+
+
+def _account(email: str) -> Fact:
+    return Fact(label=Text("Account"), lines=(email,))
+
+
+def _new_address(email: str) -> Fact:
+    return Fact(label=Text("New address"), lines=(email,))
+
+
+def _only_once(lasts: timedelta) -> Text:
+    return PluralText(
+        "The link can be used once, within %(count)s hour.",
+        "The link can be used once, within %(count)s hours.",
+        count=int(lasts.total_seconds()) // 3600,
+    )
+
+
+def _write_reset(reset: Reset) -> Letter:
+    return Letter(
+        subject=Text("Choose a new password"),
+        paragraphs=(
+            Text("Someone requested a new password for your account %(email)s.", email=reset.user.email),
+            _only_once(resets.RESET_LASTS),
+        ),
+        button=Link(label=Text("Choose a new password"), url=reset.url),
+        footer=(SAME_PASSWORD,),
+    )
+
+
+def _write_managed(organization: str) -> Letter:
+    return Letter(
+        subject=Text("Your organization manages your password"),
+        paragraphs=(
+            Text(
+                "Someone requested a new password. %(organization)s manages your account, so you can't choose one.",
+                organization=one_line(organization),
+            ),
+            Text("Ask your administrator for help."),
+        ),
+        footer=(SAME_PASSWORD,),
+    )
+
+
+def _write_confirmation(runtime: Runtime, user: User, change: AddressChange) -> Letter:
+    return Letter(
+        subject=Text("Confirm your new email address"),
+        paragraphs=(
+            Text("You want to use this address for your Openslot account. You need to be signed in to confirm it."),
+            _only_once(address_changes.LASTS),
+        ),
+        facts=(_account(user.email), _new_address(change.email)),
+        button=Link(label=Text("Confirm the address"), url=address_changes.change_url(runtime, change.id)),
+        footer=(NOTHING_CHANGED,),
+    )
+
+
+def _write_taken(owner: User) -> Letter:
+    return Letter(
+        subject=Text("Your address already has an account"),
+        paragraphs=(
+            Text("Someone wants to use your email address for another account. That is not possible."),
+            Text("If this was you, delete one of the accounts first, or give it another address."),
+        ),
+        facts=(_account(owner.email),),
+        footer=(NOTHING_CHANGED,),
+    )
+
+
+def _write_sign_up(runtime: Runtime, sign_up: SignUp) -> Letter:
+    return Letter(
+        subject=Text("Verify your email address"),
+        paragraphs=(
+            Text("You signed up for Openslot. Verify your address to activate your account."),
+            _only_once(sign_ups.LASTS),
+        ),
+        facts=(Fact(label=Text("Email address"), lines=(sign_up.email,)),),
+        button=Link(label=Text("Activate your account"), url=sign_ups.sign_up_url(runtime, sign_up.id)),
+        footer=(Text("If you did not sign up, ignore this email and do not use the link."),),
+    )
+
+
+def _write_existing(runtime: Runtime, user: User) -> Letter:
+    return Letter(
+        subject=Text("You already have an account"),
+        paragraphs=(
+            Text("Someone signed up with your email address, which already has an account."),
+            Text("Sign in with your password. If you have forgotten it, you can choose a new one."),
+        ),
+        facts=(_account(user.email),),
+        button=Link(label=Text("Sign in"), url=f"{runtime.settings.public_url}/login"),
+        links_label=Text("Forgot your password?"),
+        links=(Link(label=Text("Choose a new password"), url=_forgot_url(runtime)),),
+        footer=(NOTHING_CHANGED,),
+    )
+
+
+def _write_invitation(event: InvitationCreated, url: str) -> Letter:
     organization = one_line(event.organization_name)
     return Letter(
         subject=Text("You are invited to join %(organization)s", organization=organization),

@@ -6,9 +6,10 @@ from urllib.parse import quote, urlencode
 from icalendar import Calendar, Event, vCalAddress, vText, vUri
 from msgspec import Struct
 
+from openslot.bookings.models import Booking
 from openslot.core.text import defuse
 from openslot.integrations.mail.message import one_line, paragraph
-from openslot.integrations.mail.models import Attachment, MailAddress, Method
+from openslot.integrations.mail.models import MailAddress, Method
 
 PRODUCT = "-//Openslot//Openslot//EN"
 STATUS = {Method.REQUEST: "CONFIRMED", Method.CANCEL: "CANCELLED"}
@@ -34,12 +35,7 @@ class CalendarEntry(Struct, frozen=True, kw_only=True):
     organizer: MailAddress
     attendees: tuple[Attendee, ...]
     created_at: datetime
-    changed_at: datetime
-
-
-def attach(entry: CalendarEntry, method: Method) -> Attachment:
-    """Write an entry as the part of a mail that asks for it or takes it back."""
-    return Attachment(method=method, content=write_calendar(entry, method))
+    updated_at: datetime
 
 
 def write_calendar(entry: CalendarEntry, method: Method | None) -> bytes:
@@ -47,28 +43,10 @@ def write_calendar(entry: CalendarEntry, method: Method | None) -> bytes:
 
     Times are in UTC: a single meeting needs no rules of a zone, and every client shows it in its owner's own.
     """
-    calendar = Calendar()
-    calendar.add("prodid", PRODUCT)
-    calendar.add("version", "2.0")
-    calendar.add("calscale", "GREGORIAN")
+    calendar = begin_calendar()
     if method is not None:
         calendar.add("method", method.value)
-    calendar.add_component(_write_event(entry, STATUS[method or Method.REQUEST]))
-    return bytes(calendar.to_ical())
-
-
-def _write_event(entry: CalendarEntry, status: str) -> Event:
-    event = Event()
-    event.add("uid", entry.uid)
-    event.add("sequence", entry.sequence)
-    event.add("dtstamp", _second(entry.changed_at))
-    event.add("created", _second(entry.created_at))
-    event.add("last-modified", _second(entry.changed_at))
-    event.add("dtstart", _second(entry.starts_at))
-    event.add("dtend", _second(entry.ends_at))
-    event.add("summary", one_line(entry.summary))
-    event.add("status", status)
-    event.add("transp", "OPAQUE")
+    event = begin_event(entry, summary=one_line(entry.summary), status=STATUS[method or Method.REQUEST])
     if description := paragraph(entry.description):
         event.add("description", description)
     if location := one_line(entry.location, max_=500):
@@ -78,6 +56,31 @@ def _write_event(entry: CalendarEntry, status: str) -> Event:
     event.add("organizer", _write_address(entry.organizer))
     for attendee in entry.attendees:
         event.add("attendee", _write_attendee(attendee), encode=False)
+    calendar.add_component(event)
+    return bytes(calendar.to_ical())
+
+
+def begin_calendar() -> Calendar:
+    calendar = Calendar()
+    calendar.add("prodid", PRODUCT)
+    calendar.add("version", "2.0")
+    calendar.add("calscale", "GREGORIAN")
+    return calendar
+
+
+def begin_event(of: CalendarEntry | Booking, *, summary: str, status: str) -> Event:
+    """Write what every calendar is told of a meeting: which one it is, and when."""
+    event = Event()
+    event.add("uid", of.uid)
+    event.add("sequence", of.sequence)
+    event.add("dtstamp", _second(of.updated_at))
+    event.add("created", _second(of.created_at))
+    event.add("last-modified", _second(of.updated_at))
+    event.add("dtstart", _second(of.starts_at))
+    event.add("dtend", _second(of.ends_at))
+    event.add("summary", summary)
+    event.add("status", status)
+    event.add("transp", "OPAQUE")
     return event
 
 

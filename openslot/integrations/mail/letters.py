@@ -17,7 +17,13 @@ from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.integrations.mail import operations
-from openslot.integrations.mail.calendar_entry import CalendarEntry, attach, google_url, outlook_url, write_calendar
+from openslot.integrations.mail.calendar_entry import (
+    Attendee,
+    CalendarEntry,
+    google_url,
+    outlook_url,
+    write_calendar,
+)
 from openslot.integrations.mail.meetings import (
     MailedMeeting,
     MailHost,
@@ -27,10 +33,11 @@ from openslot.integrations.mail.meetings import (
     format_short,
     format_zone,
     list_recipients,
-    write_entry,
 )
-from openslot.integrations.mail.message import one_line, paragraph
+from openslot.integrations.mail.message import find_name, one_line, paragraph
 from openslot.integrations.mail.models import (
+    Attachment,
+    Draft,
     Fact,
     Letter,
     Link,
@@ -40,7 +47,7 @@ from openslot.integrations.mail.models import (
     Recipient,
     RecipientRole,
 )
-from openslot.integrations.mail.operations import Draft, choose_locale
+from openslot.integrations.mail.operations import choose_locale
 from openslot.integrations.mail.rendering import say
 
 SUBJECTS: dict[MailKind, Callable[..., Text]] = {
@@ -249,16 +256,14 @@ def read_meeting(
 def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:
     """Write what one person is told of a meeting, with the calendar entry that goes with it."""
     locale = choose_locale(recipient.locale, meeting.host.locale)
-    entry = write_entry(
-        meeting,
-        recipient,
-        summary=say(format_title(meeting, recipient), locale),
-        description=str(localize(format_description(meeting, recipient), locale)),
-        changed_at=meeting.booking.updated_at,
-    )
+    entry = _write_entry(meeting, recipient, locale)
     method = Method.CANCEL if kind is MailKind.CANCELLATION else Method.REQUEST
     is_host = recipient.role is RecipientRole.HOST
     invitee = MailAddress(meeting.booking.invitee_email, meeting.booking.invitee_name)
+    calendar = None
+    # A reminder changes nothing in a calendar.
+    if kind is not MailKind.REMINDER:
+        calendar = Attachment(method=method, content=write_calendar(entry, method))
     return Draft(
         id=effect.id,
         kind=kind,
@@ -269,8 +274,7 @@ def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, ef
         host_id=meeting.booking.host_id,
         booking_id=meeting.booking.id,
         reply_to=invitee if is_host else MailAddress(meeting.host.email, meeting.host.name),
-        # A reminder changes nothing in a calendar.
-        calendar=None if kind is MailKind.REMINDER else attach(entry, method),
+        calendar=calendar,
         is_public=cause.kind is ActorKind.PUBLIC and not is_host,
     )
 
@@ -284,25 +288,30 @@ async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
 
 async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedMeeting, CalendarEntry]:
     """Read what belongs to a booking, and describe it as its invitee's calendar does."""
-    booking = details.booking
-    host = await operations.find_host(work, booking.host_id, colour=details.event_type.colour)
+    host = await operations.find_host(work, details.booking.host_id, colour=details.event_type.colour)
     if host is None:
         raise BookingNotFound
-    meeting = MailedMeeting(
-        booking=booking,
-        event_type=details.event_type,
-        host=host,
-        manage_url=manage_url(work.runtime, booking.id),
-        calendar_url=calendar_url(work.runtime, booking.id),
-        booking_url=booking_url(work.runtime, booking.id),
+    meeting = read_meeting(work.runtime, details, host, cause=work.actor)
+    invitee = list_recipients(details.booking, host)[0]
+    return meeting, _write_entry(meeting, invitee, choose_locale(invitee.locale, host.locale))
+
+
+def _write_entry(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> CalendarEntry:
+    """Write the meeting as a calendar entry, the same for everyone but for what only some may see."""
+    booking, host = meeting.booking, MailAddress(meeting.host.email, meeting.host.name)
+    invitee = Attendee(address=MailAddress(booking.invitee_email, find_name(booking.invitee_name) or ""))
+    guests = (Attendee(address=MailAddress(guest), is_asked=True) for guest in booking.guests)
+    return CalendarEntry(
+        uid=booking.uid,
+        sequence=booking.sequence,
+        starts_at=booking.starts_at,
+        ends_at=booking.ends_at,
+        summary=say(format_title(meeting, recipient), locale),
+        description=str(localize(format_description(meeting, recipient), locale)),
+        location=one_line(booking.location.value, max_=500),
+        url=meeting.manage_url if recipient.role is RecipientRole.INVITEE else None,
+        organizer=host,
+        attendees=(Attendee(address=host, is_chair=True), invitee, *guests),
+        created_at=booking.created_at,
+        updated_at=booking.updated_at,
     )
-    invitee = list_recipients(booking, host)[0]
-    locale = operations.choose_locale(invitee.locale, host.locale)
-    entry = write_entry(
-        meeting,
-        invitee,
-        summary=say(format_title(meeting, invitee), locale),
-        description=str(localize(format_description(meeting, invitee), locale)),
-        changed_at=booking.updated_at,
-    )
-    return meeting, entry

@@ -11,12 +11,10 @@ from openslot.core.zones import get_zone
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
-from openslot.integrations.mail.calendar_entry import Attendee, CalendarEntry
 from openslot.integrations.mail.message import find_name, one_line
 from openslot.integrations.mail.models import (
     DEFAULT_TOPICS,
     TOPICS_OF_MEETINGS,
-    MailAddress,
     MailKind,
     MailTopic,
     Recipient,
@@ -74,30 +72,6 @@ def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
 def is_wanted(host: MailHost, recipient: Recipient, kind: MailKind) -> bool:
     """Return whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice."""
     return recipient.role is not RecipientRole.HOST or TOPICS_OF_MEETINGS[kind] in host.topics
-
-
-def write_entry(
-    meeting: MailedMeeting, recipient: Recipient, *, summary: str, description: str, changed_at: datetime
-) -> CalendarEntry:
-    """Write the meeting as a calendar entry, the same for everyone but for what only some may see."""
-    booking = meeting.booking
-    invitee = Attendee(address=MailAddress(booking.invitee_email, find_name(booking.invitee_name) or ""))
-    guests = (Attendee(address=MailAddress(guest), is_asked=True) for guest in booking.guests)
-    chair = Attendee(address=MailAddress(meeting.host.email, meeting.host.name), is_chair=True)
-    return CalendarEntry(
-        uid=booking.uid,
-        sequence=booking.sequence,
-        starts_at=booking.starts_at,
-        ends_at=booking.ends_at,
-        summary=summary,
-        description=description,
-        location=one_line(booking.location.value, max_=500),
-        url=meeting.manage_url if recipient.role is RecipientRole.INVITEE else None,
-        organizer=MailAddress(meeting.host.email, meeting.host.name),
-        attendees=(chair, invitee, *guests),
-        created_at=booking.created_at,
-        changed_at=changed_at,
-    )
 
 
 def format_place(location: Location, host_name: str) -> str | None:

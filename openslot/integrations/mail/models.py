@@ -7,8 +7,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.accounts.models import Brand
 from openslot.core.errors import NotFound
 from openslot.i18n import Text
+from openslot.i18n.languages import Locale
 
 
 class MailKind(StrEnum):
@@ -79,7 +81,8 @@ class Letter(Struct, frozen=True, kw_only=True):
     """What a mail says, before it has a language and a look; one shape for every mail of the product."""
 
     subject: str
-    heading: str
+    heading: str = ""
+    """The subject, if there is none."""
     paragraphs: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     quote: str | None = None
@@ -131,6 +134,23 @@ class Mail(Struct, frozen=True, kw_only=True):
     calendar: Attachment | None = None
     unsubscribe_url: str | None = None
     """Where a mail program unsubscribes its reader with one POST."""
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A letter to one person, before it is written down."""
+
+    id: UUID
+    kind: MailKind
+    letter: Letter
+    recipient: Recipient
+    brand: Brand
+    locale: Locale
+    host_id: UUID | None
+    booking_id: UUID | None = None
+    reply_to: MailAddress | None = None
+    calendar: Attachment | None = None
+    unsubscribe_url: str | None = None
+    is_public: bool = False
 
 
 # The transport of installations without a mail server.

@@ -1,8 +1,8 @@
-"""The verbs of mail, the only writers of its tables: choose who sends it, log it, try it, keep it, read it."""
+"""The verbs of mail, the only writers of its tables: send it, log it, keep it, read it, choose what is sent."""
 
 from uuid import UUID
 
-from msgspec import Struct, json
+from msgspec import json
 from msgspec.structs import asdict
 
 from openslot.accounts import profiles
@@ -19,24 +19,22 @@ from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message, write_message_id
 from openslot.integrations.mail.models import (
     MAILBOX,
-    Attachment,
+    Draft,
     KeptMail,
-    Letter,
     Mail,
     MailAddress,
-    MailKind,
     MailNotFound,
+    MailStatus,
     MailTopic,
-    Recipient,
     decide_topics,
     list_choices,
 )
 from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
 from openslot.integrations.mail.rendering import render
 from openslot.integrations.mail.rules import is_last_try
-from openslot.integrations.mail.store import NewMail
 
 PURPOSE = "mail"
+_read_choices = json.Decoder(dict[str, bool]).decode
 
 
 class Mailbox:
@@ -51,36 +49,6 @@ class Mailbox:
         """Keep a message with the log's entry of it."""
         sealed = self._runtime.cipher.seal(PURPOSE, mail.content, owner=mail.id.bytes)
         await store.keep_content(self._runtime.work(SYSTEM).db, mail.id, sealed)
-
-
-def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes | None:
-    """Open a kept message; None if there is none, or the key that sealed it is lost."""
-    if sealed is None:
-        return None
-    try:
-        return runtime.cipher.open(PURPOSE, sealed, owner=mail_id.bytes)
-    except SealBroken:
-        return None
-
-
-_read_choices = json.Decoder(dict[str, bool]).decode
-
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """A letter to one person, before it is written down."""
-
-    id: UUID
-    kind: MailKind
-    letter: Letter
-    recipient: Recipient
-    brand: Brand
-    locale: Locale
-    host_id: UUID | None
-    booking_id: UUID | None = None
-    reply_to: MailAddress | None = None
-    calendar: Attachment | None = None
-    unsubscribe_url: str | None = None
-    is_public: bool = False
 
 
 async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) -> MailHost | None:
@@ -101,133 +69,6 @@ def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
     """Choose the mailer of a mail; mail that demo data causes never leaves the installation."""
     mailer = None if cause.is_demo else runtime.ports.find(Mailer)
     return mailer or Mailbox(runtime)
-
-
-async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
-    """Write an email and log it; return which limit is reached if it must not be sent, None if it was sent before.
-
-    Mail that is counted needs a transaction of its own, so that concurrent counts see it.
-    """
-    rendered = render(draft.letter, draft.brand, draft.locale, postal_address=work.runtime.settings.postal_address)
-    new = NewMail(
-        id=draft.id,
-        kind=draft.kind,
-        role=draft.recipient.role,
-        host_id=draft.host_id,
-        booking_id=draft.booking_id,
-        recipient=draft.recipient.email,
-        subject=rendered.subject,
-        is_public=draft.is_public,
-        transport=mailer.name,
-    )
-    if draft.is_public and (limit := await _find_limit(work, new)) is not None:
-        await store.refuse_mail(work.db, new, limit, now=work.now)
-        return limit
-    kept = await store.begin_mail(work.db, new, now=work.now)
-    if kept is None:
-        return None
-    sender = _sender(work.runtime, draft.brand)
-    to = MailAddress(draft.recipient.email, draft.recipient.name or "")
-    mail = Mail(
-        id=draft.id,
-        sender=sender,
-        to=to,
-        reply_to=draft.reply_to,
-        subject=rendered.subject,
-        text=rendered.text,
-        html=rendered.html,
-        language=draft.locale.language.tag,
-        written_at=kept.created_at,
-        thread=f"{draft.booking_id}" if draft.booking_id else None,
-        calendar=draft.calendar,
-        unsubscribe_url=draft.unsubscribe_url,
-    )
-    return OutgoingMail(
-        id=draft.id,
-        sender=ascii_address(sender.email),
-        recipient=ascii_address(to.email),
-        content=write_message(mail),
-        needs_utf8=any(needs_utf8(each) for each in (sender, to, draft.reply_to) if each is not None),
-    )
-
-
-def name_message(runtime: Runtime, mail_id: UUID) -> str:
-    """Return the Message-ID that a mail will have."""
-    return write_message_id(mail_id, _sender(runtime, PRODUCT))
-
-
-async def finish_mail(work: Work, mail_id: UUID) -> None:
-    await store.finish_mail(work.db, mail_id, now=work.now)
-
-
-async def fail_mail(work: Work, mail_id: UUID, error: str) -> None:
-    """Log that a mail has failed for good."""
-    await store.fail_mail(work.db, mail_id, error[:1000])
-
-
-async def list_mail(
-    work: Work, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int = 0
-) -> list[KeptMail]:
-    return await store.list_mail(work.db, recipient=recipient, booking_id=booking_id, limit=limit, offset=offset)
-
-
-async def get_mail(work: Work, mail_id: UUID) -> tuple[KeptMail, bytes | None]:
-    """Read a mail, with its message where the embedded mailbox has it."""
-    found = await store.find_mail(work.db, mail_id)
-    if found is None:
-        raise MailNotFound
-    mail, sealed = found
-    return mail, open_content(work.runtime, mail_id, sealed)
-
-
-async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = None) -> tuple[int, ...]:
-    """Return how many minutes before a meeting people are reminded: the event type's choice, the host's, or ours."""
-    chosen = await store.find_reminders(work.db, host_id, event_type_id)
-    return rules.DEFAULT_REMINDERS if chosen is None else chosen
-
-
-async def set_reminders(
-    work: Work, host: User, event_type: EventType | None, minutes: tuple[int, ...] | None
-) -> tuple[int, ...]:
-    """Choose when people are reminded; None returns to the next broader setting."""
-    event_type_id = event_type.id if event_type else None
-    if minutes is None:
-        await store.forget_reminders(work.db, host.id, event_type_id)
-    else:
-        await store.set_reminders(work.db, host.id, event_type_id, rules.check_reminders(minutes), now=work.now)
-    return await get_reminders(work, host.id, event_type_id)
-
-
-async def _find_limit(work: Work, new: NewMail) -> str | None:
-    settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
-    to_recipient, in_pot = await store.count_public(work.db, new, since=since)
-    if to_recipient >= settings.limit_mail_recipient:
-        return rules.format_recipient_limit(settings.limit_mail_recipient)
-    pot = rules.find_pot(new.kind, new.role)
-    if pot is None or new.host_id is None:
-        return None
-    size = rules.size_of(pot, settings.limit_mail_host)
-    if in_pot < size:
-        return None
-    if await store.reach_limit(work.db, new.host_id, pot, now=work.now, told_since=since):
-        await work.record(MailLimitReached(host_id=new.host_id, pot=pot, limit=size))
-    return rules.format_pot_limit(pot, size)
-
-
-def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
-    chosen = runtime.settings.mail_from
-    if chosen is None:
-        return MailAddress("openslot@localhost", brand.name)
-    return MailAddress(chosen.email, chosen.name or brand.name)
-
-
-async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:
-    return decide_topics(await store.find_choices(work.db, host.id))
-
-
-async def set_topics(work: Work, host: User, wanted: frozenset[MailTopic]) -> None:
-    """Choose which mails a host gets; mail to invitees and about the account's security is not concerned."""
-    await store.replace_choices(work.db, host.id, list_choices(wanted), now=work.now)
 
 
 def mail_server(work: Work, _: Effect) -> Destination | None:
@@ -266,4 +107,131 @@ async def leave_unsent(work: Work, effect: Effect, reason: str) -> Skipped:
 
 async def _fail(work: Work, effect: Effect, error: str) -> None:
     async with work.runtime.transaction(SYSTEM) as failed:
-        await fail_mail(failed, effect.id, error)
+        await store.fail_mail(failed.db, effect.id, error[:1000])
+
+
+async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
+    """Write an email and log it; return which limit is reached if it must not be sent, None if it was sent before.
+
+    Mail that is counted needs a transaction of its own, so that concurrent counts see it.
+    """
+    rendered = render(draft.letter, draft.brand, draft.locale, postal_address=work.runtime.settings.postal_address)
+    limit = await _find_limit(work, draft) if draft.is_public else None
+    written_at = await store.log_mail(
+        work.db,
+        draft,
+        subject=rendered.subject,
+        status=MailStatus.FAILED if limit else MailStatus.SENDING,
+        transport=mailer.name,
+        error=limit,
+        now=work.now,
+    )
+    if limit is not None or written_at is None:
+        return limit
+    sender = _sender(work.runtime, draft.brand)
+    to = MailAddress(draft.recipient.email, draft.recipient.name or "")
+    mail = Mail(
+        id=draft.id,
+        sender=sender,
+        to=to,
+        reply_to=draft.reply_to,
+        subject=rendered.subject,
+        text=rendered.text,
+        html=rendered.html,
+        language=draft.locale.language.tag,
+        written_at=written_at,
+        thread=f"{draft.booking_id}" if draft.booking_id else None,
+        calendar=draft.calendar,
+        unsubscribe_url=draft.unsubscribe_url,
+    )
+    return OutgoingMail(
+        id=draft.id,
+        sender=ascii_address(sender.email),
+        recipient=ascii_address(to.email),
+        content=write_message(mail),
+        needs_utf8=any(needs_utf8(each) for each in (sender, to, draft.reply_to) if each is not None),
+    )
+
+
+async def _find_limit(work: Work, draft: Draft) -> str | None:
+    settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
+    to_recipient, in_pot = await store.count_public(work.db, draft, since=since)
+    if to_recipient >= settings.limit_mail_recipient:
+        return rules.format_recipient_limit(settings.limit_mail_recipient)
+    pot = rules.find_pot(draft.kind, draft.recipient.role)
+    if pot is None or draft.host_id is None:
+        return None
+    size = rules.size_of(pot, settings.limit_mail_host)
+    if in_pot < size:
+        return None
+    if await store.reach_limit(work.db, draft.host_id, pot, now=work.now, told_since=since):
+        await work.record(MailLimitReached(host_id=draft.host_id, pot=pot, limit=size))
+    return rules.format_pot_limit(pot, size)
+
+
+def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
+    chosen = runtime.settings.mail_from
+    if chosen is None:
+        return MailAddress("openslot@localhost", brand.name)
+    return MailAddress(chosen.email, chosen.name or brand.name)
+
+
+def name_message(runtime: Runtime, mail_id: UUID) -> str:
+    """Return the Message-ID that a mail will have."""
+    return write_message_id(mail_id, _sender(runtime, PRODUCT))
+
+
+async def finish_mail(work: Work, mail_id: UUID) -> None:
+    await store.finish_mail(work.db, mail_id, now=work.now)
+
+
+async def list_mail(
+    work: Work, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int = 0
+) -> list[KeptMail]:
+    return await store.list_mail(work.db, recipient=recipient, booking_id=booking_id, limit=limit, offset=offset)
+
+
+async def get_mail(work: Work, mail_id: UUID) -> tuple[KeptMail, bytes | None]:
+    """Read a mail, with its message where the embedded mailbox has it."""
+    found = await store.find_mail(work.db, mail_id)
+    if found is None:
+        raise MailNotFound
+    mail, sealed = found
+    return mail, open_content(work.runtime, mail_id, sealed)
+
+
+def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes | None:
+    """Open a kept message; None if there is none, or the key that sealed it is lost."""
+    if sealed is None:
+        return None
+    try:
+        return runtime.cipher.open(PURPOSE, sealed, owner=mail_id.bytes)
+    except SealBroken:
+        return None
+
+
+async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = None) -> tuple[int, ...]:
+    """Return how many minutes before a meeting people are reminded: the event type's choice, the host's, or ours."""
+    chosen = await store.find_reminders(work.db, host_id, event_type_id)
+    return rules.DEFAULT_REMINDERS if chosen is None else chosen
+
+
+async def set_reminders(
+    work: Work, host: User, event_type: EventType | None, minutes: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Choose when people are reminded; None returns to the next broader setting."""
+    event_type_id = event_type.id if event_type else None
+    if minutes is None:
+        await store.forget_reminders(work.db, host.id, event_type_id)
+    else:
+        await store.set_reminders(work.db, host.id, event_type_id, rules.check_reminders(minutes), now=work.now)
+    return await get_reminders(work, host.id, event_type_id)
+
+
+async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:
+    return decide_topics(await store.find_choices(work.db, host.id))
+
+
+async def set_topics(work: Work, host: User, wanted: frozenset[MailTopic]) -> None:
+    """Choose which mails a host gets; mail to invitees and about the account's security is not concerned."""
+    await store.replace_choices(work.db, host.id, list_choices(wanted), now=work.now)

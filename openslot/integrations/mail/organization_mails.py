@@ -7,7 +7,7 @@ from openslot.i18n import PluralText, Text
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.message import one_line
 from openslot.integrations.mail.models import Fact, Letter
-from openslot.integrations.mail.notices import write_notice
+from openslot.integrations.mail.notices import to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, mail_server
 from openslot.integrations.mail.rules import DELAYS
 from openslot.people import store
@@ -26,7 +26,9 @@ async def report_held(work: Work, effect: Effect) -> Outcome:
     if not held or administrator is None:
         return Skipped("no departure waits, or the administrator is gone")
     letter = _write_letter(one_line(report.organization_name), held)
-    return await deliver(work, effect, write_notice(effect, letter, administrator, report.administrator_id), SYSTEM)
+    return await deliver(
+        work, effect, write_notice(effect, letter, to_owner(administrator), host_id=report.administrator_id), SYSTEM
+    )
 
 
 def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
@@ -38,7 +40,6 @@ def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
     )
     return Letter(
         subject=subject,
-        heading=subject,
         paragraphs=(
             Text("Your identity provider has suspended or removed many members within an hour. That may be a mistake."),
             Text("These people can no longer sign in. Their upcoming bookings are kept until you approve or reject."),
@@ -59,7 +60,8 @@ async def tell_deleted(work: Work, effect: Effect) -> Outcome:
     administrator = await mail.find_host(work, notice.administrator_id)
     if administrator is None:
         return Skipped("the administrator's account is deleted")
-    draft = write_notice(effect, _write_deletion_letter(notice), administrator, notice.administrator_id)
+    to, host_id = to_owner(administrator), notice.administrator_id
+    draft = write_notice(effect, _write_deletion_letter(notice), to, host_id=host_id)
     return await deliver(work, effect, draft, SYSTEM)
 
 
@@ -68,7 +70,6 @@ def _write_deletion_letter(notice: DeletionNotice) -> Letter:
     subject = Text("The organization %(organization)s was deleted", organization=name)
     return Letter(
         subject=subject,
-        heading=subject,
         paragraphs=(
             Text("%(name)s deleted it.", name=one_line(notice.by))
             if notice.by

@@ -1,6 +1,6 @@
 """What mail does because something happened or is due: mails, reminders, notices to hosts, and tidying up."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
 from uuid import UUID
 
@@ -12,34 +12,15 @@ from openslot.accounts.events import InvitationCreated, SignUpRequested, UserCha
 from openslot.accounts.operations import TELL_KEPT
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over
 from openslot.core.actor import Actor
-from openslot.core.events import Effect
+from openslot.core.events import Effect, Event
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.integrations.mail import operations, rules, store
-from openslot.integrations.mail.account_mails import (
-    INVITE,
-    SIGN_UP,
-    TELL_CHANGE,
-    invite,
-    send_deletion_link,
-    send_reset,
-    send_sign_up,
-    tell_password_changed,
-)
-from openslot.integrations.mail.address_mails import (
-    CONFIRM_ADDRESS,
-    TELL_ADDRESS,
-    TELL_REQUEST,
-    send_confirmation_link,
-    tell_address_change_requested,
-    tell_address_changed,
-    tell_address_kept,
-)
+from openslot.integrations.mail import account_mails, operations, rules, store
 from openslot.integrations.mail.letters import (
     KINDS,
     find_recipient,
@@ -50,7 +31,7 @@ from openslot.integrations.mail.letters import (
 )
 from openslot.integrations.mail.meetings import MailHost, is_wanted, list_recipients
 from openslot.integrations.mail.models import UNWANTED, MailKind, Recipient
-from openslot.integrations.mail.notices import NOTICES, write_notice
+from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS
 from openslot.jobs.batches import repeat
@@ -97,20 +78,14 @@ async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Ac
 async def remind(work: Work, effect: Effect) -> Outcome:
     """Remind one person of a meeting, unless the reminder is no longer useful."""
     reminder = effect.plan(Reminder)
-    details = await _find_booking(work, reminder.booking_id)
-    if details is None:
+    try:
+        details = await bookings.get_booking(work, BookingRef(reminder.booking_id, None))
+    except BookingNotFound:
         return await leave_unsent(work, effect, CANCELLED)
-    booking, cause = details.booking, reminder.cause
-    if (lost := await _find_lost_meaning(work, booking, reminder)) is not None:
+    if (lost := await _find_lost_meaning(work, details.booking, reminder)) is not None:
         return await leave_unsent(work, effect, lost)
-    host = await operations.find_host(work, booking.host_id, colour=details.event_type.colour)
-    recipient = find_recipient(booking, host, reminder.recipient) if host else None
-    if host is None or recipient is None:
-        return await leave_unsent(work, effect, CANCELLED)
-    if not is_wanted(host, recipient, MailKind.REMINDER):
-        return await leave_unsent(work, effect, UNWANTED)
-    meeting = read_meeting(work.runtime, details, host, cause=cause)
-    return await deliver(work, effect, write_draft(meeting, MailKind.REMINDER, recipient, effect, cause), cause)
+    to, cause = reminder.recipient, reminder.cause
+    return await _tell(work, effect, details, MailKind.REMINDER, target=to, cause=cause, unless=CANCELLED)
 
 
 async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -> str | None:
@@ -124,19 +99,12 @@ async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -
     return rules.find_lost_meaning(booking.starts_at, reminder.minutes, wanted, now=work.now)
 
 
-async def _find_booking(work: Work, booking_id: UUID) -> BookingDetails | None:
-    try:
-        return await bookings.get_booking(work, BookingRef(booking_id, None))
-    except BookingNotFound:
-        return None
-
-
 def _list_all(booking: Booking, host: MailHost, wanted: tuple[int, ...]) -> Iterator[tuple[int, Recipient]]:
     reminded = [each for each in list_recipients(booking, host) if is_wanted(host, each, MailKind.REMINDER)]
     return ((minutes, recipient) for minutes in wanted for recipient in reminded)
 
 
-SEND, NOTIFY = "mail.send", "mail.notify"
+SEND = "mail.send"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
 
 
@@ -159,28 +127,42 @@ async def send(work: Work, effect: Effect) -> Outcome:
     event = read_event(effect)
     if is_over(event.booking, now=work.now):
         return await leave_unsent(work, effect, OVER)
-    host = await operations.find_host(work, event.booking.host_id, colour=event.event_type.colour)
-    recipient = find_recipient(event.booking, host, effect.target) if host else None
-    if host is None or recipient is None:
-        return await leave_unsent(work, effect, NO_HOST)
     kind = KINDS[effect.event_type][1]
+    return await _tell(work, effect, event, kind, target=effect.target, cause=effect.actor, unless=NO_HOST)
+
+
+async def _tell(
+    work: Work,
+    effect: Effect,
+    about: BookingEvent | BookingDetails,
+    kind: MailKind,
+    *,
+    target: str | None,
+    cause: Actor,
+    unless: str,
+) -> Outcome:
+    """Send one person a mail about a meeting, unless there is no such host or recipient any more, or they want none."""
+    host = await operations.find_host(work, about.booking.host_id, colour=about.event_type.colour)
+    recipient = find_recipient(about.booking, host, target) if host else None
+    if host is None or recipient is None:
+        return await leave_unsent(work, effect, unless)
     if not is_wanted(host, recipient, kind):
         return await leave_unsent(work, effect, UNWANTED)
-    cause = effect.actor
-    meeting = read_meeting(work.runtime, event, host, cause=cause)
+    meeting = read_meeting(work.runtime, about, host, cause=cause)
     return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
 
 
 async def notify(work: Work, effect: Effect) -> Outcome:
     """Notify someone about their account."""
     notice = NOTICES[effect.event_type]
-    host_id = notice.host_of(effect)
-    host = await operations.find_host(work, host_id)
+    host = await operations.find_host(work, effect.tenant_id) if effect.tenant_id else None
     if host is None:
         return Skipped(NO_HOST)
     if notice.topic is not None and notice.topic not in host.topics:
         return await leave_unsent(work, effect, UNWANTED)
-    return await deliver(work, effect, write_notice(effect, notice.write(effect), host, host_id), effect.actor)
+    letter = notice.write(effect.event(notice.event))
+    draft = write_notice(effect, letter, to_owner(host), host_id=effect.tenant_id)
+    return await deliver(work, effect, draft, effect.actor)
 
 
 def _target(booking: Booking, recipient: Recipient) -> Target:
@@ -188,44 +170,24 @@ def _target(booking: Booking, recipient: Recipient) -> Target:
     return Target(reaction=SEND, target=name_recipient(recipient), lane=lane)
 
 
+def _mailing(name: str, run: Callable[[Work, Effect], Awaitable[Outcome]], *on: type[Event]) -> Reaction:
+    return Reaction(name=name, on=on, run=run, delays=DELAYS, destination=mail_server)
+
+
 MAIL_REACTIONS = (
     Reaction(name="mail.fan_out", on=(BookingCreated, BookingRescheduled, BookingCancelled), run=fan_out, lane="mail"),
-    Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
-    Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
-    Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
-    Reaction(name=SIGN_UP, on=(SignUpRequested,), run=send_sign_up, delays=DELAYS, destination=mail_server),
-    Reaction(name=SEND_RESET, run=send_reset, delays=DELAYS, destination=mail_server),
-    Reaction(name=TELL_KEPT, run=tell_address_kept, delays=DELAYS, destination=mail_server),
-    Reaction(name=TELL_ADDRESS, on=(UserChanged,), run=tell_address_changed, delays=DELAYS, destination=mail_server),
-    Reaction(
-        name=CONFIRM_ADDRESS,
-        on=(AddressChangeRequested,),
-        run=send_confirmation_link,
-        delays=DELAYS,
-        destination=mail_server,
-    ),
-    Reaction(
-        name=TELL_REQUEST,
-        on=(AddressChangeRequested,),
-        run=tell_address_change_requested,
-        delays=DELAYS,
-        destination=mail_server,
-    ),
-    Reaction(name=SEND_LINK, run=send_deletion_link, delays=DELAYS, destination=mail_server),
-    Reaction(
-        name=TELL_CHANGE,
-        on=(UserPasswordChanged,),
-        run=tell_password_changed,
-        delays=DELAYS,
-        destination=mail_server,
-    ),
-    Reaction(
-        name=NOTIFY,
-        on=tuple(notice.event for notice in NOTICES.values()),
-        run=notify,
-        delays=DELAYS,
-        destination=mail_server,
-    ),
+    _mailing(SEND, send),
+    _mailing(REMIND, remind),
+    _mailing("mail.invite", account_mails.invite, InvitationCreated),
+    _mailing("mail.sign_up", account_mails.send_sign_up, SignUpRequested),
+    _mailing(SEND_RESET, account_mails.send_reset),
+    _mailing(TELL_KEPT, account_mails.tell_address_kept),
+    _mailing("mail.address_changed", account_mails.tell_address_changed, UserChanged),
+    _mailing("mail.confirm_address", account_mails.send_confirmation_link, AddressChangeRequested),
+    _mailing("mail.address_change_requested", account_mails.tell_address_change_requested, AddressChangeRequested),
+    _mailing(SEND_LINK, account_mails.send_deletion_link),
+    _mailing("mail.password_changed", account_mails.tell_password_changed, UserPasswordChanged),
+    _mailing("mail.notify", notify, *(notice.event for notice in NOTICES.values())),
 )
 
 

@@ -104,7 +104,7 @@ def _show_letter(letter: Letter, locale: Locale) -> Letter:
     return replace(
         letter,
         subject=say(letter.subject, locale),
-        heading=say(letter.heading, locale),
+        heading=say(letter.heading or letter.subject, locale),
         paragraphs=tuple(say(each, locale) for each in letter.paragraphs),
         facts=tuple(_show_fact(each, locale) for each in letter.facts),
         quote=say(letter.quote, locale) if isinstance(letter.quote, Text) else letter.quote,

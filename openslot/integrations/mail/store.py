@@ -5,13 +5,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from msgspec import Struct
-
 from openslot.accounts import profile_store
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
-from openslot.integrations.mail.models import KeptMail, MailKind, MailPot, MailStatus, RecipientRole
+from openslot.integrations.mail.models import Draft, KeptMail, MailKind, MailPot, MailStatus, RecipientRole
 
 COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
 # The first of the two numbers of an advisory lock.
@@ -45,16 +43,12 @@ with before as (
 select not exists (select from before)"""
 
 # A mail is logged before it is sent, so that mail under way counts too. A later try finds the same entry.
-BEGIN = f"""
-insert into mail_messages as m (id, kind, role, host_id, booking_id, recipient, subject, is_public, status, transport,
-    created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, 'sending', $9, $10)
-on conflict (id) do update set status = 'sending', error = null, transport = excluded.transport
+LOG = """
+insert into mail_messages as m (id, kind, role, host_id, booking_id, recipient, is_public, subject, status, transport,
+    error, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+on conflict (id) do update set status = excluded.status, error = excluded.error, transport = excluded.transport
 where m.status <> 'sent'
-returning {COLUMNS}"""
-FAIL_NEW = """
-insert into mail_messages as m (id, kind, role, host_id, booking_id, recipient, subject, is_public, status, transport,
-    created_at, error) values ($1, $2, $3, $4, $5, $6, $7, $8, 'failed', $9, $10, $11)
-on conflict (id) do update set status = 'failed', error = excluded.error where m.status <> 'sent'"""
+returning created_at"""
 
 LISTED = f"""
 select {COLUMNS} from mail_messages
@@ -76,29 +70,16 @@ select minutes_before from reminder_settings
 where host_id = $1 and (event_type_id = $2 or event_type_id is null) order by event_type_id nulls last limit 1"""
 
 
-class NewMail(Struct, frozen=True, kw_only=True):
-    """A mail that is about to be sent."""
-
-    id: UUID
-    kind: MailKind
-    role: RecipientRole
-    host_id: UUID | None
-    booking_id: UUID | None
-    recipient: str
-    subject: str
-    is_public: bool
-    transport: str
-
-
 async def find_host(db: Db, host_id: UUID) -> Row | None:
     """Look up a host with their brand and what they have chosen."""
     return await db.fetchrow(HOST, host_id)
 
 
-async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
+async def count_public(db: Db, draft: Draft, *, since: datetime) -> tuple[int, int]:
     """Count the other mail that the public has caused: to this person, and of the same pot for this host."""
-    await db.execute(LOCK_COUNTED, RECIPIENTS, mail.recipient, HOSTS, str(mail.host_id))
-    row = await db.fetchrow(COUNT_PUBLIC, mail.recipient, mail.host_id, since, mail.id, mail.role, mail.kind)
+    to = draft.recipient
+    await db.execute(LOCK_COUNTED, RECIPIENTS, to.email, HOSTS, str(draft.host_id))
+    row = await db.fetchrow(COUNT_PUBLIC, to.email, draft.host_id, since, draft.id, to.role, draft.kind)
     return (row["to_recipient"], row["in_pot"]) if row else (0, 0)
 
 
@@ -107,15 +88,14 @@ async def reach_limit(db: Db, host_id: UUID, pot: MailPot, *, now: datetime, tol
     return bool(await db.fetchval(REACHED, host_id, pot, now, told_since))
 
 
-async def begin_mail(db: Db, mail: NewMail, *, now: datetime) -> KeptMail | None:
-    """Log that a mail is being sent; None if it was sent before."""
-    row = await db.fetchrow(BEGIN, *_values(mail), now)
-    return to_mail(row) if row else None
-
-
-async def refuse_mail(db: Db, mail: NewMail, error: str, *, now: datetime) -> None:
-    """Log that a mail is not sent."""
-    await db.execute(FAIL_NEW, *_values(mail), now, error)
+async def log_mail(
+    db: Db, draft: Draft, *, subject: str, status: MailStatus, transport: str, error: str | None, now: datetime
+) -> datetime | None:
+    """Log that a mail is being sent, or why it is not; return when it was first logged, None if it was sent before."""
+    to = draft.recipient
+    about = (draft.id, draft.kind, to.role, draft.host_id, draft.booking_id, to.email, draft.is_public)
+    logged_at: datetime | None = await db.fetchval(LOG, *about, subject, status, transport, error, now)
+    return logged_at
 
 
 async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
@@ -192,20 +172,6 @@ def to_mail(row: Row) -> KeptMail:
             "role": RecipientRole(fields["role"]) if fields["role"] else None,
             "status": MailStatus(fields["status"]),
         }
-    )
-
-
-def _values(mail: NewMail) -> tuple[object, ...]:
-    return (
-        mail.id,
-        mail.kind,
-        mail.role,
-        mail.host_id,
-        mail.booking_id,
-        mail.recipient,
-        mail.subject,
-        mail.is_public,
-        mail.transport,
     )
 
 

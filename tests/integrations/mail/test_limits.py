@@ -16,6 +16,7 @@ from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail import rules
 from openslot.integrations.mail.models import (
+    Draft,
     KeptMail,
     Letter,
     MailKind,
@@ -24,7 +25,6 @@ from openslot.integrations.mail.models import (
     Recipient,
     RecipientRole,
 )
-from openslot.integrations.mail.operations import Draft
 from openslot.integrations.mail.ports import OutgoingMail
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.integrations.mail.fake_mailer import FakeMailer

@@ -5,16 +5,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from msgspec import Struct
 
+from openslot.accounts.models import PRODUCT
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
 from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
+from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations, store
-from openslot.integrations.mail.models import MailKind, RecipientRole
+from openslot.integrations.mail.models import Draft, Letter, MailKind, MailStatus, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Mailbox
 from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
 from openslot.integrations.mail.smtp import SmtpMailer
-from openslot.integrations.mail.store import NewMail
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.smtp_server import smtp_server
 
@@ -57,19 +58,27 @@ async def tried(request: pytest.FixtureRequest, runtime: Runtime) -> AsyncIterat
 
 async def begin(runtime: Runtime) -> OutgoingMail:
     """Write a mail down, as it is before it is sent."""
-    new = NewMail(
+    draft = Draft(
         id=new_id(),
         kind=MailKind.NOTICE,
-        role=RecipientRole.HOST,
+        letter=Letter(subject="Hello"),
+        recipient=Recipient(
+            role=RecipientRole.HOST, email="mara@lindqvist.example", name=None, zone="UTC", locale=None
+        ),
+        brand=PRODUCT,
+        locale=DEFAULT,
         host_id=None,
-        booking_id=None,
-        recipient="mara@lindqvist.example",
-        subject="Hello",
-        is_public=False,
-        transport="any",
     )
-    await store.begin_mail(runtime.pool, new, now=runtime.clock())
-    return OutgoingMail(id=new.id, sender="bookings@here.example", recipient=new.recipient, content=CONTENT)
+    await store.log_mail(
+        runtime.pool,
+        draft,
+        subject="Hello",
+        status=MailStatus.SENDING,
+        transport="any",
+        error=None,
+        now=runtime.clock(),
+    )
+    return OutgoingMail(id=draft.id, sender="bookings@here.example", recipient=draft.recipient.email, content=CONTENT)
 
 
 async def test_what_is_taken_arrives_byte_for_byte(tried: Tried, runtime: Runtime) -> None:

@@ -14,13 +14,12 @@ from msgspec.structs import replace
 from openslot.integrations.mail.calendar_entry import (
     Attendee,
     CalendarEntry,
-    attach,
     google_url,
     outlook_url,
     write_calendar,
 )
 from openslot.integrations.mail.message import find_name, one_line, paragraph, write_message
-from openslot.integrations.mail.models import Mail, MailAddress, Method
+from openslot.integrations.mail.models import Attachment, Mail, MailAddress, Method
 
 ID = UUID("01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1")
 NOW = datetime(2026, 3, 16, 9, 0, 0, 123456, tzinfo=UTC)
@@ -39,7 +38,7 @@ ENTRY = CalendarEntry(
         Attendee(address=MailAddress("li@okafor.example"), is_asked=True),
     ),
     created_at=NOW,
-    changed_at=NOW,
+    updated_at=NOW,
 )
 MAIL = Mail(
     id=ID,
@@ -52,7 +51,7 @@ MAIL = Mail(
     language="en",
     written_at=NOW,
     thread="booking",
-    calendar=attach(ENTRY, Method.REQUEST),
+    calendar=Attachment(method=Method.REQUEST, content=write_calendar(ENTRY, Method.REQUEST)),
 )
 HEADERS = {
     "message-id",

@@ -22,8 +22,7 @@ from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Runtime
 from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import Letter, MailKind, MailStatus, Recipient, RecipientRole
-from openslot.integrations.mail.operations import Draft
+from openslot.integrations.mail.models import Draft, Letter, MailKind, MailStatus, Recipient, RecipientRole
 from openslot.integrations.mail.ports import OutgoingMail
 from openslot.integrations.mail.reactions import tidy_mail
 from openslot.integrations.mail.rules import DELAYS
