@@ -6,7 +6,8 @@ from ipaddress import ip_network
 import pytest
 
 from openslot.core.outbound import Outbound
-from openslot.integrations.calendars.caldav import CalDavServer, Credentials
+from openslot.integrations.calendars.caldav import CalDavServer
+from openslot.integrations.calendars.models import Credentials
 from tests.contracts.calendar_servers import CalendarServerContract
 from tests.support.fake_calendars import FakeServer
 from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in, without_sync

@@ -21,16 +21,14 @@ from openslot.integrations.calendars.times import (
     between,
     find_moment,
     find_until,
-    list_definitions,
     read_length,
     read_moment,
     read_moments,
     read_wall,
+    write_group,
 )
 
 DAY = timedelta(days=1)
-# In bytes still short enough for an index.
-LONGEST_UID = 500
 SEQUENCE = re.compile(r"[0-9]{1,9}")
 
 Interval = tuple[int, int]
@@ -76,17 +74,12 @@ class Series(Struct, frozen=True):
 def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> list[BusyEvent]:
     """Read every event of a text; an invalid event does not affect the others."""
     lines = read_lines(text)
-    groups: dict[str, list[Component]] = {}
-    for place, component in enumerate(lines.events):
-        uid = component.find("UID")
-        groups.setdefault(uid.value.strip()[:LONGEST_UID] if uid else f"unnamed-{place}", []).append(component)
     # Events that don't repeat take no steps of the budget, so they count whatever the others cost.
     left = budget or Budget()
-    return [read_event(uid, group, lines, scope, budget=left) for uid, group in groups.items()]
+    return [read_event(uid, group, lines, scope, budget=left) for uid, group in lines.group().items()]
 
 
 def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, budget: Budget) -> BusyEvent:
-    text = "\n".join(component.write() for component in (*list_definitions(group, lines.zones), *group))
     versions = [found for component in group if (found := _find_version(component, lines, scope)) is not None]
     fault = None if len(versions) == len(group) else "has no time that can be read"
     series = _sort_out(versions)
@@ -106,7 +99,7 @@ def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, 
         starts_at=only.start.instant if only else None,
         ends_at=only.length.end_of(only.start) if only else None,
         is_live=any(version.is_live for version in versions),
-        text=text,
+        text=write_group(group, lines.zones),
         fault=fault,
     )
 

@@ -30,6 +30,7 @@ from openslot.integrations.calendars.errors import (
     CalendarSignInFailed,
     CalendarUnreadable,
 )
+from openslot.integrations.calendars.models import Credentials
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
 
 AT_ONCE = 50
@@ -49,15 +50,6 @@ FIND_CALENDARS = dav_client.propfind(
 FIND_TAG = dav_client.propfind("S:getctag", "D:sync-token")
 FIND_ETAGS = dav_client.propfind("D:getetag", "D:resourcetype")
 WRITES = ("write", "write-content", "bind", "all")
-
-
-class Credentials(Struct, frozen=True, kw_only=True):
-    """How an account is opened."""
-
-    url: str
-    """Where its calendars are, once that is known."""
-    username: str
-    password: str
 
 
 class CalDavState(Struct, frozen=True, omit_defaults=True):
@@ -85,9 +77,7 @@ class TooManyObjects(CalendarUnreadable):
 class CalDavServer:
     def __init__(self, outbound: Outbound, credentials: Credentials) -> None:
         self._credentials = credentials
-        self._client = DavClient(
-            outbound, origin=credentials.url, username=credentials.username, password=credentials.password
-        )
+        self._client = DavClient(outbound, credentials)
 
     async def discover(self) -> Credentials:
         """Find where the account's calendars are: at the URL itself, or where the server says."""
@@ -153,7 +143,8 @@ class CalDavServer:
         except CalendarGone:
             return None
         # The header's charset is not followed: to Python, compressions are charsets too.
-        return RemoteObject(href=href, etag=_etag_of(response), text=response.content.decode(errors="replace"))
+        etag = response.headers.get("etag") or hashlib.sha256(response.content).hexdigest()
+        return RemoteObject(href=href, etag=etag, text=response.content.decode(errors="replace"))
 
     async def put(self, href: str, text: str, *, replaces: str | None) -> str:
         """Write an event where there is none, or in place of the one with this ETag."""
@@ -318,14 +309,7 @@ def _list_links(found: MultiStatus, name: str) -> Iterator[str]:
         yield from answer.hrefs(name)[:MAX_LINKS]
 
 
-def _etag_of(response: httpx2.Response) -> str:
-    return response.headers.get("etag") or hashlib.sha256(response.content).hexdigest()
-
-
 def _name(name: str, place: str) -> str:
     shown = "".join(character for character in name if character.isprintable())[:LONGEST_NAME].strip()
-    return shown or _last_part(place)[:LONGEST_NAME]
-
-
-def _last_part(url: str) -> str:
-    return unquote(urlsplit(url).path.rstrip("/").rpartition("/")[2]) or "Calendar"
+    last_part = unquote(urlsplit(place).path.rstrip("/").rpartition("/")[2]) or "Calendar"
+    return shown or last_part[:LONGEST_NAME]

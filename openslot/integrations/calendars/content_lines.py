@@ -9,6 +9,8 @@ from openslot.core.errors import Refusal, RefusalKind
 
 MAX_EVENTS = 50_000
 LONGEST_LINE = 256 * 1024
+# In bytes still short enough for an index.
+LONGEST_UID = 500
 # Real definitions have a few kilobytes; a longer one would be kept with every event that names it.
 LONGEST_ZONE = 32 * 1024
 LONGEST_ZONE_NAME = 255
@@ -75,6 +77,14 @@ class Lines(Struct, frozen=True):
 
     events: list[Component]
     zones: dict[str, Component]
+
+    def group(self) -> dict[str, list[Component]]:
+        """Return the components of each event by its UID."""
+        groups: dict[str, list[Component]] = {}
+        for place, component in enumerate(self.events):
+            uid = component.find("UID")
+            groups.setdefault(uid.value.strip()[:LONGEST_UID] if uid else f"unnamed-{place}", []).append(component)
+        return groups
 
 
 def read_lines(text: str, *, max_: int = MAX_EVENTS) -> Lines:

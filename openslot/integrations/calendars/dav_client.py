@@ -28,6 +28,7 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreachable,
     CalendarUnreadable,
 )
+from openslot.integrations.calendars.models import Credentials
 
 DAV, CALDAV, SERVER = "{DAV:}", "{urn:ietf:params:xml:ns:caldav}", "{http://calendarserver.org/ns/}"
 NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav" xmlns:S="http://calendarserver.org/ns/"'
@@ -63,7 +64,8 @@ class MultiStatus(Struct, frozen=True):
 
 def propfind(*names: str) -> str:
     """Ask for properties, such as `D:getetag`."""
-    return f"{HEAD}<D:propfind {NAMESPACES}><D:prop>{_write_names(names)}</D:prop></D:propfind>"
+    wanted = "".join(f"<{name}/>" for name in names)
+    return f"{HEAD}<D:propfind {NAMESPACES}><D:prop>{wanted}</D:prop></D:propfind>"
 
 
 def sync_collection(token: str) -> str:
@@ -114,10 +116,6 @@ def _read_status(status: Element | None) -> int:
     return int(words[1]) if len(words) > 1 and STATUS_CODE.fullmatch(words[1]) else 200
 
 
-def _write_names(names: Iterable[str]) -> str:
-    return "".join(f"<{name}/>" for name in names)
-
-
 LIMITS = RequestLimits(within=timedelta(seconds=30), at_most=10 * 1024 * 1024)
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 5
@@ -138,10 +136,10 @@ class ReportRefused(CalendarFault):
 class DavClient:
     """Speaks to one server with one name and password."""
 
-    def __init__(self, outbound: Outbound, *, origin: str, username: str, password: str) -> None:
+    def __init__(self, outbound: Outbound, credentials: Credentials) -> None:
         self._client = outbound.client(limits=LIMITS)
-        self._auth = httpx2.BasicAuth(username, password)
-        self._origins = {origin_of(origin)}
+        self._auth = httpx2.BasicAuth(credentials.username, credentials.password)
+        self._origins = {origin_of(credentials.url)}
 
     def trust(self, url: str) -> bool:
         """Allow sending the password to another host of the same domain that the server itself has named."""

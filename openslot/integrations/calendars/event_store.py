@@ -1,29 +1,41 @@
 """The SQL of what was read of calendars, and of bookings that were written into them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
-from openslot.availability.intervals import Interval, merge, subtract
+from openslot.availability.intervals import merge
 from openslot.core.db import Db, count_of
-from openslot.integrations.calendars.models import KeptObject, MissingEvent, WrittenEvent
+from openslot.core.rows import Rows
+from openslot.integrations.calendars.models import KeptObject, MissingEvent, OwnTime, WriteTarget, WrittenEvent
 
 # The reactions that write a booking into a calendar, and that take the invitee's link out of its event.
 WRITE, UNLINK = "calendars.write", "calendars.unlink"
 
-WRITTEN = """
-w.booking_id, w.calendar_id, w.href, w.etag, w.sequence, w.starts_at, w.ends_at, w.missing_since, w.refused_start"""
-UPSERT_OBJECTS = """
-insert into calendar_objects (calendar_id, href, etag, uid, repeats, is_unread, text)
+WRITTEN = Rows(WrittenEvent, "calendar_events w")
+WRITE_TARGETS = Rows(
+    WriteTarget,
+    "calendars k",
+    computed={
+        "connection_id": "c.id",
+        "owner_id": "c.owner_id",
+        "kind": "c.kind",
+        "secret": "c.secret",
+        "host_name": "u.name",
+        "host_email": "u.email",
+    },
+    given=("calendar_id", "written"),
+)
+OBJECTS = Rows(KeptObject, "calendar_objects")
+UPSERT_OBJECTS = f"""
+insert into calendar_objects (calendar_id, {OBJECTS.stored.columns})
 select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::text[])
 on conflict (calendar_id, href) do update set etag = excluded.etag, uid = excluded.uid, repeats = excluded.repeats,
     is_unread = excluded.is_unread, text = excluded.text"""
-KEEP_WRITTEN = """
-insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at, has_token)
-values ($1, $2, $3, $4, $5, $6, $7, false)
+KEEP_WRITTEN = f"""
+insert into calendar_events ({WRITTEN.stored.columns}, has_token) values ({WRITTEN.stored.places()}, false)
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
     refused_start = null, has_token = false"""
@@ -61,8 +73,7 @@ select calendar_id from here
 union
 select k.id from calendars k where k.owner_id = $2 and k.receives and $3 and not exists (select from here)"""
 TARGET = f"""
-select k.url, k.name, c.id as connection_id, c.owner_id, c.kind, c.secret, u.name as host_name, u.email as host_email,
-       {WRITTEN}
+select {WRITE_TARGETS.columns}, {WRITTEN.columns}
 from calendars k join calendar_connections c on c.id = k.connection_id join users u on u.id = c.owner_id
 left join calendar_events w on w.calendar_id = k.id and w.booking_id = $2
 where k.id = $1"""
@@ -71,33 +82,6 @@ select w.booking_id, k.name as calendar_name, b.starts_at, b.invitee_name, w.mis
 from calendar_events w join calendars k on k.id = w.calendar_id join bookings b on b.id = w.booking_id
 where k.owner_id = $1 and w.missing_since is not null and b.status = 'CONFIRMED' and b.ends_at > $2
 order by b.starts_at, b.id"""
-
-
-class OwnTime(Struct, frozen=True):
-    """The time of a booking that its own event does not take again, in whole seconds since 1970."""
-
-    claim: UUID
-    """Its claim, or its seat in a session."""
-    spans: tuple[Interval, ...]
-
-    def find_added(self, spans: Iterable[Interval]) -> list[Interval]:
-        """Find what the host has added to the booking's time."""
-        return subtract(spans, list(self.spans))
-
-
-class WriteTarget(Struct, frozen=True, kw_only=True):
-    """A calendar that a booking is written into, and what it contains now."""
-
-    calendar_id: UUID
-    url: str
-    name: str
-    connection_id: UUID
-    owner_id: UUID
-    kind: str
-    secret: bytes
-    host_name: str
-    host_email: str
-    written: WrittenEvent | None
 
 
 async def read_known(db: Db, calendar_id: UUID) -> dict[str, str]:
@@ -116,8 +100,7 @@ async def list_repeating(db: Db, calendar_id: UUID) -> list[tuple[str, str]]:
 
 async def keep_objects(db: Db, calendar_id: UUID, objects: Sequence[KeptObject]) -> None:
     """Write what was read of some events."""
-    columns = ("href", "etag", "uid", "repeats", "is_unread", "text")
-    await db.execute(UPSERT_OBJECTS, calendar_id, *([getattr(each, name) for each in objects] for name in columns))
+    await db.execute(UPSERT_OBJECTS, calendar_id, *map(list, zip(*map(OBJECTS.values, objects), strict=True)))
 
 
 async def delete_objects(db: Db, calendar_id: UUID, hrefs: Sequence[str]) -> None:
@@ -168,19 +151,8 @@ async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarge
     row = await db.fetchrow(TARGET, calendar_id, booking_id)
     if row is None:
         return None
-    written = {name: row[name] for name in WrittenEvent.__struct_fields__}
-    return WriteTarget(
-        calendar_id=calendar_id,
-        url=row["url"],
-        name=row["name"],
-        connection_id=row["connection_id"],
-        owner_id=row["owner_id"],
-        kind=row["kind"],
-        secret=row["secret"],
-        host_name=row["host_name"],
-        host_email=row["host_email"],
-        written=WrittenEvent(**written) if row["booking_id"] else None,
-    )
+    written = WRITTEN.read(row) if row["booking_id"] else None
+    return WRITE_TARGETS.read(row, calendar_id=calendar_id, written=written)
 
 
 async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | None:
@@ -193,10 +165,7 @@ async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | N
 
 async def keep_written(db: Db, written: WrittenEvent) -> None:
     """Record how a booking was written into a calendar."""
-    times = (written.starts_at, written.ends_at)
-    await db.execute(
-        KEEP_WRITTEN, written.booking_id, written.calendar_id, written.href, written.etag, written.sequence, *times
-    )
+    await db.execute(KEEP_WRITTEN, *WRITTEN.values(written))
 
 
 async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
@@ -218,16 +187,18 @@ async def take_linked(db: Db, *, now: datetime, limit: int) -> list[tuple[str, U
 
 async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> list[WrittenEvent]:
     """Read the bookings that were written to some places of a calendar."""
-    statement = f"select {WRITTEN} from calendar_events w where w.calendar_id = $1 and w.href = any($2::text[])"
+    statement = f"select {WRITTEN.columns} from calendar_events w where w.calendar_id = $1 and w.href = any($2::text[])"
     rows = await db.fetch(statement, calendar_id, list(hrefs))
-    return [WrittenEvent(**row) for row in rows]
+    return [WRITTEN.read(row) for row in rows]
 
 
 async def lock_written(db: Db, booking_id: UUID, calendar_id: UUID) -> WrittenEvent | None:
     """Look up how a booking was written into a calendar, and lock it until the commit."""
-    statement = f"select {WRITTEN} from calendar_events w where w.booking_id = $1 and w.calendar_id = $2 for update"
+    statement = (
+        f"select {WRITTEN.columns} from calendar_events w where w.booking_id = $1 and w.calendar_id = $2 for update"
+    )
     row = await db.fetchrow(statement, booking_id, calendar_id)
-    return WrittenEvent(**row) if row else None
+    return WRITTEN.read(row) if row else None
 
 
 async def update_written(

@@ -34,6 +34,7 @@ from openslot.integrations.calendars.ports import RemoteObject
 
 LANE, WRITE_LANE = "calendars", "calendars:write"
 
+SeenEvent = tuple[RemoteObject, BusyEvent]
 log = structlog.get_logger()
 
 
@@ -41,7 +42,7 @@ class RemoteChanges(Struct, frozen=True, kw_only=True):
     """What a sync has seen of our own bookings in one calendar."""
 
     calendar: Calendar
-    seen: tuple[tuple[RemoteObject, BusyEvent], ...]
+    seen: tuple[SeenEvent, ...]
     removed: tuple[str, ...]
     left: int
     """How many events the calendar has now."""
@@ -74,11 +75,7 @@ async def follow(runtime: Runtime, connection: CalendarConnection, changes: Remo
 
 
 async def _follow_move(
-    runtime: Runtime,
-    connection: CalendarConnection,
-    calendar: Calendar,
-    written: WrittenEvent,
-    seen: tuple[RemoteObject, BusyEvent],
+    runtime: Runtime, connection: CalendarConnection, calendar: Calendar, written: WrittenEvent, seen: SeenEvent
 ) -> None:
     remote, event = seen
     async with runtime.transaction(calendar_actor(connection)) as work:
@@ -173,15 +170,9 @@ async def _refuse(
     work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None, refusal: Refusal
 ) -> None:
     details = "; ".join((refusal.details or {}).values())
+    reason = details or refusal.message
     await work.record(
-        CalendarChangeRefused(
-            connection_id=connection.id,
-            owner_id=connection.owner_id,
-            label=connection.label,
-            booking_id=booking.id,
-            wanted_start=wanted,
-            reason=details or refusal.message,
-        )
+        CalendarChangeRefused(**connection.identity, booking_id=booking.id, wanted_start=wanted, reason=reason)
     )
 
 
@@ -192,14 +183,7 @@ async def _ask(
     log.warning("events of bookings have disappeared together", bookings=len(booking_ids))
     async with runtime.transaction(calendar_actor(connection)) as work:
         await event_store.mark_missing(work.db, calendar.id, booking_ids, now=work.now)
-        await work.record(
-            CalendarEventsMissing(
-                connection_id=connection.id,
-                owner_id=connection.owner_id,
-                label=connection.label,
-                booking_ids=booking_ids,
-            )
-        )
+        await work.record(CalendarEventsMissing(**connection.identity, booking_ids=booking_ids))
 
 
 class Decision(StrEnum):
@@ -233,12 +217,5 @@ async def decide_missing(
 async def _restore(work: Work, owner: User, booking_id: UUID) -> None:
     for _, calendar_id, connection_id in await event_store.list_missing_places(work.db, owner.id, [booking_id]):
         connection = await get_connection(work, ConnectionRef(connection_id, owner.id))
-        await work.record(
-            CalendarRestoreWanted(
-                connection_id=connection_id,
-                owner_id=owner.id,
-                label=connection.label,
-                booking_id=booking_id,
-                calendar_id=calendar_id,
-            )
-        )
+        wanted = CalendarRestoreWanted(**connection.identity, booking_id=booking_id, calendar_id=calendar_id)
+        await work.record(wanted)

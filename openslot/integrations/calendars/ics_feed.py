@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, RequestLimits
-from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
+from openslot.integrations.calendars.content_lines import read_lines
 from openslot.integrations.calendars.dav_client import to_calendar_fault
 from openslot.integrations.calendars.errors import (
     BAD_ADDRESS,
@@ -25,7 +25,7 @@ from openslot.integrations.calendars.errors import (
     ReadOnlyCalendar,
 )
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
-from openslot.integrations.calendars.times import list_definitions
+from openslot.integrations.calendars.times import write_group
 
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
 # Each event is kept with the time zones that it names, so a feed of a few megabytes could become gigabytes.
@@ -128,20 +128,12 @@ def _split(body: bytes) -> dict[str, RemoteObject]:
     """Split a feed into its events, each with the zones that it names."""
     # NUL can't be stored.
     lines = read_lines(body.replace(b"\0", b"").decode(errors="replace"))
-    groups: dict[str, list[Component]] = {}
-    for place, component in enumerate(lines.events):
-        uid = component.find("UID")
-        groups.setdefault(uid.value.strip()[:500] if uid else f"unnamed-{place}", []).append(component)
     objects: dict[str, RemoteObject] = {}
     left = LONGEST_SPLIT
-    for href, group in groups.items():
-        objects[href] = _make(href, group, lines)
-        left -= len(objects[href].text)
+    for href, group in lines.group().items():
+        text = write_group(group, lines.zones)
+        objects[href] = RemoteObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)
+        left -= len(text)
         if left < 0:
             raise CalendarUnreadable(LONG_ZONES)
     return objects
-
-
-def _make(href: str, group: list[Component], lines: Lines) -> RemoteObject:
-    text = "\n".join(component.write() for component in (*list_definitions(group, lines.zones), *group))
-    return RemoteObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)

@@ -1,10 +1,14 @@
 """The nouns of calendars: a connection, its calendars, and bookings as they were written into one."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
+
+from openslot.availability.intervals import Interval, subtract
 
 
 class ConnectionKind(StrEnum):
@@ -34,10 +38,11 @@ class IcsWanted(Struct, frozen=True):
     url: str
 
 
-class Secret(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Credentials(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a connection is opened; kept sealed."""
 
     url: str
+    """Where its calendars are, once that is known."""
     username: str = ""
     password: str = ""
 
@@ -82,8 +87,16 @@ class CalendarConnection(Struct, frozen=True, kw_only=True):
 
     @property
     def trust(self) -> timedelta | None:
-        """How long what was last read is trusted."""
         return None if self.trust_hours is None else timedelta(hours=self.trust_hours)
+
+    @property
+    def busy_ids(self) -> list[UUID]:
+        return [calendar.id for calendar in self.calendars if calendar.is_busy]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What every event says of it."""
+        return {"connection_id": self.id, "owner_id": self.owner_id, "label": self.label}
 
 
 class Lease(Struct, frozen=True, kw_only=True):
@@ -139,3 +152,30 @@ class MissingEvent(Struct, frozen=True, kw_only=True):
     starts_at: datetime
     invitee_name: str
     missing_since: datetime
+
+
+class WriteTarget(Struct, frozen=True, kw_only=True):
+    """A calendar that a booking is written into, and what it contains now."""
+
+    calendar_id: UUID
+    url: str
+    name: str
+    connection_id: UUID
+    owner_id: UUID
+    kind: ConnectionKind
+    secret: bytes
+    host_name: str
+    host_email: str
+    written: WrittenEvent | None
+
+
+class OwnTime(Struct, frozen=True):
+    """The time of a booking that its own event does not take again, in whole seconds since 1970."""
+
+    claim: UUID
+    """Its claim, or its seat in a session."""
+    spans: tuple[Interval, ...]
+
+    def find_added(self, spans: Iterable[Interval]) -> list[Interval]:
+        """Find what the host has added to the booking's time."""
+        return subtract(spans, list(self.spans))

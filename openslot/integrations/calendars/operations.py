@@ -18,7 +18,7 @@ from openslot.core.text import is_line
 from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 from openslot.integrations.calendars import event_store, store
-from openslot.integrations.calendars.caldav import CalDavServer, Credentials, read_address
+from openslot.integrations.calendars.caldav import CalDavServer, read_address
 from openslot.integrations.calendars.errors import (
     MISSING,
     SLOW,
@@ -37,8 +37,8 @@ from openslot.integrations.calendars.models import (
     ConnectionChanges,
     ConnectionKind,
     ConnectionRef,
+    Credentials,
     IcsWanted,
-    Secret,
 )
 from openslot.integrations.calendars.ports import CalendarServer, RemoteCalendar
 from openslot.integrations.calendars.rules import (
@@ -52,6 +52,10 @@ from openslot.integrations.calendars.rules import (
 READ = "calendars.read"
 # Each request has a limit of its own, but a server can cause many.
 CONNECT_WITHIN = timedelta(seconds=60)
+
+
+# The kind, the label, how it is opened, the calendars, and the owner's addresses.
+Found = tuple[ConnectionKind, str, Credentials, list[RemoteCalendar], frozenset[str]]
 
 
 async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> CalendarConnection:
@@ -93,7 +97,7 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
         calendars = await keep_calendars(work, connection, found)
         await _receive_by_default(work, owner, calendars)
         await plan_sync(work, connection.id)
-        await work.record(CalendarConnected(connection_id=connection.id, owner_id=owner.id, label=label))
+        await work.record(CalendarConnected(**connection.identity))
     return await get_connection(work, ConnectionRef(connection.id, owner.id))
 
 
@@ -134,6 +138,13 @@ async def get_connection(work: Work, ref: ConnectionRef) -> CalendarConnection:
     return connection
 
 
+async def _lock_connection(work: Work, ref: ConnectionRef) -> CalendarConnection:
+    connection = await store.find_connection(work.db, ref, lock=True)
+    if connection is None:
+        raise ConnectionNotFound
+    return connection
+
+
 async def list_connections(work: Work, owner: User | None) -> list[CalendarConnection]:
     """Read an owner's connections, or everyone's, oldest first."""
     return await store.list_connections(work.db, owner.id if owner else None)
@@ -141,35 +152,26 @@ async def list_connections(work: Work, owner: User | None) -> list[CalendarConne
 
 async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> CalendarConnection:
     """Change which calendars count as busy, which one receives bookings, and what happens when nothing can be read."""
-    connection = await store.find_connection(work.db, ref, lock=True)
-    if connection is None:
-        raise ConnectionNotFound
+    connection = await _lock_connection(work, ref)
     if changes.busy is not None:
         await _set_busy(work, connection, changes.busy)
     if changes.write_to is not None:
         await _set_receiving(work, connection, changes.write_to)
     if changes.when_unreadable is not None:
-        hours = read_policy(changes.when_unreadable)
-        await store.update_trust(work.db, connection.id, hours)
-        connection = replace(connection, trust_hours=hours)
+        await store.update_trust(work.db, connection.id, read_policy(changes.when_unreadable))
     changed = await get_connection(work, ref)
-    sources = [calendar.id for calendar in changed.calendars if calendar.is_busy]
-    failed_at = connection.failing_since
-    await busy.close_after(work, sources, closes_at(changed, synced_at=changed.synced_at, failed_at=failed_at))
+    closing = closes_at(changed, synced_at=changed.synced_at, failed_at=connection.failing_since)
+    await busy.close_after(work, changed.busy_ids, closing)
     return changed
 
 
 async def disconnect(work: Work, ref: ConnectionRef) -> None:
     """Delete a connection and its busy spans; events that were written into its calendars stay there."""
-    connection = await store.find_connection(work.db, ref, lock=True)
-    if connection is None:
-        raise ConnectionNotFound
+    connection = await _lock_connection(work, ref)
     await busy.drop_sources(work, [calendar.id for calendar in connection.calendars])
     await store.delete_connection(work.db, connection.id)
     await work.drop_planned(READ, str(connection.id), reason="the calendar is disconnected")
-    await work.record(
-        CalendarDisconnected(connection_id=connection.id, owner_id=connection.owner_id, label=connection.label)
-    )
+    await work.record(CalendarDisconnected(**connection.identity))
 
 
 async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
@@ -180,9 +182,7 @@ async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
     return found
 
 
-async def _look_at_caldav(
-    outbound: Outbound, wanted: CalDavWanted
-) -> tuple[ConnectionKind, str, Secret, list[RemoteCalendar], frozenset[str]]:
+async def _look_at_caldav(outbound: Outbound, wanted: CalDavWanted) -> Found:
     faults = {} if is_line(wanted.username) and wanted.username else {"username": "must be one line"}
     if not wanted.password:
         faults["password"] = "must not be empty"  # noqa: S105 - what is said of it
@@ -190,24 +190,20 @@ async def _look_at_caldav(
         raise Invalid(details=faults)
     url = read_address(wanted.address.strip())
     outbound.check_url(url)
-    given = Credentials(url=url, username=wanted.username, password=wanted.password)
-    server = CalDavServer(outbound, given)
+    server = CalDavServer(outbound, Credentials(url=url, username=wanted.username, password=wanted.password))
     try:
         credentials = await server.discover()
     finally:
         await server.close()
-    secret = Secret(url=credentials.url, username=credentials.username, password=credentials.password)
     found, addresses = await _ask(CalDavServer(outbound, credentials))
-    return ConnectionKind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", secret, found, addresses
+    return ConnectionKind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", credentials, found, addresses
 
 
-async def _look_at_feed(
-    outbound: Outbound, wanted: IcsWanted
-) -> tuple[ConnectionKind, str, Secret, list[RemoteCalendar], frozenset[str]]:
+async def _look_at_feed(outbound: Outbound, wanted: IcsWanted) -> Found:
     url = read_url(wanted.url)
     outbound.check_url(url)
     found, addresses = await _ask(IcsFeed(outbound, url))
-    return ConnectionKind.ICS, f"Feed of {_host_of(url)}", Secret(url=url), found, addresses
+    return ConnectionKind.ICS, f"Feed of {_host_of(url)}", Credentials(url=url), found, addresses
 
 
 async def _ask(server: CalendarServer) -> tuple[list[RemoteCalendar], frozenset[str]]:
@@ -237,8 +233,7 @@ async def _set_busy(work: Work, connection: CalendarConnection, names: tuple[str
             await event_store.delete_all_objects(work.db, calendar.id)
             await busy.keep_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
     await busy.drop_sources(work, [each.id for each in connection.calendars if each.id not in chosen])
-    await store.make_due(work.db, connection.id, now=work.now)
-    await plan_sync(work, connection.id)
+    await _make_due(work, connection)
 
 
 async def _set_receiving(work: Work, connection: CalendarConnection, name: str) -> None:
@@ -257,17 +252,15 @@ def _host_of(url: str) -> str:
     return url.partition("://")[2].partition("/")[0]
 
 
-SERVERS: dict[ConnectionKind, Callable[[Outbound, Secret], CalendarServer]] = {
-    ConnectionKind.CALDAV: lambda outbound, secret: CalDavServer(
-        outbound, Credentials(url=secret.url, username=secret.username, password=secret.password)
-    ),
-    ConnectionKind.ICS: lambda outbound, secret: IcsFeed(outbound, secret.url),
+SERVERS: dict[ConnectionKind, Callable[[Outbound, Credentials], CalendarServer]] = {
+    ConnectionKind.CALDAV: CalDavServer,
+    ConnectionKind.ICS: lambda outbound, credentials: IcsFeed(outbound, credentials.url),
 }
 
 
 def open_server(runtime: Runtime, owner_id: UUID, kind: str, sealed: bytes) -> CalendarServer:
     """Open the server of an owner's connection with what was sealed for it."""
-    secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Secret)
+    secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Credentials)
     return SERVERS[ConnectionKind(kind)](runtime.outbound.on_behalf_of(owner_id), secret)
 
 
@@ -297,17 +290,14 @@ async def replace_password(work: Work, ref: ConnectionRef, password: str) -> Non
     new = replace(secret, password=password)
     await _list_calendars(work, connection, new)
     async with work.transaction():
-        if await store.find_connection(work.db, ref, lock=True) is None:
-            raise ConnectionNotFound
+        await _lock_connection(work, ref)
         await store.update_secret(work.db, connection.id, await seal(work, msgspec.json.encode(new).decode()))
         await _make_due(work, connection)
 
 
 async def read_now(work: Work, ref: ConnectionRef) -> None:
     """Let the worker read a connection now, starting with the list of calendars."""
-    connection = await store.find_connection(work.db, ref, lock=True)
-    if connection is None:
-        raise ConnectionNotFound
+    connection = await _lock_connection(work, ref)
     await _make_due(work, connection)
 
 
@@ -316,15 +306,15 @@ async def _make_due(work: Work, connection: CalendarConnection) -> None:
     await plan_sync(work, connection.id)
 
 
-async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Secret]:
+async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Credentials]:
     connection = await get_connection(work, ref)
     sealed = await store.find_secret(work.db, ref)
     if sealed is None:
         raise ConnectionNotFound
-    return connection, msgspec.json.decode(work.runtime.secrets.open(sealed), type=Secret)
+    return connection, msgspec.json.decode(work.runtime.secrets.open(sealed), type=Credentials)
 
 
-async def _list_calendars(work: Work, connection: CalendarConnection, secret: Secret) -> int:
+async def _list_calendars(work: Work, connection: CalendarConnection, secret: Credentials) -> int:
     server = SERVERS[connection.kind](work.runtime.outbound.on_behalf_of(connection.owner_id), secret)
     try:
         async with asyncio.timeout(WITHIN.total_seconds()):

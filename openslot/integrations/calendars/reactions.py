@@ -30,10 +30,10 @@ from openslot.core.work import (
 from openslot.integrations.calendars import event_store, operations, store
 from openslot.integrations.calendars.booking_events import change_lines, write_event
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
-from openslot.integrations.calendars.event_store import UNLINK, WRITE, WriteTarget
+from openslot.integrations.calendars.event_store import UNLINK, WRITE
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.host_changes import LANE, WRITE_LANE
-from openslot.integrations.calendars.models import WrittenEvent
+from openslot.integrations.calendars.models import WriteTarget, WrittenEvent
 from openslot.integrations.calendars.operations import READ, open_server
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.rules import PAUSES

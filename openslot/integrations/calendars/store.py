@@ -2,31 +2,26 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from openslot.core.db import Db, Row, count_of
 from openslot.core.query_plans import custom_plans
-from openslot.integrations.calendars.models import Calendar, CalendarConnection, ConnectionKind, ConnectionRef, Lease
+from openslot.core.rows import Rows
+from openslot.integrations.calendars.models import Calendar, CalendarConnection, ConnectionRef, Lease
 from openslot.integrations.calendars.ports import RemoteCalendar
 
-COLUMNS = """
-c.id, c.owner_id, c.kind, c.server, c.label, c.addresses, c.trust_hours, c.synced_at, c.tried_at, c.next_sync_at,
-c.failures, c.failing_since, c.told_at, c.last_error, c.created_at, c.listed_at"""
-CALENDAR_COLUMNS = """
-k.id, k.connection_id, k.url, k.name, k.can_write, k.is_busy, k.receives, k.state, k.expanded_at, k.unread_events"""
+CONNECTIONS = Rows(CalendarConnection, "calendar_connections c", given=("calendars",))
+CALENDARS = Rows(Calendar, "calendars k")
 OWN = "c.id = $1 and ($2::uuid is null or c.owner_id = $2)"
-INSERT = """
-insert into calendar_connections
-    (id, owner_id, kind, server, label, secret, addresses, trust_hours, next_sync_at, created_at)
-select $1, $2, $3, $4, $5, $6, $7, $8, $9, $9
-where (select count(*) from calendar_connections where owner_id = $2) < $10"""
+INSERT = f"""
+insert into calendar_connections ({CONNECTIONS.stored.columns}, secret) select {CONNECTIONS.stored.places()}, $17
+where (select count(*) from calendar_connections where owner_id = $2) < $18"""
 # Connections that are being read, and those whose owner is gone, are left alone.
 LEASE = f"""
 update calendar_connections c set lease = $2, leased_until = $4, tried_at = $3
 from users u
 where c.id = $1 and u.id = c.owner_id and (c.leased_until is null or c.leased_until <= $3)
-returning {COLUMNS}, c.secret, u.zone, u.email"""
+returning {CONNECTIONS.columns}, c.secret, u.zone, u.email"""
 # A connection whose reading is planned or under way is not included.
 FORGOTTEN = """
 select id from calendar_connections c
@@ -49,25 +44,12 @@ UPSERT_CALENDAR = f"""
 insert into calendars as k (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
 values ($1, $2, $3, $4, $5, $6, true, false)
 on conflict (connection_id, url) do update set name = excluded.name, can_write = excluded.can_write
-returning {CALENDAR_COLUMNS}"""
+returning {CALENDARS.columns}"""
 
 
 async def insert_connection(db: Db, connection: CalendarConnection, secret: bytes, *, max_: int) -> bool:
     """Write a new connection; False if the owner has reached the limit."""
-    written = await db.execute(
-        INSERT,
-        connection.id,
-        connection.owner_id,
-        connection.kind,
-        connection.server,
-        connection.label,
-        secret,
-        list(connection.addresses),
-        connection.trust_hours,
-        connection.created_at,
-        max_,
-    )
-    return count_of(written) == 1
+    return count_of(await db.execute(INSERT, *CONNECTIONS.values(connection), secret, max_)) == 1
 
 
 async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
@@ -77,7 +59,7 @@ async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnec
 
 @custom_plans
 async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
-    statement = f"""select {COLUMNS} from calendar_connections c where $1::uuid is null or c.owner_id = $1
+    statement = f"""select {CONNECTIONS.columns} from calendar_connections c where $1::uuid is null or c.owner_id = $1
         order by c.created_at, c.id"""
     return await db.fetch(statement, owner_id)
 
@@ -85,14 +67,18 @@ async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
 async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection | None:
     """Look a connection up with its calendars."""
     ending = " for update" if lock else ""
-    rows = await db.fetch(f"select {COLUMNS} from calendar_connections c where {OWN}{ending}", ref.id, ref.owner_id)
+    rows = await db.fetch(
+        f"select {CONNECTIONS.columns} from calendar_connections c where {OWN}{ending}", ref.id, ref.owner_id
+    )
     found = await _with_calendars(db, rows)
     return found[0] if found else None
 
 
 async def find_secret(db: Db, ref: ConnectionRef) -> bytes | None:
     """Read how a connection is opened, sealed."""
-    found: bytes | None = await db.fetchval(f"select c.secret from calendar_connections c where {OWN}", *_both(ref))
+    found: bytes | None = await db.fetchval(
+        f"select c.secret from calendar_connections c where {OWN}", ref.id, ref.owner_id
+    )
     return found
 
 
@@ -158,10 +144,8 @@ async def find_lease(db: Db, connection_id: UUID, lease_id: UUID, *, now: dateti
     row = await db.fetchrow(LEASE, connection_id, lease_id, now, until)
     if row is None:
         return None
-    fields = dict(row)
-    secret, zone, email = (fields.pop(name) for name in ("secret", "zone", "email"))
-    (connection,) = await _with_calendars(db, [fields])
-    return Lease(id=lease_id, connection=connection, secret=secret, zone=zone, owner_email=email)
+    (connection,) = await _with_calendars(db, [row])
+    return Lease(id=lease_id, connection=connection, secret=row["secret"], zone=row["zone"], owner_email=row["email"])
 
 
 async def hold_lease(db: Db, lease: Lease) -> bool:
@@ -206,7 +190,7 @@ async def upsert_calendar(
     )
     if row is None:
         raise LookupError("an upsert gives one row")
-    return Calendar(**row)
+    return CALENDARS.read(row)
 
 
 async def delete_calendars(db: Db, calendar_ids: Sequence[UUID]) -> None:
@@ -235,24 +219,10 @@ async def find_feed_owner(db: Db, token_hash: bytes) -> UUID | None:
 
 
 async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[CalendarConnection]:
-    statement = f"""select {CALENDAR_COLUMNS} from calendars k where k.connection_id = any($1::uuid[])
+    statement = f"""select {CALENDARS.columns} from calendars k where k.connection_id = any($1::uuid[])
         order by k.name, k.id"""
-    found = await db.fetch(statement, [row["id"] for row in rows])
-    calendars = [Calendar(**row) for row in found]
+    found = [CALENDARS.read(row) for row in await db.fetch(statement, [row["id"] for row in rows])]
     return [
-        CalendarConnection(
-            **_plain(row), calendars=tuple(each for each in calendars if each.connection_id == row["id"])
-        )
+        CONNECTIONS.read(row, calendars=tuple(each for each in found if each.connection_id == row["id"]))
         for row in rows
     ]
-
-
-def _both(ref: ConnectionRef) -> tuple[UUID, UUID | None]:
-    return ref.id, ref.owner_id
-
-
-def _plain(row: Row) -> dict[str, Any]:
-    fields = dict(row)
-    fields["kind"] = ConnectionKind(fields["kind"])
-    fields["addresses"] = tuple(fields["addresses"])
-    return fields

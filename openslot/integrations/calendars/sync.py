@@ -25,10 +25,9 @@ from openslot.integrations.calendars.errors import (
     CalendarSignInFailed,
     CalendarUnreachable,
 )
-from openslot.integrations.calendars.event_store import OwnTime
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.host_changes import RemoteChanges, follow
-from openslot.integrations.calendars.models import Calendar, KeptObject, Lease
+from openslot.integrations.calendars.models import Calendar, KeptObject, Lease, OwnTime
 from openslot.integrations.calendars.operations import open_server
 from openslot.integrations.calendars.ports import CalendarServer, RemoteObject
 from openslot.integrations.calendars.recurrence import Budget
@@ -238,10 +237,7 @@ async def _keep_success(
         sources = [calendar.id for calendar in calendars if calendar.is_busy]
         await busy.close_after(work, sources, rules.closes_at(connection, synced_at=work.now, failed_at=None))
         if connection.told_at is not None:
-            recovered = CalendarRecovered(
-                connection_id=connection.id, owner_id=connection.owner_id, label=connection.label
-            )
-            await work.record(recovered)
+            await work.record(CalendarRecovered(**connection.identity))
 
 
 async def _keep_failure(runtime: Runtime, lease: Lease, error: str, *, is_final: bool) -> None:
@@ -264,16 +260,7 @@ async def _keep_failure(runtime: Runtime, lease: Lease, error: str, *, is_final:
             next_at=rules.next_sync(failures, now=work.now),
             told_at=work.now if is_told else connection.told_at,
         )
-        sources = [calendar.id for calendar in connection.calendars if calendar.is_busy]
-        await busy.close_after(work, sources, closes_at)
+        await busy.close_after(work, connection.busy_ids, closes_at)
         if is_told:
-            await work.record(
-                CalendarBroken(
-                    connection_id=connection.id,
-                    owner_id=connection.owner_id,
-                    label=connection.label,
-                    reason=error[:1000],
-                    since=since,
-                    closes_at=closes_at,
-                )
-            )
+            broken = CalendarBroken(**connection.identity, reason=error[:1000], since=since, closes_at=closes_at)
+            await work.record(broken)

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -52,10 +52,11 @@ def zone_of(name: str, defined: dict[str, Component], *, default: tzinfo, years:
     return (_define(definition.write(), years) if definition else None) or default
 
 
-def list_definitions(events: Iterable[Component], defined: dict[str, Component]) -> list[Component]:
-    """List the definitions of zones that events name, except of those that are known by their names."""
-    named = {line.parameters.get("TZID", "").strip() for event in events for line in event.lines}
-    return [defined[name] for name in sorted(named) if name in defined and _find_known(name) is None]
+def write_group(group: Sequence[Component], defined: dict[str, Component]) -> str:
+    """Write the components of an event with the zones that they name, except those that are known by their names."""
+    named = {line.parameters.get("TZID", "").strip() for event in group for line in event.lines}
+    zones = (defined[name] for name in sorted(named) if name in defined and _find_known(name) is None)
+    return "\n".join(component.write() for component in (*zones, *group))
 
 
 @lru_cache(maxsize=1024)

@@ -12,7 +12,8 @@ from openslot.core.errors import Invalid, Refusal
 from openslot.core.outbound import Outbound
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.caldav import CalDavServer, Credentials, read_address
+from openslot.integrations.calendars.models import Credentials
+from openslot.integrations.calendars.caldav import CalDavServer, read_address
 from openslot.integrations.calendars.dav_client import DavClient, read_multistatus
 from openslot.integrations.calendars.errors import (
     CalendarFault,
@@ -183,7 +184,7 @@ def test_xml_with_entities_or_none_at_all_is_unreadable(body: bytes) -> None:
 )
 async def test_the_password_goes_to_the_server_and_its_neighbours_alone(url: str, is_trusted: bool) -> None:
     outbound = Outbound()
-    client = DavClient(outbound, origin="https://caldav.icloud.example/", username="a", password="b")
+    client = DavClient(outbound, Credentials(url="https://caldav.icloud.example/", username="a", password="b"))
 
     assert client.trust(url) is is_trusted
     await client.close()
@@ -192,7 +193,7 @@ async def test_the_password_goes_to_the_server_and_its_neighbours_alone(url: str
 
 async def test_two_hosts_of_a_whole_top_level_domain_are_no_neighbours() -> None:
     outbound = Outbound()
-    client = DavClient(outbound, origin="https://mine.example/", username="a", password="b")
+    client = DavClient(outbound, Credentials(url="https://mine.example/", username="a", password="b"))
 
     assert not client.trust("https://yours.example/")
     await client.close()

@@ -14,10 +14,10 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import caldav
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.caldav import CalDavServer, Credentials
+from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.dav_client import read_multistatus
 from openslot.integrations.calendars.errors import CalendarFault, CalendarUnreachable, CalendarUnreadable
-from openslot.integrations.calendars.models import CalDavWanted
+from openslot.integrations.calendars.models import CalDavWanted, Credentials
 from tests.support.feeds import publishing
 from tests.support.small_internet import HERE, Site, small_internet
 

@@ -17,8 +17,8 @@ from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
-from openslot.integrations.calendars.caldav import CalDavServer, Credentials
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind
+from openslot.integrations.calendars.caldav import CalDavServer
+from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind, Credentials
 from openslot.integrations.calendars.operations import SERVERS
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.sync import sync_connection
