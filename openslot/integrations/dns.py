@@ -16,8 +16,6 @@ NOTHING = (resolver.NXDOMAIN, resolver.NoAnswer)
 
 
 class DnsResolver:
-    """Asks the name servers of resolv.conf."""
-
     def __init__(self, *, resolv_conf: Path = RESOLV_CONF, port: int = 53) -> None:
         self._client = WatchedFile(resolv_conf, read_resolv_conf)
         self._port = port
@@ -38,5 +36,4 @@ class DnsResolver:
 
 @asynccontextmanager
 async def open_dns_resolver(settings: Settings) -> AsyncIterator[DnsResolver]:
-    """Open a resolver that asks the system's name servers."""
     yield DnsResolver()

@@ -102,7 +102,6 @@ select exists (
 
 
 async def list_of_booking(db: Db, booking_id: UUID, host_id: UUID) -> list[TimelineEffect]:
-    """Read every effect of a booking of this host, in the order in which they were planned."""
     return [_to_effect(row) for row in await db.fetch(OF_BOOKING, booking_id, host_id)]
 
 
@@ -111,7 +110,6 @@ async def count_failed(db: Db, booking_ids: Sequence[UUID], host_id: UUID) -> di
 
 
 async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetime, limit: int) -> Attention:
-    """Read what has failed for a host since then, what no longer works, which mail is not sent, and what is held."""
     found: dict[str, list[Row]] = {}
     for row in await db.fetch(ATTENTION, host_id, since, limit, now):
         found.setdefault(row["found"], []).append(row)

@@ -76,7 +76,6 @@ left join webhook_messages m on m.event_id = s.event_id"""
 
 
 async def list_overview(db: Db, owner_id: UUID) -> list[EndpointOverview]:
-    """List an owner's endpoints, oldest first, each with its latest try."""
     rows = await db.fetch(OVERVIEW, owner_id)
     return [
         EndpointOverview(endpoint=ENDPOINTS.read(row), last=LAST.read(row) if row["last_id"] else None) for row in rows
@@ -84,7 +83,6 @@ async def list_overview(db: Db, owner_id: UUID) -> list[EndpointOverview]:
 
 
 async def find_overview(db: Db, endpoint_id: UUID, owner_id: UUID) -> EndpointOverview | None:
-    """Look an endpoint up with its latest try and its latest test."""
     row = await db.fetchrow(ONE, endpoint_id, owner_id)
     if row is None:
         return None
@@ -97,7 +95,6 @@ async def find_overview(db: Db, endpoint_id: UUID, owner_id: UUID) -> EndpointOv
 async def list_deliveries(
     db: Db, ref: EndpointRef, wanted: DeliveryFilter, *, limit: int, offset: int
 ) -> list[LoggedDelivery]:
-    """List the tries at an endpoint that are wanted, newest first."""
     span = wanted.span
     given = (wanted.event_type, wanted.is_delivered, span.starts_at, span.ends_before)
     return [DELIVERIES.read(row) for row in await db.fetch(FOUND, ref.id, ref.owner_id, *given, limit, offset)]
@@ -107,13 +104,11 @@ async def list_deliveries(
 async def list_attempts(
     db: Db, endpoint: Endpoint, *, only_failed: bool, limit: int, offset: int
 ) -> tuple[list[LoggedDelivery], int]:
-    """List the tries at an endpoint, newest first, with how many there are in all."""
     rows = await db.fetch(COUNTED, endpoint.id, endpoint.owner_id, only_failed, limit, offset)
     return [DELIVERIES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_delivery(db: Db, ref: EndpointRef, delivery_id: UUID) -> tuple[LoggedDelivery, KeptBody] | None:
-    """Look a try up with the stored body of its event."""
     row = await db.fetchrow(WITH_BODY, ref.id, ref.owner_id, delivery_id)
     return (DELIVERIES.read(row), KeptBody(row["sealed"], row["body"])) if row else None
 

@@ -14,12 +14,10 @@ class WebhookEvent(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The owner's."""
         return self.owner_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The endpoint."""
         return "webhook", self.endpoint_id
 
 

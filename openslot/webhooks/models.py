@@ -12,8 +12,6 @@ from openslot.i18n import Text
 
 
 class State(StrEnum):
-    """Whether an endpoint is sent anything."""
-
     ACTIVE = "active"
     PAUSED = "paused"
     DISABLED = "disabled"
@@ -27,8 +25,6 @@ class EndpointRef(Struct, frozen=True):
 
 
 class EndpointWanted(Struct, frozen=True, kw_only=True):
-    """What is needed to add an endpoint."""
-
     url: str
     events: tuple[str, ...] = ()
     description: str | None = None

@@ -43,7 +43,6 @@ def check_events(chosen: Collection[str], known: Collection[str], *, field: str 
 
 
 def describe_unknown(unknown: Collection[str], known: Collection[str]) -> str:
-    """Say that there are no such events, and which there are."""
     return f"must be one of {', '.join(known)}, not {', '.join(unknown)}"
 
 
@@ -58,12 +57,10 @@ def check_description(text: str | None) -> str | None:
 
 
 def is_taken(status: int) -> bool:
-    """Return whether an answer means that the message was accepted."""
     return 200 <= status < 300
 
 
 def describe_failure(status: int) -> str:
-    """Say why an answer counts as a failure."""
     if 300 <= status < 400:
         return f"The endpoint answered {status}; redirects are not followed."
     return f"The endpoint answered {status}."
@@ -84,7 +81,6 @@ def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
 
 
 def is_hopeless(failing_since: datetime, *, now: datetime) -> bool:
-    """Return whether every try at an endpoint has failed for too long."""
     return now - failing_since >= FAILS_AT_MOST
 
 

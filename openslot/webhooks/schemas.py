@@ -90,17 +90,14 @@ def complete(runtime: Runtime, event: PastEvent) -> PastEvent:
 
 
 def show_event(event: PastEvent) -> ShownEvent:
-    """Write an event for webhooks and the feed."""
     return ShownEvent(id=str(event.id), type=event.type, created_at=iso(event.at), data=event.data)
 
 
 def write_body(event: PastEvent) -> bytes:
-    """Write what an endpoint reads."""
     return msgspec.json.encode(show_event(event))
 
 
 def write_test_event(event_id: UUID, event_type: str, at: datetime, *, endpoint_id: UUID) -> PastEvent:
-    """Write what a tested endpoint is told."""
     data = Raw(msgspec.json.encode(TestData(webhook_id=str(endpoint_id))))
     return PastEvent(id=event_id, type=event_type, at=at, data=data, subject=f"webhook:{endpoint_id}")
 

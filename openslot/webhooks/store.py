@@ -127,7 +127,6 @@ async def lock_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
 
 @custom_plans
 async def list_endpoints(db: Db, owner_id: UUID | None) -> list[Endpoint]:
-    """List an owner's endpoints, or everyone's for the operator, oldest first."""
     statement = f"""select {ENDPOINTS.columns} from webhook_endpoints e where $1::uuid is null or e.owner_id = $1
         order by e.created_at, e.id"""
     rows = await db.fetch(statement, owner_id)
@@ -177,7 +176,6 @@ async def replace_body(db: Db, event_id: UUID, sealed: bytes) -> None:
 
 
 async def list_bodies_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
-    """List bodies that an earlier release has stored in the clear, with their events' ids."""
     rows = await db.fetch(
         "select event_id, body from webhook_messages where body is not null order by event_id limit $1", limit
     )
@@ -185,7 +183,6 @@ async def list_bodies_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]
 
 
 async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
-    """Read all that a try needs; None if the endpoint is gone."""
     row = await db.fetchrow(MESSAGE, ref.id, ref.owner_id, event_id, effect_id)
     if row is None:
         return None
@@ -204,7 +201,6 @@ async def insert_attempt(db: Db, attempt: Attempt) -> None:
 
 
 async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
-    """List answers that an earlier release has stored in the clear, with the ids of their tries."""
     statement = """select id, answer from webhook_deliveries where substring(answer from 1 for 7) <> 'sealed:'
         order by id limit $1"""
     rows = await db.fetch(statement, limit)
@@ -254,7 +250,6 @@ async def list_events_in(
 async def count_events_in(
     db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
 ) -> int:
-    """Count the events that `list_events_in` would list."""
     count: int = await db.fetchval(COUNT_IN_SPAN, *_wanted_in(endpoint, span), reactions, but, limit)
     return count
 
@@ -278,7 +273,6 @@ async def list_feed(
 
 
 async def delete_attempts(db: Db, before: datetime, *, limit: int) -> int:
-    """Remove the oldest tries from the log."""
     return count_of(await db.execute(DELETE_ATTEMPTS, before, limit))
 
 
@@ -288,5 +282,4 @@ async def delete_messages(db: Db, before: datetime, *, limit: int) -> int:
 
 
 async def forget_secrets(db: Db, *, now: datetime) -> None:
-    """Remove replaced secrets that no longer sign."""
     await db.execute(FORGET_SECRETS, now)

@@ -53,8 +53,6 @@ WRITES = ("write", "write-content", "bind", "all")
 
 
 class CalDavState(Struct, frozen=True, omit_defaults=True):
-    """The state of a calendar when it was last read."""
-
     token: str | None = None
     tag: str | None = None
 
@@ -66,12 +64,6 @@ def read_address(address: str) -> str:
     if "@" in address:
         return f"https://{address.rpartition('@')[2]}/.well-known/caldav"
     return f"https://{address}"
-
-
-class TooManyObjects(CalendarUnreadable):
-    """The calendar has more events than are read."""
-
-    message = TOO_MANY_EVENTS.fill(count=MAX_OBJECTS)
 
 
 class CalDavServer:
@@ -134,7 +126,6 @@ class CalDavServer:
         return await self._fetch(calendar, changed, removed, CalDavState(token=token))
 
     def place_for(self, calendar: str, name: str) -> str:
-        """Name an event's place, which never changes."""
         return f"{calendar.rstrip('/')}/{quote(name, safe='')}.ics"
 
     async def find(self, href: str) -> RemoteObject | None:
@@ -147,7 +138,6 @@ class CalDavServer:
         return RemoteObject(href=href, etag=etag, text=response.content.decode(errors="replace"))
 
     async def put(self, href: str, text: str, *, replaces: str | None) -> str:
-        """Write an event where there is none, or in place of the one with this ETag."""
         condition = {"If-None-Match": "*"} if replaces is None else {"If-Match": replaces}
         headers = {"Content-Type": "text/calendar; charset=utf-8", **condition}
         response = await self._client.request("PUT", href, body=text, headers=headers)
@@ -161,7 +151,6 @@ class CalDavServer:
         return kept.etag
 
     async def delete(self, href: str, *, replaces: str) -> None:
-        """Remove the event with this ETag."""
         try:
             await self._client.request("DELETE", href, headers={"If-Match": replaces})
         except CalendarGone:
@@ -197,7 +186,7 @@ class CalDavServer:
                 return await self._sync(calendar, None, known) if token else None
             more = self._read_page(calendar, page, etags, removed)
             if len(etags) > MAX_OBJECTS or len(removed) > MAX_OBJECTS:
-                raise TooManyObjects
+                raise CalendarUnreadable(TOO_MANY_EVENTS.fill(count=MAX_OBJECTS))
             if page.token is None:
                 return None
             at = page.token
@@ -238,7 +227,7 @@ class CalDavServer:
 
     async def _fetch(self, calendar: str, changed: list[str], removed: list[str], state: CalDavState) -> Changes:
         if len(changed) > MAX_OBJECTS:
-            raise TooManyObjects
+            raise CalendarUnreadable(TOO_MANY_EVENTS.fill(count=MAX_OBJECTS))
         objects: dict[str, RemoteObject] = {}
         left = LARGEST_CALENDAR
         for start in range(0, len(changed), AT_ONCE):

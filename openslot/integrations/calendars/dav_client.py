@@ -77,14 +77,12 @@ def sync_collection(token: str) -> str:
 
 
 def multiget(hrefs: Iterable[str]) -> str:
-    """Ask for the events at some places."""
     places = "".join(f"<D:href>{escape(href)}</D:href>" for href in hrefs)
     wanted = "<D:prop><D:getetag/><C:calendar-data/></D:prop>"
     return f"{HEAD}<C:calendar-multiget {NAMESPACES}>{wanted}{places}</C:calendar-multiget>"
 
 
 def read_multistatus(body: bytes) -> MultiStatus:
-    """Read an answer of many parts."""
     try:
         root = fromstring(body, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError, LookupError, RecursionError):
@@ -134,8 +132,6 @@ class ReportRefused(CalendarFault):
 
 
 class DavClient:
-    """Speaks to one server with one name and password."""
-
     def __init__(self, outbound: Outbound, credentials: Credentials) -> None:
         self._client = outbound.client(limits=LIMITS)
         self._auth = httpx2.BasicAuth(credentials.username, credentials.password)
@@ -198,14 +194,12 @@ class DavClient:
 
 
 def to_calendar_fault(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
-    """Translate the failure of an outgoing request."""
     if isinstance(fault, OutboundFailed) and fault.kind is FailureKind.TOO_LARGE:
         return AnswerTooLarge(fault.sentence)
     return CalendarUnreachable(fault.sentence)
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL."""
     try:
         read = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):

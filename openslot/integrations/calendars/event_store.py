@@ -91,7 +91,6 @@ async def read_known(db: Db, calendar_id: UUID) -> dict[str, str]:
 
 
 async def list_repeating(db: Db, calendar_id: UUID) -> list[tuple[str, str]]:
-    """Read the place and text of every event that repeats."""
     rows = await db.fetch(
         "select href, text from calendar_objects where calendar_id = $1 and repeats and text is not null", calendar_id
     )
@@ -99,12 +98,10 @@ async def list_repeating(db: Db, calendar_id: UUID) -> list[tuple[str, str]]:
 
 
 async def keep_objects(db: Db, calendar_id: UUID, objects: Sequence[KeptObject]) -> None:
-    """Write what was read of some events."""
     await db.execute(UPSERT_OBJECTS, calendar_id, *map(list, zip(*map(OBJECTS.values, objects), strict=True)))
 
 
 async def delete_objects(db: Db, calendar_id: UUID, hrefs: Sequence[str]) -> None:
-    """Forget events that a calendar no longer has."""
     await db.execute(
         "delete from calendar_objects where calendar_id = $1 and href = any($2::text[])", calendar_id, hrefs
     )
@@ -116,7 +113,6 @@ async def reread_object(db: Db, calendar_id: UUID, href: str) -> None:
 
 
 async def delete_all_objects(db: Db, calendar_id: UUID) -> None:
-    """Forget all that was read of a calendar."""
     await db.execute("delete from calendar_objects where calendar_id = $1", calendar_id)
 
 
@@ -129,7 +125,6 @@ async def count_objects(db: Db, calendar_id: UUID) -> tuple[int, int]:
 
 
 async def keep_read(db: Db, calendar_id: UUID, *, state: str, unread: int, expanded_at: datetime | None) -> None:
-    """Write how far a calendar was read."""
     statement = """update calendars set state = $2, unread_events = $3, expanded_at = coalesce($4, expanded_at)
         where id = $1"""
     await db.execute(statement, calendar_id, state, unread, expanded_at)
@@ -142,12 +137,10 @@ async def find_own(db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Colle
 
 
 async def list_targets(db: Db, booking_id: UUID, host_id: UUID, *, is_confirmed: bool) -> list[UUID]:
-    """Name the calendars that a booking's change is to be written into."""
     return [row["calendar_id"] for row in await db.fetch(TARGETS, booking_id, host_id, is_confirmed)]
 
 
 async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarget | None:
-    """Read all that is needed to write a booking into a calendar."""
     row = await db.fetchrow(TARGET, calendar_id, booking_id)
     if row is None:
         return None
@@ -164,12 +157,10 @@ async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | N
 
 
 async def keep_written(db: Db, written: WrittenEvent) -> None:
-    """Record how a booking was written into a calendar."""
     await db.execute(KEEP_WRITTEN, *WRITTEN.values(written))
 
 
 async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
-    """Record that a booking is no longer in a calendar."""
     await db.execute("delete from calendar_events where booking_id = $1 and calendar_id = $2", booking_id, calendar_id)
 
 
@@ -186,14 +177,12 @@ async def take_linked(db: Db, *, now: datetime, limit: int) -> list[tuple[str, U
 
 
 async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> list[WrittenEvent]:
-    """Read the bookings that were written to some places of a calendar."""
     statement = f"select {WRITTEN.columns} from calendar_events w where w.calendar_id = $1 and w.href = any($2::text[])"
     rows = await db.fetch(statement, calendar_id, list(hrefs))
     return [WRITTEN.read(row) for row in rows]
 
 
 async def lock_written(db: Db, booking_id: UUID, calendar_id: UUID) -> WrittenEvent | None:
-    """Look up how a booking was written into a calendar, and lock it until the commit."""
     statement = (
         f"select {WRITTEN.columns} from calendar_events w where w.booking_id = $1 and w.calendar_id = $2 for update"
     )
@@ -222,7 +211,6 @@ async def adopt_written(db: Db, booking_id: UUID, calendar_id: UUID, uid: str) -
 
 
 async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID], *, now: datetime) -> None:
-    """Record that some bookings' events have disappeared."""
     statement = """update calendar_events set missing_since = $3 where calendar_id = $1 and booking_id = any($2::uuid[])
         and missing_since is null"""
     await db.execute(statement, calendar_id, list(booking_ids), now)
@@ -238,12 +226,10 @@ async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UU
 
 
 async def list_missing(db: Db, owner_id: UUID, *, now: datetime) -> list[MissingEvent]:
-    """List the upcoming bookings whose events have disappeared, soonest first."""
     return [MissingEvent(**row) for row in await db.fetch(MISSING, owner_id, now)]
 
 
 async def is_on_its_way(db: Db, lanes: Sequence[str]) -> bool:
-    """Return whether something is still to be done in one of these lanes."""
     return bool(
         await db.fetchval("select exists (select from lanes where lane = any($1::text[]) and unfinished > 0)", lanes)
     )

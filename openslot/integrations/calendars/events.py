@@ -16,12 +16,10 @@ class CalendarEvent(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The owner's."""
         return self.owner_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The connection."""
         return "calendar", self.connection_id
 
 

@@ -37,8 +37,6 @@ PLACE = "feed"
 
 
 class FeedState(Struct, frozen=True, omit_defaults=True):
-    """The state of the feed when it was last read."""
-
     etag: str | None = None
     modified: str | None = None
 
@@ -61,7 +59,6 @@ class IcsFeed:
         return [RemoteCalendar(url=PLACE, name=shown or DEFAULT_NAME, can_write=False)]
 
     async def list_addresses(self) -> frozenset[str]:
-        """Know no address of the owner."""
         return frozenset()
 
     async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
@@ -78,19 +75,15 @@ class IcsFeed:
         return Changes(changed=changed, removed=removed, state=msgspec.json.encode(now).decode())
 
     def place_for(self, calendar: str, name: str) -> str:
-        """Refuse, because feeds can't be written."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def find(self, href: str) -> RemoteObject | None:
-        """Refuse, because feeds have no single events."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def put(self, href: str, text: str, *, replaces: str | None) -> str:
-        """Refuse, because feeds can't be written to."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def delete(self, href: str, *, replaces: str) -> None:
-        """Refuse, because nothing can be removed from feeds."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def close(self) -> None:

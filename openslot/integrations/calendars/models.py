@@ -24,8 +24,6 @@ class ConnectionRef(Struct, frozen=True):
 
 
 class CalDavWanted(Struct, frozen=True, kw_only=True):
-    """What is needed to connect an account on a CalDAV server."""
-
     address: str
     """A URL, a server's name, or an email address."""
     username: str
@@ -33,8 +31,6 @@ class CalDavWanted(Struct, frozen=True, kw_only=True):
 
 
 class IcsWanted(Struct, frozen=True):
-    """What is needed to read an ICS feed."""
-
     url: str
 
 

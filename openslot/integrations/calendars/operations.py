@@ -259,7 +259,6 @@ SERVERS: dict[ConnectionKind, Callable[[Outbound, Credentials], CalendarServer]]
 
 
 def open_server(runtime: Runtime, owner_id: UUID, kind: str, sealed: bytes) -> CalendarServer:
-    """Open the server of an owner's connection with what was sealed for it."""
     secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Credentials)
     return SERVERS[ConnectionKind(kind)](runtime.outbound.on_behalf_of(owner_id), secret)
 

@@ -44,13 +44,11 @@ class CountedMonths(tuple[int, ...]):  # noqa: SLOT001 - a tuple has no slots fo
     left: int
 
     def __new__(cls, months: Iterable[int], left: int) -> Self:
-        """Allow a number of look-ups."""
         made = super().__new__(cls, months)
         made.left = left
         return made
 
     def __bool__(self) -> bool:
-        """Return whether there are any, unless it was asked too often."""
         self.left -= 1
         if self.left < 0:
             raise PastTheEndError

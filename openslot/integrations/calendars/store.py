@@ -53,7 +53,6 @@ async def insert_connection(db: Db, connection: CalendarConnection, secret: byte
 
 
 async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
-    """Read an owner's connections with their calendars, or everyone's, oldest first."""
     return await _with_calendars(db, await _list_rows(db, owner_id))
 
 
@@ -65,7 +64,6 @@ async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
 
 
 async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection | None:
-    """Look a connection up with its calendars."""
     ending = " for update" if lock else ""
     rows = await db.fetch(
         f"select {CONNECTIONS.columns} from calendar_connections c where {OWN}{ending}", ref.id, ref.owner_id
@@ -75,7 +73,6 @@ async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> 
 
 
 async def find_secret(db: Db, ref: ConnectionRef) -> bytes | None:
-    """Read how a connection is opened, sealed."""
     found: bytes | None = await db.fetchval(
         f"select c.secret from calendar_connections c where {OWN}", ref.id, ref.owner_id
     )
@@ -83,23 +80,19 @@ async def find_secret(db: Db, ref: ConnectionRef) -> bytes | None:
 
 
 async def update_secret(db: Db, connection_id: UUID, secret: bytes) -> None:
-    """Write how a connection is opened, sealed."""
     await db.execute("update calendar_connections set secret = $2 where id = $1", connection_id, secret)
 
 
 async def find_feed(db: Db, user_id: UUID) -> datetime | None:
-    """Return when a user's secret link was made; None where there is none."""
     found: datetime | None = await db.fetchval("select created_at from calendar_feeds where user_id = $1", user_id)
     return found
 
 
 async def delete_connection(db: Db, connection_id: UUID) -> None:
-    """Remove a connection with all that belongs to it."""
     await db.execute("delete from calendar_connections where id = $1", connection_id)
 
 
 async def update_trust(db: Db, connection_id: UUID, trust_hours: int | None) -> None:
-    """Write how long a connection is trusted."""
     await db.execute("update calendar_connections set trust_hours = $2 where id = $1", connection_id, trust_hours)
 
 
@@ -111,13 +104,11 @@ async def update_busy(db: Db, connection_id: UUID, busy: Sequence[UUID]) -> None
 
 
 async def update_receiving(db: Db, owner_id: UUID, calendar_id: UUID | None) -> None:
-    """Write which calendar of a user receives bookings."""
     await db.execute("update calendars set receives = false where owner_id = $1 and receives", owner_id)
     await db.execute("update calendars set receives = true where owner_id = $1 and id = $2", owner_id, calendar_id)
 
 
 async def has_receiving(db: Db, owner_id: UUID) -> bool:
-    """Return whether a calendar of the user receives bookings."""
     return bool(await db.fetchval("select exists (select from calendars where owner_id = $1 and receives)", owner_id))
 
 
@@ -157,12 +148,10 @@ async def hold_lease(db: Db, lease: Lease) -> bool:
 
 
 async def keep_listed(db: Db, connection_id: UUID, *, now: datetime) -> None:
-    """Write when a connection's list of calendars was read."""
     await db.execute("update calendar_connections set listed_at = $2 where id = $1", connection_id, now)
 
 
 async def keep_success(db: Db, lease: Lease, addresses: Sequence[str], *, now: datetime, next_at: datetime) -> None:
-    """Write that a connection was read, and let it go."""
     await db.execute(KEEP_SUCCESS, lease.connection.id, lease.id, now, next_at, list(addresses))
 
 
@@ -176,7 +165,6 @@ async def keep_failure(
     next_at: datetime,
     told_at: datetime | None,
 ) -> None:
-    """Write that a connection could not be read, and let it go."""
     arguments = (lease.connection.id, lease.id, next_at, failures, failing_since, told_at, error)
     await db.execute(KEEP_FAILURE, *arguments)
 
@@ -184,7 +172,6 @@ async def keep_failure(
 async def upsert_calendar(
     db: Db, calendar_id: UUID, connection_id: UUID, owner_id: UUID, found: RemoteCalendar
 ) -> Calendar:
-    """Write a calendar that a server has, as it is named now."""
     row = await db.fetchrow(
         UPSERT_CALENDAR, calendar_id, connection_id, owner_id, found.url, found.name, found.can_write
     )
@@ -194,19 +181,16 @@ async def upsert_calendar(
 
 
 async def delete_calendars(db: Db, calendar_ids: Sequence[UUID]) -> None:
-    """Remove calendars that a server no longer has."""
     await db.execute("delete from calendars where id = any($1::uuid[])", calendar_ids)
 
 
 async def upsert_feed(db: Db, user_id: UUID, token_hash: bytes, *, now: datetime) -> None:
-    """Write a user's secret link, replacing the previous one."""
     statement = """insert into calendar_feeds (user_id, token_hash, created_at) values ($1, $2, $3)
         on conflict (user_id) do update set token_hash = excluded.token_hash, created_at = excluded.created_at"""
     await db.execute(statement, user_id, token_hash, now)
 
 
 async def delete_feed(db: Db, user_id: UUID) -> bool:
-    """Remove a user's secret link; False where there was none."""
     return count_of(await db.execute("delete from calendar_feeds where user_id = $1", user_id)) == 1
 
 

@@ -48,8 +48,6 @@ class LeaseLost(CalendarFault):
 
 
 class ReadObject(Struct, frozen=True):
-    """An event as the server has it, and what it says."""
-
     remote: RemoteObject
     events: list[BusyEvent]
 

@@ -27,17 +27,14 @@ class DefinedZone(tzinfo):
         self._offsets = [before, *(offset for _, offset in changes)]
 
     def utcoffset(self, dt: datetime | None, /) -> timedelta:
-        """Return the offset of a wall time."""
         if dt is None:
             return self._offsets[-1]
         return self._offsets[bisect_right(self._starts, dt.replace(tzinfo=None))]
 
     def dst(self, _dt: datetime | None, /) -> timedelta:
-        """Return None: only the offset counts."""
         return timedelta()
 
     def tzname(self, _dt: datetime | None, /) -> str | None:
-        """Return None: the zone has no name."""
         return None
 
 
@@ -157,7 +154,6 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     @property
     def years(self) -> tuple[int, int]:
-        """The years for which zones have to be known."""
         return self.first.year - 2, self.last.year + 1
 
 
@@ -173,7 +169,6 @@ class EventTime(Struct, frozen=True):
         return self.wall.replace(tzinfo=self.zone).astimezone(UTC)
 
     def at(self, wall: datetime) -> "EventTime":
-        """Give another time of the same kind."""
         return EventTime(wall, self.zone, self.is_day)
 
 
@@ -189,7 +184,6 @@ class Length(Struct, frozen=True):
 
 
 def between(start: EventTime | None, end: EventTime | None) -> Length | None:
-    """Return how long something lasts from its start and its end."""
     if start is None or end is None:
         return None
     if start.is_day and end.is_day:

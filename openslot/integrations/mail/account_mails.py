@@ -20,7 +20,7 @@ from openslot.core.work import Outcome, Runtime, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail.meetings import format_short
 from openslot.integrations.mail.message import one_line
-from openslot.integrations.mail.models import Draft, Fact, Letter, Link, MailKind, Recipient
+from openslot.integrations.mail.models import Draft, Fact, Letter, Link, MailKind, Recipient, compose
 from openslot.integrations.mail.notices import SECURITY_FOOTER, to_owner, write_notice
 from openslot.integrations.mail.operations import choose_locale, deliver, leave_unsent
 from openslot.people import deletions
@@ -60,17 +60,15 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
     if user is None:
         return await leave_unsent(work, effect, DELETED)
     when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
-    letter = Letter(
-        subject=Text("Your password was changed"),
-        paragraphs=(
-            Text("All devices were signed out, except the one where you changed it. API keys keep working.")
-            if not event.by_link
-            else Text("It was reset with the link we emailed you. All devices were signed out. API keys keep working."),
-            Text("If this wasn't you, choose a new password now and check your API keys."),
-        ),
+    letter = compose(
+        Text("Your password was changed"),
+        Text("All devices were signed out, except the one where you changed it. API keys keep working.")
+        if not event.by_link
+        else Text("It was reset with the link we emailed you. All devices were signed out. API keys keep working."),
+        Text("If this wasn't you, choose a new password now and check your API keys."),
         facts=(_account(event.email), Fact(label=Text("When"), lines=(when,))),
         button=Link(label=Text("This wasn't me"), url=_forgot_url(work.runtime)),
-        footer=(Text("You received this email because the password of your account was changed."),),
+        footer=Text("You received this email because the password of your account was changed."),
     )
     # To the address that the account had then: an attacker may have changed the address too.
     return await _send(work, effect, letter, to_owner(user, event.email), host_id=user.id)
@@ -84,11 +82,11 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
     user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
     if user is None:
         return await leave_unsent(work, effect, DELETED)
-    letter = Letter(
-        subject=Text("The email address of your account was changed"),
-        paragraphs=BY_OWNER if effect.actor.kind is ActorKind.SESSION else BY_PROVIDER,
+    letter = compose(
+        Text("The email address of your account was changed"),
+        *BY_OWNER if effect.actor.kind is ActorKind.SESSION else BY_PROVIDER,
         facts=(Fact(label=Text("Former address"), lines=(event.previous_email,)), _new_address(event.email)),
-        footer=(SECURITY_FOOTER,),
+        footer=SECURITY_FOOTER,
     )
     return await _send(work, effect, letter, to_owner(user, event.previous_email), host_id=user.id)
 
@@ -99,19 +97,17 @@ async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
     user = await accounts_store.find_user(work.db, kept.user_id, now=work.now)
     if user is None:
         return await leave_unsent(work, effect, DELETED)
-    letter = Letter(
-        subject=Text("Your account keeps its email address"),
-        paragraphs=(
-            Text(
-                "The identity provider of %(organization)s has another address for you. Anyone with access to "
-                "an account's mailbox can sign in to that account, so owner and administrator accounts keep "
-                "their address.",
-                organization=one_line(kept.organization_name),
-            ),
-            Text("If you did not expect this, check the provisioning tokens of your organization."),
+    letter = compose(
+        Text("Your account keeps its email address"),
+        Text(
+            "The identity provider of %(organization)s has another address for you. Anyone with access to "
+            "an account's mailbox can sign in to that account, so owner and administrator accounts keep "
+            "their address.",
+            organization=one_line(kept.organization_name),
         ),
+        Text("If you did not expect this, check the provisioning tokens of your organization."),
         facts=(_account(user.email), Fact(label=Text("Address at the provider"), lines=(one_line(kept.email),))),
-        footer=(SECURITY_FOOTER,),
+        footer=SECURITY_FOOTER,
     )
     return await _send(work, effect, letter, to_owner(user), host_id=user.id)
 
@@ -135,15 +131,13 @@ async def tell_address_change_requested(work: Work, effect: Effect) -> Outcome:
     if change is None:
         return await leave_unsent(work, effect, NOT_WAITING)
     user = await accounts.get_user(work, change.user_id)
-    letter = Letter(
-        subject=Text("Someone wants to change the email address of your account"),
-        paragraphs=(
-            Text("The address changes when the link that we have sent to the new one is used."),
-            Text("If this wasn't you, choose a new password now. The link then stops working."),
-        ),
+    letter = compose(
+        Text("Someone wants to change the email address of your account"),
+        Text("The address changes when the link that we have sent to the new one is used."),
+        Text("If this wasn't you, choose a new password now. The link then stops working."),
         facts=(_account(user.email), _new_address(change.email)),
         button=Link(label=Text("Choose a new password"), url=_forgot_url(work.runtime)),
-        footer=(SECURITY_FOOTER,),
+        footer=SECURITY_FOOTER,
     )
     return await _send(work, effect, letter, to_owner(user), host_id=user.id)
 
@@ -156,18 +150,14 @@ async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
     user = await accounts_store.find_user(work.db, effect.plan(DeletionLinkRequested).user_id, now=work.now)
     if user is None or user.disabled_at is not None:
         return await leave_unsent(work, effect, "the account is closed" if user else DELETED)
-    letter = Letter(
-        subject=Text("Confirm that you want to delete your account"),
-        paragraphs=(
-            Text("Someone who is signed in to your account %(email)s wants to delete it.", email=user.email),
-            Text(
-                "The link works for an hour. It opens a page where you confirm the deletion. You need to be signed in."
-            ),
-        ),
+    letter = compose(
+        Text("Confirm that you want to delete your account"),
+        Text("Someone who is signed in to your account %(email)s wants to delete it.", email=user.email),
+        Text("The link works for an hour. It opens a page where you confirm the deletion. You need to be signed in."),
         button=Link(
             label=Text("Delete my account"), url=deletions.write_link(work.runtime, user, expires_at=expires_at)
         ),
-        footer=(Text("If this wasn't you, don't use the link, and sign out all other devices in your settings."),),
+        footer=Text("If this wasn't you, don't use the link, and sign out all other devices in your settings."),
     )
     return await _send(work, effect, letter, to_owner(user), host_id=user.id)
 
@@ -234,101 +224,87 @@ def _only_once(lasts: timedelta) -> Text:
 
 
 def _write_reset(reset: Reset) -> Letter:
-    return Letter(
-        subject=Text("Choose a new password"),
-        paragraphs=(
-            Text("Someone requested a new password for your account %(email)s.", email=reset.user.email),
-            _only_once(resets.RESET_LASTS),
-        ),
+    return compose(
+        Text("Choose a new password"),
+        Text("Someone requested a new password for your account %(email)s.", email=reset.user.email),
+        _only_once(resets.RESET_LASTS),
         button=Link(label=Text("Choose a new password"), url=reset.url),
-        footer=(SAME_PASSWORD,),
+        footer=SAME_PASSWORD,
     )
 
 
 def _write_managed(organization: str) -> Letter:
-    return Letter(
-        subject=Text("Your organization manages your password"),
-        paragraphs=(
-            Text(
-                "Someone requested a new password. %(organization)s manages your account, so you can't choose one.",
-                organization=one_line(organization),
-            ),
-            Text("Ask your administrator for help."),
+    return compose(
+        Text("Your organization manages your password"),
+        Text(
+            "Someone requested a new password. %(organization)s manages your account, so you can't choose one.",
+            organization=one_line(organization),
         ),
-        footer=(SAME_PASSWORD,),
+        Text("Ask your administrator for help."),
+        footer=SAME_PASSWORD,
     )
 
 
 def _write_confirmation(runtime: Runtime, user: User, change: AddressChange) -> Letter:
-    return Letter(
-        subject=Text("Confirm your new email address"),
-        paragraphs=(
-            Text("You want to use this address for your Openslot account. You need to be signed in to confirm it."),
-            _only_once(address_changes.LASTS),
-        ),
+    return compose(
+        Text("Confirm your new email address"),
+        Text("You want to use this address for your Openslot account. You need to be signed in to confirm it."),
+        _only_once(address_changes.LASTS),
         facts=(_account(user.email), _new_address(change.email)),
         button=Link(label=Text("Confirm the address"), url=address_changes.change_url(runtime, change.id)),
-        footer=(NOTHING_CHANGED,),
+        footer=NOTHING_CHANGED,
     )
 
 
 def _write_taken(owner: User) -> Letter:
-    return Letter(
-        subject=Text("Your address already has an account"),
-        paragraphs=(
-            Text("Someone wants to use your email address for another account. That is not possible."),
-            Text("If this was you, delete one of the accounts first, or give it another address."),
-        ),
+    return compose(
+        Text("Your address already has an account"),
+        Text("Someone wants to use your email address for another account. That is not possible."),
+        Text("If this was you, delete one of the accounts first, or give it another address."),
         facts=(_account(owner.email),),
-        footer=(NOTHING_CHANGED,),
+        footer=NOTHING_CHANGED,
     )
 
 
 def _write_sign_up(runtime: Runtime, sign_up: SignUp) -> Letter:
-    return Letter(
-        subject=Text("Verify your email address"),
-        paragraphs=(
-            Text("You signed up for Openslot. Verify your address to activate your account."),
-            _only_once(sign_ups.LASTS),
-        ),
+    return compose(
+        Text("Verify your email address"),
+        Text("You signed up for Openslot. Verify your address to activate your account."),
+        _only_once(sign_ups.LASTS),
         facts=(Fact(label=Text("Email address"), lines=(sign_up.email,)),),
         button=Link(label=Text("Activate your account"), url=sign_ups.sign_up_url(runtime, sign_up.id)),
-        footer=(Text("If you did not sign up, ignore this email and do not use the link."),),
+        footer=Text("If you did not sign up, ignore this email and do not use the link."),
     )
 
 
 def _write_existing(runtime: Runtime, user: User) -> Letter:
-    return Letter(
-        subject=Text("You already have an account"),
-        paragraphs=(
-            Text("Someone signed up with your email address, which already has an account."),
-            Text("Sign in with your password. If you have forgotten it, you can choose a new one."),
-        ),
+    return compose(
+        Text("You already have an account"),
+        Text("Someone signed up with your email address, which already has an account."),
+        Text("Sign in with your password. If you have forgotten it, you can choose a new one."),
         facts=(_account(user.email),),
         button=Link(label=Text("Sign in"), url=f"{runtime.settings.public_url}/login"),
         links_label=Text("Forgot your password?"),
         links=(Link(label=Text("Choose a new password"), url=_forgot_url(runtime)),),
-        footer=(NOTHING_CHANGED,),
+        footer=NOTHING_CHANGED,
     )
 
 
 def _write_invitation(event: InvitationCreated, url: str) -> Letter:
     organization = one_line(event.organization_name)
-    return Letter(
-        subject=Text("You are invited to join %(organization)s", organization=organization),
-        heading=Text("Join %(organization)s", organization=organization),
-        paragraphs=(
-            Text(
-                "%(organization)s invites you to use Openslot as %(email)s.",
-                organization=organization,
-                email=event.email,
-            ),
-            PluralText(
-                "The link can be used once, within %(count)s day.",
-                "The link can be used once, within %(count)s days.",
-                count=invitations.LASTS.days,
-            ),
+    return compose(
+        Text("You are invited to join %(organization)s", organization=organization),
+        Text(
+            "%(organization)s invites you to use Openslot as %(email)s.",
+            organization=organization,
+            email=event.email,
         ),
+        PluralText(
+            "The link can be used once, within %(count)s day.",
+            "The link can be used once, within %(count)s days.",
+            count=invitations.LASTS.days,
+        ),
+        heading=Text("Join %(organization)s", organization=organization),
         button=Link(label=Text("Accept the invitation"), url=url),
-        footer=(Text("If you did not expect this invitation, you can ignore this email."),),
+        footer=Text("If you did not expect this invitation, you can ignore this email."),
     )

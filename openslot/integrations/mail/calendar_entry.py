@@ -111,7 +111,6 @@ LONGEST_DETAILS = 500
 
 
 def google_url(entry: CalendarEntry) -> str:
-    """Write the link that opens a new entry in Google Calendar."""
     return _url(
         GOOGLE,
         {
@@ -125,7 +124,6 @@ def google_url(entry: CalendarEntry) -> str:
 
 
 def outlook_url(entry: CalendarEntry) -> str:
-    """Write the link that opens a new entry in Outlook on the web."""
     return _url(
         OUTLOOK,
         {

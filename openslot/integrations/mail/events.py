@@ -17,7 +17,6 @@ class MailLimitReached(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The host's."""
         return self.host_id
 
 

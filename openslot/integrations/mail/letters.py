@@ -74,7 +74,6 @@ def format_title(meeting: MailedMeeting, recipient: Recipient) -> Text:
 
 
 def format_description(meeting: MailedMeeting, recipient: Recipient) -> Text | str:
-    """Write the description of the calendar entry."""
     if recipient.role is RecipientRole.INVITEE:
         return Text("Reschedule or cancel: %(link)s", link=meeting.manage_url)
     if recipient.role is RecipientRole.HOST and meeting.booking.notes:
@@ -216,7 +215,6 @@ def read_event(effect: Effect) -> BookingEvent:
 
 
 def name_recipient(recipient: Recipient) -> str:
-    """Name a recipient as an effect's target."""
     return f"{recipient.role}:{recipient.email}"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -64,8 +65,6 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """Words that lead somewhere."""
-
     label: str
     url: str
 
@@ -95,6 +94,11 @@ class Letter(Struct, frozen=True, kw_only=True):
     footer: tuple[str, ...] = ()
 
 
+def compose(subject: str, *paragraphs: str, footer: str, **parts: Any) -> Letter:
+    """Write a letter of sentences, with the reason for it at its end."""
+    return Letter(subject=subject, paragraphs=paragraphs, footer=(footer,), **parts)
+
+
 class Method(StrEnum):
     """What a calendar is asked to do."""
 
@@ -103,15 +107,11 @@ class Method(StrEnum):
 
 
 class Attachment(Struct, frozen=True, kw_only=True):
-    """A calendar entry that goes with a mail."""
-
     method: Method
     content: bytes
 
 
 class MailAddress(Struct, frozen=True):
-    """An email address, and whose it is."""
-
     email: str
     name: str = ""
 
@@ -158,8 +158,6 @@ MAILBOX = "mailbox"
 
 
 class MailStatus(StrEnum):
-    """How far a mail has come."""
-
     SENDING = "sending"
     SENT = "sent"
     FAILED = "failed"

@@ -32,6 +32,7 @@ from openslot.integrations.mail.models import (
     MailTopic,
     Recipient,
     RecipientRole,
+    compose,
 )
 from openslot.integrations.mail.operations import choose_locale
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
@@ -86,7 +87,7 @@ def to_owner(person: User | SignUp | BrandedHost, email: str | None = None) -> R
 
 def _about_security(subject: Text, *paragraphs: Text, service: str = "") -> Letter:
     facts = (Fact(label=Text("Service"), lines=(one_line(service),), is_verbatim=True),) if service else ()
-    return Letter(subject=subject, paragraphs=(*paragraphs, NOT_YOU), facts=facts, footer=(SECURITY_FOOTER,))
+    return compose(subject, *paragraphs, NOT_YOU, facts=facts, footer=SECURITY_FOOTER)
 
 
 def _write_turned_on(_: TwoFactorTurnedOn) -> Letter:
@@ -140,26 +141,24 @@ def _write_disconnected(event: IdentityDisconnected) -> Letter:
 
 
 def _write_webhook_disabled(event: WebhookDisabled) -> Letter:
-    return Letter(
-        subject=Text("A webhook endpoint was switched off"),
-        paragraphs=(
-            Text("Openslot could not deliver events to this endpoint and has stopped sending them."),
-            Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
-        ),
+    return compose(
+        Text("A webhook endpoint was switched off"),
+        Text("Openslot could not deliver events to this endpoint and has stopped sending them."),
+        Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
         facts=(
             Fact(label=Text("Address"), lines=(one_line(event.url),), is_verbatim=True),
             Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),), is_verbatim=True),
         ),
-        footer=(Text("You received this email because the endpoint belongs to your account."),),
+        footer=Text("You received this email because the endpoint belongs to your account."),
     )
 
 
 def _about_calendar(event: CalendarEvent, subject: Text, *paragraphs: Text, fact: Fact) -> Letter:
-    return Letter(
-        subject=subject,
-        paragraphs=paragraphs,
+    return compose(
+        subject,
+        *paragraphs,
         facts=(Fact(label=Text("Calendar"), lines=(one_line(event.label),)), fact),
-        footer=(Text("You received this email because the calendar belongs to your account."),),
+        footer=Text("You received this email because the calendar belongs to your account."),
     )
 
 
@@ -193,54 +192,46 @@ def _write_calendar_events_missing(event: CalendarEventsMissing) -> Letter:
 
 
 def _write_data_exported(event: UserDataExported) -> Letter:
-    return Letter(
-        subject=Text("Your data is ready to download"),
-        paragraphs=(
-            Text("You requested a copy of all data that Openslot keeps about you."),
-            Text("You can download it for seven days. You need to sign in."),
-        ),
+    return compose(
+        Text("Your data is ready to download"),
+        Text("You requested a copy of all data that Openslot keeps about you."),
+        Text("You can download it for seven days. You need to sign in."),
         button=Link(label=Text("Go to your data"), url=f"{event.base_url}/settings/data"),
-        footer=(ACCOUNT_FOOTER,),
+        footer=ACCOUNT_FOOTER,
     )
 
 
 def _write_deletion_begun(_: UserDeletionBegun) -> Letter:
-    return Letter(
-        subject=Text("Your account is being deleted"),
-        paragraphs=(
-            Text("Your booking page is closed and you are signed out everywhere."),
-            Text("Your upcoming bookings are being cancelled, and everyone who booked will be notified by email."),
-            Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
-        ),
-        footer=(ACCOUNT_FOOTER,),
+    return compose(
+        Text("Your account is being deleted"),
+        Text("Your booking page is closed and you are signed out everywhere."),
+        Text("Your upcoming bookings are being cancelled, and everyone who booked will be notified by email."),
+        Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
+        footer=ACCOUNT_FOOTER,
     )
 
 
 def _write_deletion_ending(event: UserDeletionEnding) -> Letter:
-    return Letter(
-        subject=Text("Your account is deleted"),
-        paragraphs=(
-            Text("Everyone who booked with you has been notified. Your data is now being deleted."),
-            Text("This is the last email you'll receive from us."),
-        ),
+    return compose(
+        Text("Your account is deleted"),
+        Text("Everyone who booked with you has been notified. Your data is now being deleted."),
+        Text("This is the last email you'll receive from us."),
         facts=(Fact(label=Text("Cancelled bookings"), lines=(str(event.cancelled_bookings),)),),
-        footer=(ACCOUNT_FOOTER,),
+        footer=ACCOUNT_FOOTER,
     )
 
 
 def _write_mail_limit_reached(event: MailLimitReached) -> Letter:
-    return Letter(
-        subject=Text("Some emails about your bookings were not sent"),
-        paragraphs=(
-            Text("More emails were triggered on your booking page than are allowed within 24 hours."),
-            Text("Your bookings are not affected, and you still get an email about each new one."),
-            Text("If this is not what you expect, check your latest bookings: someone may be misusing your page."),
-        ),
+    return compose(
+        Text("Some emails about your bookings were not sent"),
+        Text("More emails were triggered on your booking page than are allowed within 24 hours."),
+        Text("Your bookings are not affected, and you still get an email about each new one."),
+        Text("If this is not what you expect, check your latest bookings: someone may be misusing your page."),
         facts=(
             Fact(label=Text("Emails"), lines=(POT_NAMES[event.pot],)),
             Fact(label=Text("Limit"), lines=(Text("%(count)s in 24 hours", count=event.limit),)),
         ),
-        footer=(ACCOUNT_FOOTER,),
+        footer=ACCOUNT_FOOTER,
     )
 
 

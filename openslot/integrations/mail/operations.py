@@ -46,7 +46,6 @@ class Mailbox:
         self._runtime = runtime
 
     async def send(self, mail: OutgoingMail) -> None:
-        """Keep a message with the log's entry of it."""
         sealed = self._runtime.cipher.seal(PURPOSE, mail.content, owner=mail.id.bytes)
         await store.keep_content(self._runtime.work(SYSTEM).db, mail.id, sealed)
 
@@ -177,7 +176,6 @@ def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
 
 
 def name_message(runtime: Runtime, mail_id: UUID) -> str:
-    """Return the Message-ID that a mail will have."""
     return write_message_id(mail_id, _sender(runtime, PRODUCT))
 
 

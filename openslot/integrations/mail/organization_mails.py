@@ -6,7 +6,7 @@ from openslot.core.work import Outcome, Reaction, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.message import one_line
-from openslot.integrations.mail.models import Fact, Letter
+from openslot.integrations.mail.models import Fact, Letter, compose
 from openslot.integrations.mail.notices import to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, mail_server
 from openslot.integrations.mail.rules import DELAYS
@@ -38,18 +38,14 @@ def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
         count=len(held),
         organization=organization,
     )
-    return Letter(
-        subject=subject,
-        paragraphs=(
-            Text("Your identity provider has suspended or removed many members within an hour. That may be a mistake."),
-            Text("These people can no longer sign in. Their upcoming bookings are kept until you approve or reject."),
-        ),
+    return compose(
+        subject,
+        Text("Your identity provider has suspended or removed many members within an hour. That may be a mistake."),
+        Text("These people can no longer sign in. Their upcoming bookings are kept until you approve or reject."),
         facts=(Fact(label=Text("Members"), lines=tuple(one_line(each.email) for each in held[:MAX_NAMED])),),
-        footer=(
-            Text(
-                "You received this email because you are an administrator of %(organization)s.",
-                organization=organization,
-            ),
+        footer=Text(
+            "You received this email because you are an administrator of %(organization)s.",
+            organization=organization,
         ),
     )
 
@@ -68,20 +64,16 @@ async def tell_deleted(work: Work, effect: Effect) -> Outcome:
 def _write_deletion_letter(notice: DeletionNotice) -> Letter:
     name = one_line(notice.organization_name)
     subject = Text("The organization %(organization)s was deleted", organization=name)
-    return Letter(
-        subject=subject,
-        paragraphs=(
-            Text("%(name)s deleted it.", name=one_line(notice.by))
-            if notice.by
-            else Text("An administrator of the platform deleted it."),
-            Text("Its members keep their accounts and bookings. They no longer have the organization's plan."),
-            Text("SCIM tokens, domains, invitations and the change log of the organization are deleted."),
-        ),
-        footer=(
-            Text(
-                "You received this email because you were an owner or administrator of %(organization)s.",
-                organization=name,
-            ),
+    return compose(
+        subject,
+        Text("%(name)s deleted it.", name=one_line(notice.by))
+        if notice.by
+        else Text("An administrator of the platform deleted it."),
+        Text("Its members keep their accounts and bookings. They no longer have the organization's plan."),
+        Text("SCIM tokens, domains, invitations and the change log of the organization are deleted."),
+        footer=Text(
+            "You received this email because you were an owner or administrator of %(organization)s.",
+            organization=name,
         ),
     )
 

@@ -22,7 +22,6 @@ READABLE = 4.5
 
 
 def ink_on(colour: str) -> str:
-    """Choose dark or light text for a background of this colour."""
     return max((LIGHT, DARK), key=lambda ink: contrast(ink, colour))
 
 
@@ -34,7 +33,6 @@ def readable_on(colour: str, ground: str) -> str:
 
 
 def mix(one: str, other: str, share: float) -> str:
-    """Mix two colours by the given share of the second."""
     pairs = zip(_channels(one), _channels(other), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 

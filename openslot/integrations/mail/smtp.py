@@ -101,7 +101,6 @@ class SmtpMailer:
             SmtpConnection(client).end()
 
     def close(self) -> None:
-        """End the connections that are kept."""
         if self._ending is not None:
             self._ending.cancel()
         while self._idle:
@@ -173,7 +172,6 @@ class SmtpMailer:
 
 @asynccontextmanager
 async def open_mailer(settings: Settings) -> AsyncIterator[SmtpMailer | None]:
-    """Open the mailer for the server that the settings name, if they name one."""
     host = urlsplit(settings.public_url).hostname or "localhost"
     if settings.smtp_url is None:
         yield None

@@ -71,7 +71,6 @@ where host_id = $1 and (event_type_id = $2 or event_type_id is null) order by ev
 
 
 async def find_host(db: Db, host_id: UUID) -> Row | None:
-    """Look up a host with their brand and what they have chosen."""
     return await db.fetchrow(HOST, host_id)
 
 
@@ -106,14 +105,12 @@ async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
 
 
 async def fail_mail(db: Db, mail_id: UUID, error: str) -> None:
-    """Log that a mail has failed for good."""
     await db.execute(
         "update mail_messages set status = 'failed', error = $2 where id = $1 and status = 'sending'", mail_id, error
     )
 
 
 async def keep_content(db: Db, mail_id: UUID, sealed: bytes) -> None:
-    """Keep a message in the embedded mailbox."""
     await db.execute("update mail_messages set content = $2 where id = $1", mail_id, sealed)
 
 
@@ -125,7 +122,6 @@ async def list_mail(
 
 
 async def find_mail(db: Db, mail_id: UUID) -> tuple[KeptMail, bytes | None] | None:
-    """Look a mail up, with its sealed message where it was kept."""
     row = await db.fetchrow(f"select {COLUMNS}, content from mail_messages where id = $1", mail_id)
     return (to_mail(row), row["content"]) if row else None
 
@@ -148,7 +144,6 @@ async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> t
 async def set_reminders(
     db: Db, host_id: UUID, event_type_id: UUID | None, minutes: Sequence[int], *, now: datetime
 ) -> None:
-    """Choose when people are reminded of a host's meetings, or of one event type's."""
     statement = """insert into reminder_settings (id, host_id, event_type_id, minutes_before, updated_at)
         values ($1, $2, $3, $4, $5)
         on conflict (host_id, event_type_id) do update
@@ -163,7 +158,6 @@ async def forget_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) ->
 
 
 def to_mail(row: Row) -> KeptMail:
-    """Make a mail of a row that has `COLUMNS`."""
     fields: dict[str, Any] = {name: row[name] for name in KeptMail.__struct_fields__}
     return KeptMail(
         **{
@@ -183,7 +177,6 @@ on conflict (user_id, topic) do update set is_on = excluded.is_on, updated_at = 
 
 
 async def find_choices(db: Db, user_id: UUID) -> dict[str, bool]:
-    """Read what a user has chosen, by topic."""
     rows = await db.fetch("select topic, is_on from notification_choices where user_id = $1", user_id)
     return {row["topic"]: row["is_on"] for row in rows}
 

@@ -13,8 +13,6 @@ from openslot.i18n import Text
 
 
 class Provider(Struct, frozen=True, kw_only=True):
-    """The identity provider that the operator has chosen."""
-
     issuer: str
     client_id: str
     client_secret: str

@@ -14,7 +14,6 @@ async def lock_identity(db: Db, issuer: str, subject: str) -> None:
 
 
 async def find_user_by_identity(db: Db, issuer: str, subject: str, *, now: datetime) -> User | None:
-    """Look up the user who is known by this subject."""
     statement = f"""select {USER_COLUMNS} from identities i join users u on u.id = i.user_id
         where i.issuer = $1 and i.subject = $2"""
     row = await db.fetchrow(statement, issuer, subject)
@@ -30,7 +29,6 @@ async def insert_identity(db: Db, issuer: str, subject: str, user_id: UUID, *, n
 
 
 async def find_connected_at(db: Db, issuer: str, user_id: UUID) -> datetime | None:
-    """Return since when a user is connected to the provider."""
     found: datetime | None = await db.fetchval(
         "select created_at from identities where issuer = $1 and user_id = $2", issuer, user_id
     )
@@ -54,7 +52,6 @@ async def insert_finished(db: Db, state_hash: bytes, *, expires_at: datetime) ->
 
 
 async def delete_expired_finished(db: Db, *, now: datetime, limit: int) -> int:
-    """Forget finished sign-ins that have expired."""
     statement = """delete from finished_oidc_sign_ins where hash = any(array(
             select hash from finished_oidc_sign_ins where expires_at <= $1 order by expires_at limit $2))"""
     tag = await db.execute(statement, now, limit)

@@ -12,7 +12,6 @@ from openslot.core.errors import Invalid, Refusal
 from openslot.core.outbound import Outbound
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import Credentials
 from openslot.integrations.calendars.caldav import CalDavServer, read_address
 from openslot.integrations.calendars.dav_client import DavClient, read_multistatus
 from openslot.integrations.calendars.errors import (
@@ -22,7 +21,7 @@ from openslot.integrations.calendars.errors import (
     NoSuchCalendar,
     TooManyConnections,
 )
-from openslot.integrations.calendars.models import CalDavWanted, IcsWanted
+from openslot.integrations.calendars.models import CalDavWanted, Credentials, IcsWanted
 from tests.integrations.calendars.conftest import Connect, change, get
 from tests.support.hostile_urls import SHAPES
 from tests.support.peers import serve

@@ -7,7 +7,7 @@ import msgspec
 from openslot.core.actor import OPERATOR
 from openslot.core.sealing import seal
 from openslot.core.work import Runtime
-from openslot.integrations.calendars.models import CalendarConnection, Secret
+from openslot.integrations.calendars.models import CalendarConnection, Credentials
 
 EVENT = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -27,7 +27,7 @@ async def spoil_password(runtime: Runtime, connection: CalendarConnection) -> No
     """Keep another password than the server's."""
     async with runtime.transaction(OPERATOR) as work:
         sealed = await work.db.fetchval("select secret from calendar_connections where id = $1", connection.id)
-        secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Secret)
+        secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Credentials)
         wrong = msgspec.structs.replace(secret, password="old")
         new = await seal(work, msgspec.json.encode(wrong).decode())
         await work.db.execute("update calendar_connections set secret = $1, leased_until = null", new)
