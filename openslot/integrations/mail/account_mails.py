@@ -10,10 +10,10 @@ from openslot.access.resets import NoReset, Reset, ResetRequested
 from openslot.accounts import invitations, profiles, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts import store as accounts_store
-from openslot.accounts.addresses import AddressKept
 from openslot.accounts.errors import InvitationInvalid
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
 from openslot.accounts.models import SignUp, User
+from openslot.accounts.operations import AddressKept
 from openslot.core.actor import SYSTEM, ActorKind
 from openslot.core.events import Effect
 from openslot.core.work import Outcome, Runtime, Skipped, Work
