@@ -39,8 +39,9 @@ async def create_backup(settings: Settings, to: Path | None) -> tuple[Path, Mani
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".dump-") as dump:
             applied, rows = await _dump(connection, direct_url(settings), dump)
             secret_key = _join_keys(keys_before, _read_keys(settings))
-            manifest = _describe(settings, dump, applied, rows, secret_key)
-            write_archive(path, manifest, dump=dump, secret_key=secret_key)
+            # Hashing and packing a large dump take a while, and requests must not wait for them.
+            manifest = await asyncio.to_thread(_describe, settings, dump, applied, rows, secret_key)
+            await asyncio.to_thread(write_archive, path, manifest, dump=dump, secret_key=secret_key)
     finally:
         connection.terminate()
     return path, manifest

@@ -1,6 +1,6 @@
 """Pages: the user's own account: its password, its email address, its API keys, and the mail it no longer wants."""
 
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -52,51 +52,9 @@ HERE = "/account"
 ADDRESS_NOTICES = {"withdrawn": Text("The link no longer works. Your email address stays as it is.")}
 
 
-class KeyRow(Struct, frozen=True, kw_only=True):
-    """One line of the table of keys."""
-
-    id: UUID
-    name: str
-    last_four: str
-    made: Text | date
-    last_used: Text | date
-    expires: Text | date | None
-    state: Text
-    tone: str
-    is_active: bool
-    since: Text | None = None
-
-
-def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
-    state, tone = _state(key, user, now=now)
-    expires = words.day(key.expires_at, user.zone) if key.expires_at else Text("Never")
-    return KeyRow(
-        id=key.id,
-        name=key.name,
-        last_four=key.last_four,
-        made=words.day(key.created_at, user.zone),
-        last_used=words.moment(key.last_used_at, user.zone, now=now) if key.last_used_at else Text("Not yet"),
-        expires=expires if key.revoked_at is None else None,
-        state=state,
-        since=Text("on %(day)s", day=words.day(key.revoked_at, user.zone)) if key.revoked_at else None,
-        tone=tone,
-        is_active=key.is_active(now=now),
-    )
-
-
 def expiry_of(choice: str, *, now: datetime) -> datetime | None:
     """Convert the form's choice to an instant."""
     return None if choice == "never" else now + timedelta(days=int(choice))
-
-
-def _state(key: Credential, user: User, *, now: datetime) -> tuple[Text, str]:
-    if key.revoked_at is not None:
-        return Text("Revoked"), ""
-    if not key.is_active(now=now):
-        return Text("Expired"), ""
-    if user.effective_plan not in PLANS_WITH_API:
-        return Text("Not included in your plan"), "warn"
-    return Text("Active"), "good"
 
 
 class PasswordForm(Struct, frozen=True, kw_only=True):
@@ -133,7 +91,7 @@ async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tup
         form=form,
         plan=words.plan(await accounts.list_plan_grants(work, user), zone=user.zone, now=work.now),
         may_use_api=user.effective_plan in PLANS_WITH_API,
-        keys=[key_row(key, user, now=work.now) for key in keys],
+        keys=keys,
         expiries=EXPIRIES,
         needs_code=await two_factor.is_on(work, user),
         new_key=new_key,
@@ -264,7 +222,7 @@ async def ask_to_revoke(work: Work, user: User, key_id: UUID) -> Response:
     key = await _get_key(work, user, key_id)
     if not key.is_active(now=work.now):
         return redirect("/account#keys")
-    return page("revoke.html", user, here="/account", key=key_row(key, user, now=work.now))
+    return page("revoke.html", user, here="/account", key=key)
 
 
 @post("/account/keys/{key_id}/revoke")

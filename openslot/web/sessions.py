@@ -1,6 +1,6 @@
 """Pages: where a user is signed in, and a new password for who has forgotten theirs."""
 
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -15,7 +15,6 @@ from openslot.core.text import EmailAddress
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web import words
 from openslot.web.account import NewPassword, check_trap, count_form, keep_address_private
 from openslot.web.pages import page, redirect
 
@@ -27,20 +26,18 @@ NOTICES = {
 HOUR = timedelta(hours=1)
 
 
-class SessionRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    browser: Text | str
-    signed_in: Text | date
-    last_seen: Text | date
-    is_this: bool
-
-
 @get("/settings/sessions")
 async def show_sessions(work: Work, user: User) -> Response:
     """Show each browser in which the user is signed in, this one first."""
     found = await sessions.list_sessions(work, user)
-    rows = [_row(each, user, this=work.actor.credential_id, now=work.now) for each in found]
-    return page("sign_up/sessions.html", user, here=PATH, notices=NOTICES, rows=rows)
+    return page(
+        "sign_up/sessions.html",
+        user,
+        here=PATH,
+        notices=NOTICES,
+        sessions=[(each, name_browser(each.user_agent), _find_last_seen(each, now=work.now)) for each in found],
+        this=work.actor.credential_id,
+    )
 
 
 @post("/settings/sessions/end-others")
@@ -67,25 +64,10 @@ def name_browser(user_agent: str) -> Text | str:
     return browser or Text("Unknown browser")
 
 
-def _row(session: Session, user: User, *, this: UUID | None, now: datetime) -> SessionRow:
-    is_this = session.id == this
-    return SessionRow(
-        id=session.id,
-        browser=name_browser(session.user_agent),
-        signed_in=words.moment(session.created_at, user.zone, now=now),
-        last_seen=_format_last_seen(session, user, is_this=is_this, now=now),
-        is_this=is_this,
-    )
-
-
-def _format_last_seen(session: Session, user: User, *, is_this: bool, now: datetime) -> Text | date:
-    """Say it to the hour: that is how exactly it is known."""
+def _find_last_seen(session: Session, *, now: datetime) -> datetime | None:
+    """Return when a session was last used, to the hour, as it is known; None is within the last one."""
     seen = session.last_seen_at or session.created_at
-    if is_this:
-        return Text("Now")
-    if now - seen < HOUR:
-        return Text("Within the last hour")
-    return words.moment(seen.replace(minute=0, second=0, microsecond=0), user.zone, now=now)
+    return None if now - seen < HOUR else seen.replace(minute=0, second=0, microsecond=0)
 
 
 class ForgotForm(Struct, frozen=True, kw_only=True):

@@ -12,19 +12,17 @@ from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
 from openslot.accounts.models import User
 from openslot.agents import audit, budget, operations
-from openslot.agents.models import AgentSetup, CallCounts, Level
+from openslot.agents.models import CallCounts, Level
 from openslot.agents.roster import ROSTER, SCOPES
-from openslot.agents.rules import Spending
-from openslot.change_log.models import ChangeAction, ChangeAuthor
+from openslot.change_log.models import ChangeAction
 from openslot.core.dollars import MICROS
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web import words
-from openslot.web.account import EXPIRIES, KeyRow, expiry_of
-from openslot.web.admin.queries import log_platform
-from openslot.web.organization.current import author_of
+from openslot.web.account import EXPIRIES, expiry_of
+from openslot.web.admin.change_log import log_platform
 from openslot.web.pages import page, redirect
+from openslot.web.templating import templates
 
 LEVELS = {
     Level.L0: Text("L0: reads only"),
@@ -44,44 +42,6 @@ OVERLAPS = {
 }
 
 
-def agent_key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
-    is_active = key.is_active(now=now)
-    if key.revoked_at is not None:
-        state, tone = Text("Deactivated"), ""
-    else:
-        state, tone = (Text("Active"), "good") if is_active else (Text("Expired"), "")
-    return KeyRow(
-        id=key.id,
-        name=key.name,
-        last_four=key.last_four,
-        made=words.moment(key.created_at, user.zone, now=now),
-        last_used=words.moment(key.last_used_at, user.zone, now=now) if key.last_used_at else Text("Not yet"),
-        expires=words.moment(key.expires_at, user.zone, now=now) if key.expires_at else Text("Never"),
-        state=state,
-        tone=tone,
-        is_active=is_active,
-    )
-
-
-class BudgetBar(Struct, frozen=True, kw_only=True):
-    """What was spent today against the cap, in dollars."""
-
-    spent: str
-    limit: str
-    micros: int
-    limit_micros: int
-    is_warning: bool
-
-
-class AgentRow(Struct, frozen=True, kw_only=True):
-    slug: str
-    name: str
-    level: Text
-    active_keys: int
-    calls: CallCounts
-    budget: BudgetBar
-
-
 class LevelForm(Struct, frozen=True, kw_only=True):
     """How far an agent acts on its own."""
 
@@ -98,8 +58,17 @@ async def show_agents(work: Work, user: User) -> Response:
     agents = await operations.list_agents(work)
     everyone, each = await budget.list_spending(work, list(ROSTER))
     calls = await audit.count_calls(work, since=_begin_utc_day(work.now))
-    rows = [_row(agent, each[agent.slug], calls.get(agent.slug, CallCounts())) for agent in agents]
-    return page("admin/agents.html", user, here="/admin/agents", rows=rows, everyone=describe_budget(everyone))
+    return page(
+        "admin/agents.html",
+        user,
+        here="/admin/agents",
+        agents=agents,
+        roster=ROSTER,
+        levels=LEVELS,
+        spending=each,
+        everyone=everyone,
+        calls={slug: calls.get(slug, CallCounts()) for slug in ROSTER},
+    )
 
 
 @get("/admin/agents/{slug}")
@@ -115,7 +84,8 @@ async def change_level(request: Request, work: Work, user: User, slug: str, form
     await operations.set_level(work, slug, level)
     await log_platform(
         work,
-        author_of(request, user),
+        request,
+        user,
         ChangeAction.AGENT_LEVEL_CHANGED,
         slug,
         before={"level": agent.autonomy_level.name},
@@ -130,7 +100,8 @@ async def change_scopes(request: Request, work: Work, user: User, slug: str, for
     await operations.set_scopes(work, slug, scopes)
     await log_platform(
         work,
-        author_of(request, user),
+        request,
+        user,
         ChangeAction.AGENT_SCOPES_CHANGED,
         slug,
         before={"scopes": ", ".join(sorted(agent.scopes))},
@@ -152,25 +123,16 @@ async def _show_agent(
         here="/admin/agents",
         notices=NOTICES,
         form=form,
-        agent=_row(agent, await budget.get_spending(work, slug), calls.get(slug, CallCounts())),
-        email_level=agent.email_level,
+        agent=agent,
+        name=ROSTER[slug].name,
+        spending=await budget.get_spending(work, slug),
+        calls=calls.get(slug, CallCounts()),
         categories=sorted(ROSTER[slug].categories),
-        level=agent.autonomy_level,
         levels=LEVELS,
         scopes=[(scope, scope in agent.scopes, scope in ROSTER[slug].scopes) for scope in sorted(SCOPES)],
-        keys=[agent_key_row(key, user, now=work.now) for key in keys],
+        keys=keys,
         expiries=EXPIRIES,
         new_key=new_key,
-    )
-
-
-def describe_budget(spending: Spending) -> BudgetBar:
-    return BudgetBar(
-        spent=write_usd(spending.spent),
-        limit=write_usd(spending.limit),
-        micros=spending.spent,
-        limit_micros=spending.limit,
-        is_warning=spending.is_warning,
     )
 
 
@@ -180,15 +142,7 @@ def write_usd(micros: int) -> str:
     return whole + "0" * max(0, 2 - len(whole.partition(".")[2]))
 
 
-def _row(agent: AgentSetup, spending: Spending, calls: CallCounts) -> AgentRow:
-    return AgentRow(
-        slug=agent.slug,
-        name=ROSTER[agent.slug].name,
-        level=LEVELS[agent.autonomy_level],
-        active_keys=agent.active_keys,
-        calls=calls,
-        budget=describe_budget(spending),
-    )
+templates.filters["usd"] = write_usd
 
 
 def _begin_utc_day(now: datetime) -> datetime:
@@ -219,7 +173,7 @@ async def create_key_of_agent(
     sent = form.get()
     expires_at = expiry_of(sent.expires, now=work.now)
     key, credential = await access.create_agent_key(work, slug, name=sent.name, expires_at=expires_at)
-    await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_CREATED, slug, credential)
+    await _log(work, request, user, ChangeAction.AGENT_KEY_CREATED, slug, key=credential)
     return await _show_agent(work, user, slug, Form(), new_key=(credential.name, key))
 
 
@@ -237,7 +191,7 @@ async def rotate_agent_key(
     await _get_active_key(work, slug, key_id)
     kept_for = timedelta(hours=int(form.get().hours))
     made, credential = await access.rotate_credential(work, CredentialKind.AGENT_KEY, slug, key_id, kept_for=kept_for)
-    await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_ROTATED, slug, credential)
+    await _log(work, request, user, ChangeAction.AGENT_KEY_ROTATED, slug, key=credential)
     return await _show_agent(work, user, slug, Form(), new_key=(credential.name, made))
 
 
@@ -251,17 +205,17 @@ async def ask_to_deactivate(work: Work, user: User, slug: str, key_id: UUID) -> 
 async def deactivate_agent_key(request: Request, work: Work, user: User, slug: str, key_id: UUID) -> Response:
     key = await _get_active_key(work, slug, key_id)
     await access.revoke_credential(work, CredentialKind.AGENT_KEY, slug, key_id)
-    await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_DEACTIVATED, slug, key)
+    await _log(work, request, user, ChangeAction.AGENT_KEY_DEACTIVATED, slug, key=key)
     return redirect(f"/admin/agents/{slug}?done=revoked#keys")
 
 
-async def _log(work: Work, author: ChangeAuthor, action: ChangeAction, slug: str, key: Credential) -> None:
+async def _log(work: Work, request: Request, user: User, action: ChangeAction, slug: str, *, key: Credential) -> None:
     after = {"name": key.name, "ends_in": key.last_four}
-    await log_platform(work, author, action, slug, subject_id=key.id, after=after)
+    await log_platform(work, request, user, action, slug, subject_id=key.id, after=after)
 
 
 async def _ask(work: Work, user: User, slug: str, key_id: UUID, *, template: str, **values: Any) -> Response:
-    key = agent_key_row(await _get_active_key(work, slug, key_id), user, now=work.now)
+    key = await _get_active_key(work, slug, key_id)
     return page(template, user, here="/admin/agents", slug=slug, agent=ROSTER[slug].name, key=key, **values)
 
 

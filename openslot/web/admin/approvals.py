@@ -18,7 +18,7 @@ from openslot.agents.rules import PERSON, Approval, ApprovalStatus
 from openslot.bookings import operations as agenda
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, BookingRef, Status
-from openslot.change_log.models import ChangeAction, ChangeAuthor
+from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, NotFound
 from openslot.core.ids import parse_id
 from openslot.core.text import ReasonText
@@ -26,9 +26,8 @@ from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
-from openslot.web.admin.queries import log_platform
+from openslot.web.admin.change_log import log_platform
 from openslot.web.dashboard.rows import DayOfRows, by_day
-from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
 MAX_BOOKINGS = 25
@@ -139,19 +138,6 @@ DESCRIBED: dict[str, Callable[[Work, User, Arguments], Awaitable[OutcomePreview]
 }
 
 
-class ApprovalRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    tool: str
-    requester: str
-    why: str
-    state: Text
-    tone: str
-    asked: object
-    ends: object
-    approver: str | None
-    reason: str | None
-
-
 class RejectForm(Struct, frozen=True, kw_only=True):
     reason: ReasonText = ""
 
@@ -164,8 +150,10 @@ async def show_approvals(work: Work, user: User) -> Response:
         user,
         here="/admin/approvals",
         notices=NOTICES,
-        waiting=[_row(each, user, work) for each in await approvals.list_pending(work)],
-        decided=[_row(each, user, work) for each in await approvals.list_decided(work, limit=SHOWN_DECIDED)],
+        waiting=await approvals.list_pending(work),
+        decided=await approvals.list_decided(work, limit=SHOWN_DECIDED),
+        states=STATES,
+        roster=ROSTER,
     )
 
 
@@ -178,7 +166,9 @@ async def show_approval(work: Work, user: User, approval_id: UUID, form: Form[Re
         "admin/approval.html",
         user,
         here="/admin/approvals",
-        approval=_row(approval, user, work),
+        approval=approval,
+        states=STATES,
+        roster=ROSTER,
         may_decide=approval.status is ApprovalStatus.PENDING and approval.expires_at > work.now,
         arguments=_write_arguments(approval),
         outcome=outcome,
@@ -190,7 +180,7 @@ async def show_approval(work: Work, user: User, approval_id: UUID, form: Form[Re
 async def approve_call(request: Request, work: Work, user: User, approval_id: UUID) -> Response:
     """Approve a call and carry it out for the agent."""
     verdict = await _decide(work, approval_id, "approve")
-    await _log(work, author_of(request, user), ChangeAction.CALL_APPROVED, verdict)
+    await _log(work, request, user, ChangeAction.CALL_APPROVED, verdict)
     return redirect(f"/admin/approvals?done={'refused' if verdict.is_error else 'approved'}")
 
 
@@ -198,7 +188,7 @@ async def approve_call(request: Request, work: Work, user: User, approval_id: UU
 async def reject_call(request: Request, work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
     reason = form.get().reason.strip() or None
     verdict = await _decide(work, approval_id, "reject", reason=reason)
-    await _log(work, author_of(request, user), ChangeAction.CALL_REJECTED, verdict, reason=reason)
+    await _log(work, request, user, ChangeAction.CALL_REJECTED, verdict, reason=reason)
     return redirect("/admin/approvals?done=rejected")
 
 
@@ -210,34 +200,11 @@ async def _decide(work: Work, approval_id: UUID, verb: ApprovalDecision, *, reas
 
 
 async def _log(
-    work: Work, author: ChangeAuthor, action: ChangeAction, verdict: Verdict, *, reason: str | None = None
+    work: Work, request: Request, user: User, action: ChangeAction, verdict: Verdict, *, reason: str | None = None
 ) -> None:
     tool = verdict.approval.tool if verdict.approval else None
     after = {"tool": tool, **({"reason": reason} if reason else {})}
-    await log_platform(work, author, action, verdict.agent, subject_id=verdict.approval_id, after=after)
-
-
-def _row(approval: Approval, user: User, work: Work) -> ApprovalRow:
-    is_over = approval.status is ApprovalStatus.PENDING and approval.expires_at <= work.now
-    state, tone = STATES[ApprovalStatus.EXPIRED if is_over else approval.status]
-    return ApprovalRow(
-        id=approval.id,
-        tool=approval.tool,
-        requester=ROSTER[approval.requester].name,
-        why=str((approval.arguments or {}).get("reason", "")),
-        state=state,
-        tone=tone,
-        asked=words.moment(approval.created_at, user.zone, now=work.now),
-        ends=words.at(approval.decided_at or approval.expires_at, user.zone, now=work.now),
-        approver=_name_approver(approval),
-        reason=approval.reason,
-    )
-
-
-def _name_approver(approval: Approval) -> str | None:
-    if approval.approver is None:
-        return None
-    return ROSTER[approval.approver].name if approval.approver in ROSTER else Text("an administrator")
+    await log_platform(work, request, user, action, verdict.agent, subject_id=verdict.approval_id, after=after)
 
 
 def _write_arguments(approval: Approval) -> str | None:

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct
-
 from openslot.accounts.models import User
 from openslot.agents.audit import list_calls, list_page, verify
 from openslot.agents.calls import BY_NAME
@@ -17,7 +15,6 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
-from openslot.web.admin.agents import write_usd
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_before, read_list_query
 from openslot.web.organization.log import PLATFORM_ACTIONS, describe_change, write_log
@@ -41,20 +38,6 @@ STATUSES = {
     AuditStatus.DENIED_EMAIL: (Text("Email not allowed"), "bad"),
     AuditStatus.INTERNAL_ERROR: (Text("Internal error"), "bad"),
 }
-
-
-class ToolCallRow(Struct, frozen=True, kw_only=True):
-    at: object
-    agent: str
-    tool: str | None
-    tier: str | None
-    status: Text
-    tone: str
-    code: int | None
-    milliseconds: int
-    cost: str | None
-    approver: str | None
-    target: str | None
 
 
 @get("/admin/audit")
@@ -93,7 +76,8 @@ def _audit_page(
         query=query,
         pager=query.pager_of_uncounted(has_more=has_more),
         form=query.form,
-        rows=[_row(record, user, work) for record in found],
+        rows=found,
+        results=STATUSES,
         agents={slug: entry.name for slug, entry in ROSTER.items()},
         tools=[(name, name) for name in sorted(BY_NAME)],
         statuses={status.value: name for status, (name, _) in STATUSES.items()},
@@ -113,23 +97,6 @@ def _filter(query: ListQuery) -> AuditFilter:
         tool=query["tool"] or None,
         status=query["status"] or None,
         span=query.span,
-    )
-
-
-def _row(record: CallRecord, user: User, work: Work) -> ToolCallRow:
-    status, tone = STATUSES[record.status]
-    return ToolCallRow(
-        at=words.at(record.at, user.zone, now=work.now),
-        agent=ROSTER[record.agent].name if record.agent in ROSTER else record.agent,
-        tool=record.tool,
-        tier=record.tier,
-        status=status,
-        tone=tone,
-        code=record.error_code,
-        milliseconds=record.latency_ms,
-        cost=write_usd(record.cost_micros) if record.cost_micros else None,
-        approver=record.approver,
-        target=f"{record.target_type} {record.target_id}" if record.target_id else None,
     )
 
 

@@ -14,9 +14,7 @@ from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web import words
-from openslot.web.admin.queries import log_platform
-from openslot.web.organization.current import author_of
+from openslot.web.admin.change_log import log_platform
 from openslot.web.pages import page, redirect
 
 NOTICES = {
@@ -38,16 +36,6 @@ class FlagForUserForm(Struct, frozen=True, kw_only=True):
     enabled: Annotated[Literal["on", "off"], WhenEmpty(Text("Choose on or off"))]
 
 
-class OverrideRow(Struct, frozen=True, kw_only=True):
-    """One user for whom a flag is set separately."""
-
-    user_id: UUID
-    name: str
-    email: str
-    enabled: bool
-    since: object
-
-
 @get("/admin/flags")
 async def show_flags(work: Work, user: User) -> Response:
     found = await flags.list_flags(work)
@@ -66,17 +54,7 @@ async def show_flag(work: Work, user: User, key: str, form: Form[FlagForUserForm
         notices=NOTICES,
         flag=flag,
         form=form,
-        overrides=[
-            OverrideRow(
-                user_id=each.user_id,
-                name=people[each.user_id].name,
-                email=people[each.user_id].email,
-                enabled=each.enabled,
-                since=words.moment(each.updated_at, user.zone, now=work.now),
-            )
-            for each in overrides
-            if each.user_id in people
-        ],
+        overrides=[(each, people[each.user_id]) for each in overrides if each.user_id in people],
     )
 
 
@@ -88,7 +66,7 @@ async def toggle_flag(request: Request, work: Work, user: User, key: str, form: 
     enabled, flag = form.get().enabled, await flags.get_flag(work, key)
     changed = await flags.toggle_flag(work, key, enabled=enabled == "on")
     before, after = {"enabled": flag.enabled}, {"enabled": changed.enabled}
-    await log_platform(work, author_of(request, user), ChangeAction.FLAG_SWITCHED, key, before=before, after=after)
+    await log_platform(work, request, user, ChangeAction.FLAG_SWITCHED, key, before=before, after=after)
     return redirect(f"/admin/flags/{key}?done={enabled}")
 
 
@@ -100,9 +78,7 @@ async def set_flag_override(
     owner = await accounts.get_user_by_email(work, sent.email.strip())
     found = await flags.set_override(work, key, owner.id, enabled=sent.enabled == "on")
     after = {"user": owner.email, "enabled": found.enabled}
-    await log_platform(
-        work, author_of(request, user), ChangeAction.FLAG_SET_FOR_USER, key, subject_id=owner.id, after=after
-    )
+    await log_platform(work, request, user, ChangeAction.FLAG_SET_FOR_USER, key, subject_id=owner.id, after=after)
     return redirect(f"/admin/flags/{key}?done=override")
 
 
@@ -111,7 +87,5 @@ async def remove_flag_override(request: Request, work: Work, user: User, key: st
     """Let a flag be for a user what it is for everyone."""
     found = await flags.remove_override(work, key, user_id)
     after = {"enabled": found.enabled}
-    await log_platform(
-        work, author_of(request, user), ChangeAction.FLAG_RESET_FOR_USER, key, subject_id=user_id, after=after
-    )
+    await log_platform(work, request, user, ChangeAction.FLAG_RESET_FOR_USER, key, subject_id=user_id, after=after)
     return redirect(f"/admin/flags/{key}?done=removed")

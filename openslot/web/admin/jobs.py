@@ -4,23 +4,19 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from croniter import croniter
-from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.change_log.models import ChangeAction, ChangeAuthor
+from openslot.change_log.models import ChangeAction
 from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
 from openslot.core.work import Periodic, Work
 from openslot.i18n import PluralText, Text
-from openslot.jobs.health import PeriodicRun, UnfinishedEffect, count_effects, count_workers, list_runs, list_unfinished
+from openslot.jobs.health import PeriodicRun, count_effects, count_workers, list_runs, list_unfinished
 from openslot.routing import Request, Response, get, post
-from openslot.web import words
-from openslot.web.admin.queries import log_platform
-from openslot.web.organization.current import author_of
+from openslot.web.admin.change_log import log_platform
 from openslot.web.pages import page, redirect
 
 MAX_DEAD = 100
 LATE_AFTER = timedelta(minutes=5)
-WORTH_TELLING = timedelta(seconds=10)
 RUNS = {
     "running": (Text("Running"), "warn"),
     "ok": (Text("Done"), "good"),
@@ -33,31 +29,6 @@ NOTICES: dict[str, Text] = {
     RevivalVerdict.SKIPPED: Text("Not retried: a later change replaced it."),
     RevivalVerdict.LEFT: Text("Not retried: a later change is in progress. Try again soon."),
 }
-
-
-class DeadRow(Struct, frozen=True, kw_only=True):
-    """An effect that has failed at every try."""
-
-    id: UUID
-    reaction: str
-    target: str | None
-    attempts: int
-    last: Text
-    error: str | None
-
-
-class JobRow(Struct, frozen=True, kw_only=True):
-    """A job that runs by the clock."""
-
-    name: str
-    expression: str
-    state: Text
-    tone: str
-    last: object
-    next: Text
-    late: Text | None
-    """How late the last run began."""
-    result: str | None
 
 
 @get("/admin/jobs")
@@ -74,8 +45,8 @@ async def show_jobs(request: Request, work: Work, user: User) -> Response:
         notice=_all_notice(request) if done == "all" else NOTICES.get(done),
         workers=await count_workers(work.db, now=work.now),
         counts=counts,
-        dead=[_dead_row(each, user, work) for each in dead],
-        jobs=[_job_row(each.name, each.expression, runs.get(each.name), user, work) for each in _periodic(work)],
+        dead=dead,
+        jobs=[_describe_job(each, runs.get(each.name), now=work.now) for each in _periodic(work)],
     )
 
 
@@ -83,7 +54,7 @@ async def show_jobs(request: Request, work: Work, user: User) -> Response:
 async def retry_effect(request: Request, work: Work, user: User, effect_id: UUID) -> Response:
     """Try a dead effect again, unless a later one has taken its place."""
     revivals = await revive_effects(work, [effect_id])
-    await _log(work, author_of(request, user), str(effect_id), revivals)
+    await _log(work, request, user, str(effect_id), revivals)
     return redirect(f"/admin/jobs?done={revivals[0].verdict}" if revivals else "/admin/jobs")
 
 
@@ -91,15 +62,15 @@ async def retry_effect(request: Request, work: Work, user: User, effect_id: UUID
 async def retry_all_effects(request: Request, work: Work, user: User) -> Response:
     """Try every dead effect again, except those that a later one has replaced."""
     revivals = await revive_effects(work, None)
-    await _log(work, author_of(request, user), "*", revivals)
+    await _log(work, request, user, "*", revivals)
     queued = sum(revival.verdict is RevivalVerdict.QUEUED for revival in revivals)
     return redirect(f"/admin/jobs?done=all&tried={queued}&left={len(revivals) - queued}")
 
 
-async def _log(work: Work, author: ChangeAuthor, subject: str, revivals: list[Revival]) -> None:
+async def _log(work: Work, request: Request, user: User, subject: str, revivals: list[Revival]) -> None:
     tried = sum(revival.verdict is RevivalVerdict.QUEUED for revival in revivals)
     async with work.transaction():
-        await log_platform(work, author, ChangeAction.EFFECTS_RETRIED, subject, after={"tried": tried})
+        await log_platform(work, request, user, ChangeAction.EFFECTS_RETRIED, subject, after={"tried": tried})
 
 
 def _all_notice(request: Request) -> Text:
@@ -120,35 +91,11 @@ def _periodic(work: Work) -> list[Periodic]:
     return sorted(work.runtime.wiring.periodic, key=lambda job: job.name)
 
 
-def _dead_row(effect: UnfinishedEffect, user: User, work: Work) -> DeadRow:
-    return DeadRow(
-        id=effect.id,
-        reaction=effect.reaction,
-        target=effect.target or effect.key,
-        attempts=effect.attempts,
-        last=words.at(effect.next_try_at, user.zone, now=work.now),
-        error=effect.last_error,
-    )
-
-
-def _job_row(name: str, expression: str, run: PeriodicRun | None, user: User, work: Work) -> JobRow:
-    upcoming = datetime.fromtimestamp(croniter(expression, work.now).get_next(), UTC)
-    state, tone = RUNS[_state(run, expression, now=work.now)]
-    return JobRow(
-        name=name,
-        expression=expression,
-        state=state,
-        tone=tone,
-        last=words.moment(run.started_at, user.zone, now=work.now) if run else Text("Not yet"),
-        next=words.at(upcoming, user.zone, now=work.now),
-        late=_lateness(run) if run else None,
-        result=run.result if run else None,
-    )
-
-
-def _lateness(run: PeriodicRun) -> Text | None:
-    late = timedelta(milliseconds=run.lateness_ms)
-    return Text("%(seconds)s s late", seconds=late // timedelta(seconds=1)) if late >= WORTH_TELLING else None
+def _describe_job(
+    job: Periodic, run: PeriodicRun | None, *, now: datetime
+) -> tuple[Periodic, PeriodicRun | None, datetime, tuple[Text, str]]:
+    upcoming = datetime.fromtimestamp(croniter(job.expression, now).get_next(), UTC)
+    return job, run, upcoming, RUNS[_state(run, job.expression, now=now)]
 
 
 def _state(run: PeriodicRun | None, expression: str, *, now: datetime) -> str:

@@ -13,9 +13,8 @@ from openslot.core.work import Work
 from openslot.http.security import FRAMING_POLICY, MAIL_POLICY
 from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import KeptMail, MailStatus
+from openslot.integrations.mail.models import MailStatus
 from openslot.routing import Request, Response, get
-from openslot.web import words
 from openslot.web.list_queries import read_list_query
 from openslot.web.pages import NOT_KEPT, page
 
@@ -25,17 +24,6 @@ STATUSES = {
     MailStatus.SENT: (Text("Sent"), "good"),
     MailStatus.FAILED: (Text("Failed"), "bad"),
 }
-STORED = Text("Stored, not sent"), ""
-
-
-class MailRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    at: Text
-    to: str
-    subject: str
-    state: Text
-    tone: str
-    error: str | None
 
 
 class MailFile(Struct, frozen=True, kw_only=True):
@@ -59,7 +47,8 @@ async def show_mailbox(request: Request, work: Work, user: User) -> Response:
         query=query,
         pager=query.pager_of_uncounted(has_more=len(found) > ROWS),
         form=query.form,
-        rows=[_row(each, user, work) for each in found[:ROWS]],
+        rows=found[:ROWS],
+        states=STATUSES,
         is_embedded=work.runtime.settings.smtp_url is None,
     )
 
@@ -73,7 +62,8 @@ async def show_mail(work: Work, user: User, mail_id: UUID) -> Response:
         "admin/mail.html",
         user,
         here="/admin/mailbox",
-        mail=_row(found, user, work),
+        mail=found,
+        states=STATUSES,
         is_kept=message is not None,
         text=_find_text(message, "plain"),
         has_html=_find_text(message, "html") is not None,
@@ -116,19 +106,6 @@ def _file(body: bytes, *, name: str, media_type: str) -> Response:
     safe = "".join(sign for sign in name if sign.isascii() and (sign.isalnum() or sign in "-_.")) or "attachment"
     headers = {"content-type": media_type, "content-disposition": f"attachment; filename={safe}"}
     return Response(headers={**NOT_KEPT, **headers}, body=body)
-
-
-def _row(found: KeptMail, user: User, work: Work) -> MailRow:
-    state, tone = STORED if found.is_stored else STATUSES[found.status]
-    return MailRow(
-        id=found.id,
-        at=words.at(found.created_at, user.zone, now=work.now),
-        to=found.recipient,
-        subject=found.subject,
-        state=state,
-        tone=tone,
-        error=found.error,
-    )
 
 
 def _read(content: bytes | None) -> EmailMessage | None:

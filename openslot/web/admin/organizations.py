@@ -1,12 +1,11 @@
 """Pages: all organizations, their members and their plan, and how one is deleted."""
 
 from typing import Annotated
-from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts import members, organizations
-from openslot.accounts.models import Organization, Role, User
+from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction
 from openslot.core.work import Work
@@ -14,7 +13,7 @@ from openslot.i18n import Text
 from openslot.people import organization_deletions
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.admin.queries import log_platform
+from openslot.web.admin.change_log import log_platform
 from openslot.web.list_queries import read_list_query
 from openslot.web.organization.current import author_of
 from openslot.web.organization.deletion import DeleteOrganizationForm, confirm_deletion, find_needs
@@ -24,22 +23,6 @@ ROWS, MAX_MEMBERS = 50, 100
 ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
 NOTICES = {"plan": Text("The plan was changed. It applies to all members.")}
 LIST_NOTICES = {"deleted": Text("The organization was deleted.")}
-
-
-class OrganizationRow(Struct, frozen=True, kw_only=True):
-    slug: str
-    name: str
-    plan: Text
-    members: int
-    domains: list[str]
-
-
-class PlatformMemberRow(Struct, frozen=True, kw_only=True):
-    user_id: UUID
-    name: str
-    email: str
-    role: Text
-    is_active: bool
 
 
 class OrganizationPlanForm(Struct, frozen=True, kw_only=True):
@@ -52,17 +35,7 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
     query = read_list_query(request, user, "/admin/organizations", "q")
     wanted = query["q"].casefold()
     every = await organizations.list_organizations(work)
-    found = [
-        OrganizationRow(
-            slug=each.organization.slug,
-            name=each.organization.name,
-            plan=words.PLANS[each.organization.plan],
-            members=each.members,
-            domains=each.domains,
-        )
-        for each in every
-        if wanted in f"{each.organization.name} {each.organization.slug}".casefold()
-    ]
+    found = [each for each in every if wanted in f"{each.organization.name} {each.organization.slug}".casefold()]
     first = (query.page - 1) * ROWS
     return page(
         "admin/organizations.html",
@@ -74,6 +47,7 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
         form=query.form,
         rows=found[first : first + ROWS],
         total=len(found),
+        plans=words.PLANS,
     )
 
 
@@ -81,7 +55,7 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
 async def show_one_organization(
     work: Work, user: User, slug: str, form: Form[OrganizationPlanForm] = Form()
 ) -> Response:
-    organization: Organization = await organizations.get_organization(work, slug)
+    organization = await organizations.get_organization(work, slug)
     found = await members.list_members(work, organization, limit=MAX_MEMBERS)
     domains = await organizations.list_domains(work, organization)
     return page(
@@ -90,21 +64,11 @@ async def show_one_organization(
         here="/admin/organizations",
         notices=NOTICES,
         organization=organization,
-        plan=words.PLANS[organization.plan],
-        since=words.day(organization.created_at, user.zone),
         domains=[each.domain for each in domains if each.verified_at is not None],
         plans=words.PLANS,
         form=form,
-        members=[
-            PlatformMemberRow(
-                user_id=each.user.id,
-                name=each.user.name,
-                email=each.user.email,
-                role=ROLES[each.role],
-                is_active=each.active,
-            )
-            for each in found
-        ],
+        members=found,
+        roles=ROLES,
         may_have_more=len(found) == MAX_MEMBERS,
     )
 
@@ -119,7 +83,8 @@ async def set_organization_plan(
     await organizations.change_organization_plan(work, organization, plan)
     await log_platform(
         work,
-        author_of(request, user),
+        request,
+        user,
         ChangeAction.ORGANIZATION_PLAN_CHANGED,
         organization.name,
         subject_id=organization.id,

@@ -8,22 +8,20 @@ from msgspec import Struct, structs
 
 from openslot import __version__
 from openslot.accounts.models import User
-from openslot.backups.create import BackupFile, backups_directory, create_backup, find_backups
+from openslot.backups.create import backups_directory, create_backup, find_backups
 from openslot.change_log.models import ChangeAction
 from openslot.core.config import Networks, Settings, environment_name
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import NotFound, StartupError
 from openslot.core.work import Work
 from openslot.doctor.database import look_at_database
-from openslot.doctor.finding import Finding, FindingState
+from openslot.doctor.finding import FindingState
 from openslot.doctor.machine import look_at_machine
 from openslot.i18n import Text
 from openslot.routing import Request, Response, Stream, get, post
-from openslot.web import words
 from openslot.web.admin.agents import write_usd
-from openslot.web.admin.queries import log_platform
+from openslot.web.admin.change_log import log_platform
 from openslot.web.downloads import as_attachment
-from openslot.web.organization.current import author_of
 from openslot.web.pages import NOT_KEPT, page, redirect
 
 SECRET = frozenset(
@@ -56,15 +54,6 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     meaning: str
 
 
-class BackupRow(Struct, frozen=True, kw_only=True):
-    name: str
-    made: object
-    megabytes: str
-    version: str | None
-    rows: int | None
-    is_damaged: bool
-
-
 @get("/admin/system")
 async def show_system(work: Work, user: User) -> Response:
     return await _system_page(work, user)
@@ -73,14 +62,12 @@ async def show_system(work: Work, user: User) -> Response:
 @post("/admin/system/backups", transaction="none")
 async def create_backup_now(request: Request, work: Work, user: User) -> Response:
     """Create a backup on the machine that answers; the service keeps running."""
-    settings = work.runtime.settings
     try:
-        # Writing the archive takes a while, and other requests must not wait for it.
-        path, _ = await asyncio.to_thread(lambda: asyncio.run(create_backup(settings, None)))
+        path, _ = await create_backup(work.runtime.settings, None)
     except StartupError as fault:
         return await _system_page(work, user, problem=str(fault))
     async with work.transaction():
-        await log_platform(work, author_of(request, user), ChangeAction.BACKUP_CREATED, path.name)
+        await log_platform(work, request, user, ChangeAction.BACKUP_CREATED, path.name)
     return redirect("/admin/system?done=backup#backups")
 
 
@@ -91,7 +78,7 @@ async def download_backup(request: Request, work: Work, user: User, name: str) -
         if backup.file.name == name:
             headers = {"content-type": "application/x-tar", "content-disposition": as_attachment(name)}
             async with work.transaction():
-                await log_platform(work, author_of(request, user), ChangeAction.BACKUP_DOWNLOADED, name)
+                await log_platform(work, request, user, ChangeAction.BACKUP_DOWNLOADED, name)
             stream = Stream(size=backup.size, pieces=_read_pieces(backup.file))
             return Response(headers={**NOT_KEPT, **headers}, body=stream)
     raise NotFound
@@ -110,8 +97,9 @@ async def _system_page(work: Work, user: User, *, problem: str | None = None) ->
         notices=NOTICES,
         problem=problem,
         version=__version__,
-        findings=[_finding_row(each) for each in findings],
-        backups=[_backup_row(each, user, work) for each in backups],
+        findings=findings,
+        states=STATES,
+        backups=backups,
         directory=str(backups_directory(settings).absolute()),
         settings=list_settings(settings),
     )
@@ -151,21 +139,6 @@ def _write(value: object) -> str | None:
 def _meaning(kind: object) -> str:
     marks = getattr(kind, "__metadata__", ())
     return next((mark.description for mark in marks if getattr(mark, "description", None)), "")
-
-
-def _finding_row(finding: Finding) -> tuple[Finding, Text, str]:
-    return finding, *STATES[finding.state]
-
-
-def _backup_row(backup: BackupFile, user: User, work: Work) -> BackupRow:
-    return BackupRow(
-        name=backup.file.name,
-        made=words.moment(backup.created_at, user.zone, now=work.now) if backup.created_at else None,
-        megabytes=f"{backup.size / 1e6:.1f}",
-        version=backup.version,
-        rows=backup.rows,
-        is_damaged=backup.fault is not None,
-    )
 
 
 async def _read_pieces(path: Path) -> AsyncIterator[bytes]:

@@ -1,6 +1,5 @@
 """Pages: all users, and what an administrator may do about one."""
 
-from datetime import date
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.errors import LastAdministrator
 from openslot.accounts.models import User, UserStatus
 from openslot.accounts.plans import Plan
-from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields
+from openslot.change_log.models import ChangeAction, Fields
 from openslot.core.moments import Span
 from openslot.core.text import ReasonText
 from openslot.core.work import Work
@@ -20,9 +19,8 @@ from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.admin.approvals import list_closing
-from openslot.web.admin.queries import NOTHING, log_platform
+from openslot.web.admin.change_log import NOTHING, log_platform
 from openslot.web.list_queries import read_list_query
-from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
 ROWS, SHOWN_ACTIVITY = 50, 20
@@ -35,23 +33,6 @@ NOTICES = {
     "admin": Text("The user is an administrator of the platform now."),
     "not-admin": Text("The user is no longer an administrator of the platform."),
 }
-
-
-class PlatformUserRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    name: str
-    email: str
-    username: str
-    plan: Text
-    since: date
-    is_admin: bool
-    is_disabled: bool
-
-
-class ActivityRow(Struct, frozen=True, kw_only=True):
-    at: object
-    type: str
-    by: str
 
 
 class PlanForm(Struct, frozen=True, kw_only=True):
@@ -90,7 +71,7 @@ async def show_users(request: Request, work: Work, user: User) -> Response:
         here="/admin/users",
         pager=query.pager_of_uncounted(has_more=query.page * ROWS < total),
         form=query.form,
-        rows=[_row(each, user) for each in found],
+        rows=found,
         total=total,
         plans=words.PLANS,
         statuses=STATUSES,
@@ -107,19 +88,12 @@ async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[An
         user,
         here="/admin/users",
         notices=NOTICES,
-        owner=_row(owner, user),
-        own_plan=owner.plan,
-        zone=owner.zone,
-        locale_name=owner.locale,
+        owner=owner,
         plan=words.plan(grants, zone=user.zone, now=work.now),
         plans=words.PLANS,
-        closed=words.moment(owner.disabled_at, user.zone, now=work.now) if owner.disabled_at else None,
         is_self=owner.id == user.id,
         form=form,
-        activity=[
-            ActivityRow(at=words.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
-            for each in activity
-        ],
+        activity=activity,
     )
 
 
@@ -129,7 +103,7 @@ async def change_user_plan(request: Request, work: Work, user: User, user_id: UU
     owner = await accounts.get_user(work, user_id)
     changed = await accounts.change_plan(work, owner, form.get().plan)
     fields = {"before": {"plan": owner.plan}, "after": {"plan": changed.plan}}
-    await log_user(work, author_of(request, user), ChangeAction.PLAN_CHANGED, owner, **fields)
+    await log_user(work, request, user, ChangeAction.PLAN_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=plan")
 
 
@@ -142,7 +116,7 @@ async def change_administrator(
     owner = await accounts.get_user(work, user_id)
     await accounts.set_admin(work, owner, is_admin=is_admin)
     fields = {"before": {"administrator": owner.is_admin}, "after": {"administrator": is_admin}}
-    await log_user(work, author_of(request, user), ChangeAction.ADMINISTRATOR_CHANGED, owner, **fields)
+    await log_user(work, request, user, ChangeAction.ADMINISTRATOR_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done={'admin' if is_admin else 'not-admin'}")
 
 
@@ -150,7 +124,7 @@ async def change_administrator(
 async def sign_user_out(request: Request, work: Work, user: User, user_id: UUID) -> Response:
     owner = await accounts.get_user(work, user_id)
     await access.end_sessions(work, owner)
-    await log_user(work, author_of(request, user), ChangeAction.USER_SIGNED_OUT, owner)
+    await log_user(work, request, user, ChangeAction.USER_SIGNED_OUT, owner)
     return redirect(f"/admin/users/{user_id}?done=signed-out")
 
 
@@ -164,7 +138,7 @@ async def ask_to_disable(work: Work, user: User, user_id: UUID, form: Form[Disab
         "admin/disable_user.html",
         user,
         here="/admin/users",
-        owner=_row(owner, user),
+        owner=owner,
         outcome=await list_closing(work, user, owner),
         form=form,
     )
@@ -177,9 +151,7 @@ async def disable_account(request: Request, work: Work, user: User, user_id: UUI
     owner = await accounts.get_user(work, user_id)
     cancelled = await people.disable_user(work, owner, reason=reason)
     after = {"active": False, "reason": reason, "cancelled_bookings": cancelled}
-    await log_user(
-        work, author_of(request, user), ChangeAction.USER_DISABLED, owner, before={"active": True}, after=after
-    )
+    await log_user(work, request, user, ChangeAction.USER_DISABLED, owner, before={"active": True}, after=after)
     return redirect(f"/admin/users/{user_id}?done=disabled")
 
 
@@ -189,13 +161,14 @@ async def enable_account(request: Request, work: Work, user: User, user_id: UUID
     owner = await accounts.get_user(work, user_id)
     await accounts.enable_user(work, owner)
     fields = {"before": {"active": owner.disabled_at is None}, "after": {"active": True}}
-    await log_user(work, author_of(request, user), ChangeAction.USER_ENABLED, owner, **fields)
+    await log_user(work, request, user, ChangeAction.USER_ENABLED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=enabled")
 
 
 async def log_user(
     work: Work,
-    author: ChangeAuthor,
+    request: Request,
+    user: User,
     action: ChangeAction,
     owner: User,
     *,
@@ -204,17 +177,4 @@ async def log_user(
 ) -> None:
     """Write what an administrator has changed about a user."""
     subject = f"{owner.name} <{owner.email}>"
-    await log_platform(work, author, action, subject, subject_id=owner.id, before=before, after=after)
-
-
-def _row(owner: User, reader: User) -> PlatformUserRow:
-    return PlatformUserRow(
-        id=owner.id,
-        name=owner.name,
-        email=owner.email,
-        username=owner.username,
-        plan=words.PLANS[owner.effective_plan],
-        since=words.day(owner.created_at, reader.zone),
-        is_admin=owner.is_admin,
-        is_disabled=owner.disabled_at is not None,
-    )
+    await log_platform(work, request, user, action, subject, subject_id=owner.id, before=before, after=after)

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound, PlanWithoutScim
@@ -26,7 +25,7 @@ from openslot.scim.door import PREFIX
 from openslot.scim.models import LoggedRequest, RequestFilter
 from openslot.scim.operations import KEPT, search_requests
 from openslot.web import words
-from openslot.web.account import EXPIRIES, KeyRow, expiry_of, key_row
+from openslot.web.account import EXPIRIES, expiry_of
 from openslot.web.organization.current import author_of, begin_change, get_administered, log, organization_page
 from openslot.web.organization.log import LogAddress, read_log_address
 from openslot.web.pages import redirect
@@ -93,7 +92,7 @@ async def ask_to_revoke_token(request: Exchange, work: Work, user: User, token_i
     token = await _get_token(work, own, token_id)
     if not token.is_active(now=work.now):
         return redirect(HERE)
-    return organization_page("revoke.html", request, user, own, here=HERE, token=key_row(token, user, now=work.now))
+    return organization_page("revoke.html", request, user, own, here=HERE, token=token)
 
 
 @post("/organization/provisioning/tokens/{token_id}/revoke")
@@ -138,7 +137,7 @@ async def _show(
         base_url=f"{work.runtime.settings.public_url}{PREFIX}",
         has_scim=has_scim,
         slug=organization.slug,
-        keys=[_token_row(each, user, work, has_scim=has_scim) for each in tokens],
+        keys=tokens,
         held=held[:10],
         held_count=len(held),
         expiries=EXPIRIES,
@@ -146,13 +145,6 @@ async def _show(
         made=made,
         notice=NOTICES.get(request.query.get("done", "")),
     )
-
-
-def _token_row(token: Credential, user: User, work: Work, *, has_scim: bool) -> KeyRow:
-    row = key_row(token, user, now=work.now)
-    if not has_scim and row.is_active:
-        return replace(row, state=Text("Not included in your plan"), tone="warn")
-    return row
 
 
 async def _get_token(work: Work, own: OwnMembership, token_id: UUID) -> Credential:

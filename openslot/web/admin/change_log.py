@@ -1,0 +1,29 @@
+"""The platform's change log: one line for each change of an administrator."""
+
+from uuid import UUID
+
+from openslot.accounts.models import User
+from openslot.change_log.models import ChangeAction, Fields, NewChange
+from openslot.change_log.operations import log_change
+from openslot.core.work import Work
+from openslot.routing import Request
+from openslot.web.organization.current import author_of
+
+NOTHING: Fields = {}
+
+
+async def log_platform(
+    work: Work,
+    request: Request,
+    user: User,
+    action: ChangeAction,
+    subject: str,
+    *,
+    subject_id: UUID | None = None,
+    before: Fields = NOTHING,
+    after: Fields = NOTHING,
+) -> None:
+    """Write who changed what on the platform, in the transaction of the change."""
+    author = author_of(request, user)
+    change = NewChange(action=action, author=author, subject=subject, subject_id=subject_id, before=before, after=after)
+    await log_change(work, change)
