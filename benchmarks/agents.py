@@ -12,11 +12,10 @@ from benchmarks.data import make_ceiling
 from benchmarks.load import send
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
-from openslot.access.keys import AGENTS, CredentialKind, new_key
+from openslot.access.models import AGENTS, CredentialKind, new_key
 from openslot.agents.door import PATH
-from openslot.core.ids import new_id
+from openslot.core.ids import fingerprint, new_id
 from openslot.core.migrate import migrate
-from openslot.core.secrets import fingerprint
 from openslot.core.work import system_clock
 from openslot.demo.large import make_large
 

@@ -16,11 +16,10 @@ from benchmarks.data import make_ceiling
 from benchmarks.load import Result, get
 from benchmarks.stage import Stage, ceiling, service, stage
 from benchmarks.turns import measure_in_turns
-from openslot.access.keys import CredentialKind, new_key
+from openslot.access.models import CredentialKind, new_key
 from openslot.contacts.folding import fold_contact
-from openslot.core.ids import new_id
+from openslot.core.ids import fingerprint, new_id
 from openslot.core.migrate import migrate
-from openslot.core.secrets import fingerprint
 from openslot.core.work import system_clock
 
 SIZES = (10_000, 100_000)

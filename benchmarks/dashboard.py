@@ -8,9 +8,8 @@ import asyncpg
 import httpx2
 
 from benchmarks.stage import Stage, service, stage
-from openslot.core.ids import new_id
+from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.migrate import migrate
-from openslot.core.secrets import fingerprint, new_token
 from openslot.core.work import system_clock
 from openslot.demo.large import make_large
 

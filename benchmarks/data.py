@@ -6,11 +6,10 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct
 
-from openslot.access.keys import CredentialKind, new_key
+from openslot.access.models import CredentialKind, new_key
 from openslot.contacts.folding import fold_contact
-from openslot.core.ids import new_id
+from openslot.core.ids import fingerprint, new_id
 from openslot.core.migrate import migrate
-from openslot.core.secrets import fingerprint
 from openslot.core.work import system_clock
 from openslot.demo.large import FIRST_NAMES, LargeHost, make_large
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from openslot.availability.models import Busy, Days, SlotInputs, Slots, Taken
 from openslot.availability.schemas import write_slots
 from openslot.availability.slots import list_slots
-from openslot.core.zones import floor_second, get_zone
+from openslot.core.times import floor_second, get_zone
 from openslot.event_types.models import EventType, RollingWindow
 from openslot.schedules.models import Schedule, TimeRange
 

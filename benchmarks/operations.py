@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from benchmarks.data import BenchmarkData
 from benchmarks.load import get, send
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import system_clock
 
 

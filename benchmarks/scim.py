@@ -15,10 +15,9 @@ from benchmarks.data import make_ceiling
 from benchmarks.load import get
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
-from openslot.access.keys import CredentialKind, new_key
-from openslot.core.ids import new_id
+from openslot.access.models import CredentialKind, new_key
+from openslot.core.ids import fingerprint, new_id
 from openslot.core.migrate import migrate
-from openslot.core.secrets import fingerprint
 from openslot.core.work import system_clock
 from openslot.scim.attributes import ENTERPRISE
 

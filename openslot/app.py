@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 
-from openslot.access.door import enter_with_key
-from openslot.access.models import Entry
+from openslot.access.models import CredentialKind
 from openslot.agents.door import agent_door
 from openslot.bookings.public_api import READS, booking_limit
 from openslot.core.config import Settings
 from openslot.core.profiles import request_profile
-from openslot.core.work import Clock, Runtime, Wiring, system_clock
-from openslot.http.doors import JSON, Door, Exchange, Headers, enter_freely, refuse_with_json
+from openslot.core.work import Clock, Wiring, system_clock
+from openslot.http.doors import JSON, Door, enter_freely, enter_with, refuse_with_json
 from openslot.http.edge import App
+from openslot.http.handlers import read_mounts
 from openslot.http.health import HEALTH
 from openslot.http.openapi import Operation, describe, list_operations, serve_description
-from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
 from openslot.routes import AGENTS, API, PAGES, SCIM
 from openslot.routing import Mount
@@ -59,12 +58,12 @@ def doors(settings: Settings) -> tuple[Door, ...]:
         Door(
             name="rest",
             prefixes=("/api/v1/", "/api/v1"),
-            enter=_enter_with_key,
+            enter=enter_with(CredentialKind.API_KEY),
             refuse=refuse_with_json,
             media_types=(JSON,),
             headers=headers,
             security="apiKey",
-            retried_by=_credential,
+            retried_by=lambda exchange: str(exchange.entry.actor.credential_id),
         ),
         Door(
             name="public",
@@ -89,11 +88,3 @@ def doors(settings: Settings) -> tuple[Door, ...]:
         agent_door(settings),
         *web_doors(settings),
     )
-
-
-def _credential(exchange: Exchange) -> str | None:
-    return str(exchange.entry.actor.credential_id)
-
-
-async def _enter_with_key(runtime: Runtime, headers: Headers, address: str) -> Entry:
-    return await enter_with_key(runtime, headers.get("authorization", ""), address)

@@ -8,12 +8,12 @@ from openslot.agents.budget import check_budgets
 from openslot.core.config import Settings
 from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
+from openslot.core.ids import Signer
 from openslot.core.outbound import Outbound, Resolver
 from openslot.core.ports import NO_FAKES, open_ports
 from openslot.core.profiles import JOBS, ConnectionProfile
 from openslot.core.sealing import load_data_keys
 from openslot.core.secrets import Cipher, load_secrets
-from openslot.core.signing import Signer
 from openslot.core.turns import Turns
 from openslot.core.work import Clock, Runtime, Wiring, system_clock
 from openslot.wiring import PORTS, WIRING

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from scripts.figures import circles, import_graph
+
 ROOT = Path(__file__).parents[1]
 NO_STORES = "Doors and wire shapes never read a store"
 PURE = "Rules and pure files know no database, clock or environment"
@@ -110,3 +112,8 @@ def test_no_test_module_imports_from_another() -> None:
     assert found == [], (
         "what several modules need belongs to tests/support, or to the folder's conftest.py or support.py"
     )
+
+
+def test_no_modules_import_each_other_not_even_for_types() -> None:
+    trees = {path: ast.parse(path.read_text()) for path in (ROOT / "openslot").rglob("*.py")}
+    assert circles(import_graph(trees)) == []

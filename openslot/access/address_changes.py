@@ -18,8 +18,7 @@ from openslot.accounts.operations import check_own_address, replace_address
 from openslot.accounts.sign_ups import forget_sign_ups
 from openslot.accounts.store import find_password_hash, lock_host
 from openslot.core.errors import Invalid, Unauthorized
-from openslot.core.ids import new_id
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint, new_id
 from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 

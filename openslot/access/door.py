@@ -1,24 +1,40 @@
-"""Authentication and rate limits: the only place where a credential becomes an actor."""
+"""Who comes in: the client's address, and the only place where a credential becomes an actor, within its limit."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache, partial
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from operator import attrgetter
 from typing import NamedTuple, NoReturn
 from uuid import UUID
+
+from msgspec import Struct
 
 from openslot.access import limits, store
 from openslot.access.entry_store import CredentialLookup, look_up
 from openslot.access.errors import PlanWithoutScim
-from openslot.access.keys import CredentialKind, agent_of, is_wellformed
-from openslot.access.models import AgentEntry, Entry
+from openslot.access.models import (
+    AgentEntry,
+    CredentialKind,
+    Entry,
+    LimitVerdict,
+    agent_of,
+    is_wellformed,
+    read_verdict,
+    seconds_until,
+)
 from openslot.access.sessions import notice_use
 from openslot.access.store import BUCKETS
 from openslot.accounts.member_store import to_own_memberships
 from openslot.accounts.plans import PLANS_WITH_API, PLANS_WITH_SCIM, Plan, running
 from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
+from openslot.core.config import Networks, Settings
 from openslot.core.db import Row
 from openslot.core.errors import TooMany, Unauthorized
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
+from openslot.core.outbound.targets import NAT64, embedded_address
 from openslot.core.work import Runtime
 from openslot.i18n import Text
 
@@ -32,33 +48,62 @@ class CredentialMatch(NamedTuple):
     turn: int
 
 
-async def enter_with_key(runtime: Runtime, authorization: str, address: str) -> Entry:
-    """Authenticate the bearer of an active API key, within its limit."""
-    key = bearer(authorization)
-    if not is_wellformed(key, CredentialKind.API_KEY):
+async def enter(runtime: Runtime, kind: CredentialKind, *, authorization: str, address: str) -> Entry:
+    """Authenticate the bearer of an active credential of this kind, and count the request."""
+    credential, settings, rules = bearer(authorization), runtime.settings, RULES[kind]
+    if not is_wellformed(credential, kind):
         await refuse_failed(runtime, address)
-    matches = await runtime.batcher(_look_at_keys).ask(CredentialLookup(fingerprint(key), gate_of(address)))
-    settings, row = runtime.settings, matches.row
+    lookup = CredentialLookup(fingerprint(credential), gate_of(address))
+    row, turn = await runtime.batcher(rules.look_at).ask(lookup)
     if row["failed"] >= settings.limit_failed_auth:
-        raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
-    user = to_user(row, now=runtime.clock()) if row["credential_id"] is not None else None
-    if user is None or user.effective_plan not in PLANS_WITH_API:
+        raise TooMany(BLOCKED, retry_after=seconds_until(row["gate_free_at"], row["now"]))
+    entry = None
+    if row["credential_id"] is not None:
+        verdict = read_verdict(row, rules.limit(settings), turn=turn)
+        entry = rules.admit(row, verdict, credential, runtime.clock())
+    if entry is None:
         await refuse_failed(runtime, address)
-    verdict = limits.read_verdict(row, settings.limit_key, turn=matches.turn)
+    return entry
+
+
+def _admit_key(row: Row, verdict: LimitVerdict, _: str, now: datetime) -> Entry | None:
+    user = to_user(row, now=now)
+    if user.effective_plan not in PLANS_WITH_API:
+        return None
     verdict.check()
     actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["credential_id"])
     return Entry(actor=actor, user=user, limit=verdict)
 
 
-async def _look_at_keys(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:
-    return await look_at(runtime, CredentialKind.API_KEY, lookups, limit=runtime.settings.limit_key)
+def _admit_agent(row: Row, verdict: LimitVerdict, key: str, _: datetime) -> Entry | None:
+    """Admit an agent; the caller refuses it if it is over its limit."""
+    if row["slug"] != agent_of(key):
+        return None
+    return AgentEntry(
+        actor=Actor(kind=ActorKind.AGENT, agent=row["slug"], credential_id=row["credential_id"]),
+        agent=row["slug"],
+        key_id=row["credential_id"],
+        autonomy_level=row["autonomy_level"],
+        email_level=row["email_level"],
+        scopes=tuple(row["scopes"]),
+        limit=verdict,
+    )
 
 
-async def look_at(
-    runtime: Runtime, kind: CredentialKind, lookups: Sequence[CredentialLookup], *, limit: int
+def _admit_provider(row: Row, verdict: LimitVerdict, _: str, now: datetime) -> Entry | None:
+    """Admit an identity provider of an organization whose plan includes SCIM."""
+    verdict.check()
+    if running(Plan(row["plan"]), row["plan_until"], now=now) not in PLANS_WITH_SCIM:
+        raise PlanWithoutScim
+    actor = Actor(kind=ActorKind.SCIM, organization_id=row["organization_id"], credential_id=row["credential_id"])
+    return Entry(actor=actor, limit=verdict)
+
+
+async def _look_at(
+    kind: CredentialKind, runtime: Runtime, lookups: Sequence[CredentialLookup]
 ) -> list[CredentialMatch]:
     """Check all waiting requests at once; requests with the same credential are numbered in order."""
-    failed_limit = runtime.settings.limit_failed_auth
+    limit, failed_limit = RULES[kind].limit(runtime.settings), runtime.settings.limit_failed_auth
     rows = await look_up(runtime.pool, kind, lookups, failed_limit=failed_limit, limit=limit, now=runtime.clock())
     turns: Counter[UUID] = Counter()
     matches = []
@@ -67,6 +112,30 @@ async def look_at(
             turns[row["credential_id"]] += 1
         matches.append(CredentialMatch(row, turns[row["credential_id"]]))
     return matches
+
+
+class CredentialRules(Struct, frozen=True):
+    """What differs between the kinds of credentials."""
+
+    limit: Callable[[Settings], int]
+    admit: Callable[[Row, LimitVerdict, str, datetime], Entry | None]
+    """Makes the entry from what was found, or None if this credential does not open the door."""
+    look_at: Callable[[Runtime, Sequence[CredentialLookup]], Awaitable[Sequence[CredentialMatch]]]
+
+
+RULES = {
+    kind: CredentialRules(attrgetter(limit), admit, partial(_look_at, kind))
+    for kind, limit, admit in (
+        (CredentialKind.API_KEY, "limit_key", _admit_key),
+        (CredentialKind.AGENT_KEY, "limit_agent", _admit_agent),
+        (CredentialKind.SCIM_TOKEN, "limit_scim", _admit_provider),
+    )
+}
+
+
+async def take_place(runtime: Runtime, key_id: UUID) -> LimitVerdict:
+    """Count one more request of an agent's key that is inside already, as part of a batch."""
+    return await limits.take(runtime.pool, f"{BUCKETS[CredentialKind.AGENT_KEY]}{key_id}", runtime.settings.limit_agent)
 
 
 async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
@@ -95,61 +164,102 @@ def gate_of(address: str) -> str:
 
 
 def bearer(authorization: str) -> str:
-    """Take the credential out of an Authorization header; empty where there is none."""
+    """Take the credential out of an Authorization header; empty if there is none."""
     scheme, _, credential = authorization.partition(" ")
     return credential.strip() if scheme.lower() == "bearer" else ""
 
 
-async def enter_with_agent_key(runtime: Runtime, authorization: str, address: str) -> AgentEntry:
-    """Authenticate the bearer of an active agent key; the caller refuses it if it is over its limit."""
-    key, settings = bearer(authorization), runtime.settings
-    if not is_wellformed(key, CredentialKind.AGENT_KEY):
-        await refuse_failed(runtime, address)
-    match = await runtime.batcher(_look_at_agent_keys).ask(CredentialLookup(fingerprint(key), gate_of(address)))
-    row = match.row
-    if row["failed"] >= settings.limit_failed_auth:
-        raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
-    if row["credential_id"] is None or row["slug"] != agent_of(key):
-        await refuse_failed(runtime, address)
-    verdict = limits.read_verdict(row, settings.limit_agent, turn=match.turn)
-    return AgentEntry(
-        actor=Actor(kind=ActorKind.AGENT, agent=row["slug"], credential_id=row["credential_id"]),
-        agent=row["slug"],
-        key_id=row["credential_id"],
-        autonomy_level=row["autonomy_level"],
-        email_level=row["email_level"],
-        scopes=tuple(row["scopes"]),
-        limit=verdict,
-    )
+UNKNOWN = "unknown"
+LONGEST = 64
 
 
-async def take_place(runtime: Runtime, key_id: UUID) -> limits.LimitVerdict:
-    """Count one more request of a key that is inside already, as part of a batch."""
-    return await limits.take(runtime.pool, f"{BUCKETS[CredentialKind.AGENT_KEY]}{key_id}", runtime.settings.limit_agent)
+def client_address(peer: str | None, forwarded_for: str | None, trusted: Networks) -> str:
+    """Name the client for counting: an IPv4 address, or the /64 of an IPv6 one.
+
+    `X-Forwarded-For` is read from the right and only as far as trusted proxies wrote it.
+    """
+    address = _find_address(peer, forwarded_for, trusted)
+    return UNKNOWN if address is None else _bucket(address)
 
 
-async def _look_at_agent_keys(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:
-    return await look_at(runtime, CredentialKind.AGENT_KEY, lookups, limit=runtime.settings.limit_agent)
+def find_forwarded_client(peer: str | None, forwarded_for: str, trusted: Networks) -> str | None:
+    """Name the client for whom a proxy sends a request; None if that is nobody but a trusted proxy itself."""
+    address = _find_address(peer, forwarded_for, trusted)
+    return None if address is None or _is_trusted(address, trusted) else _bucket(address)
 
 
-async def enter_with_token(runtime: Runtime, authorization: str, address: str) -> Entry:
-    """Authenticate the bearer of an active SCIM token of an organization whose plan includes SCIM."""
-    token, settings = bearer(authorization), runtime.settings
-    if not is_wellformed(token, CredentialKind.SCIM_TOKEN):
-        await refuse_failed(runtime, address)
-    match = await runtime.batcher(_look_at_tokens).ask(CredentialLookup(fingerprint(token), gate_of(address)))
-    row = match.row
-    if row["failed"] >= settings.limit_failed_auth:
-        raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
-    if row["credential_id"] is None:
-        await refuse_failed(runtime, address)
-    verdict = limits.read_verdict(row, settings.limit_scim, turn=match.turn)
-    verdict.check()
-    if running(Plan(row["plan"]), row["plan_until"], now=runtime.clock()) not in PLANS_WITH_SCIM:
-        raise PlanWithoutScim
-    actor = Actor(kind=ActorKind.SCIM, organization_id=row["organization_id"], credential_id=row["credential_id"])
-    return Entry(actor=actor, limit=verdict)
+def network_of(address: str) -> str:
+    """Return the /48 that a client is in, by the name of `client_address`; an IPv4 address stands for itself."""
+    return str(IPv6Network(address).supernet(new_prefix=48)) if "/" in address else address
 
 
-async def _look_at_tokens(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:
-    return await look_at(runtime, CredentialKind.SCIM_TOKEN, lookups, limit=runtime.settings.limit_scim)
+def is_trusted(peer: str, trusted: Networks) -> bool:
+    """Return whether a peer is one of the operator's own proxies."""
+    address = _parse(peer)
+    return address is not None and _is_trusted(address, trusted)
+
+
+def is_loopback(name: str) -> bool:
+    """Return whether a peer or a `Host` is this machine itself."""
+    host = _without_port(name.strip().lower())
+    address = _parse(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def is_address(name: str) -> bool:
+    """Return whether a `Host` is a plain address and not a name."""
+    return _parse(_without_port(name.strip())) is not None
+
+
+def _find_address(peer: str | None, forwarded_for: str | None, trusted: Networks) -> IPv4Address | IPv6Address | None:
+    address = _parse(peer or "")
+    if address is not None and trusted and forwarded_for is not None and _is_trusted(address, trusted):
+        return _walk(address, reversed(forwarded_for.split(",")), trusted)
+    return address
+
+
+def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Networks) -> IPv4Address | IPv6Address:
+    for hop in hops:
+        nearer = _parse(_without_port(hop.strip()))
+        if nearer is None:
+            return address
+        address = nearer
+        if not _is_trusted(address, trusted):
+            return address
+    return address
+
+
+def _without_port(hop: str) -> str:
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def _parse(text: str) -> IPv4Address | IPv6Address | None:
+    # A longer text is not an address and must not fill the cache.
+    return _parse_short(text) if len(text) <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)
+def _parse_short(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+@lru_cache(maxsize=4096)
+def _bucket(address: IPv4Address | IPv6Address) -> str:
+    if isinstance(address, IPv4Address):
+        return str(address)
+    # In a network without IPv4, everyone who has no IPv6 comes from this prefix.
+    if address in NAT64:
+        return str(embedded_address(address))
+    return str(IPv6Network((address, 64), strict=False))
+
+
+def _is_trusted(address: IPv4Address | IPv6Address, trusted: Networks) -> bool:
+    return any(address in network for network in trusted)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from openslot.access.keys import CredentialKind
 from openslot.access.limit_store import NOW, WINDOW, decide, live, verdict_columns
+from openslot.access.models import CredentialKind
 from openslot.access.store import BUCKETS, TABLES
 from openslot.accounts.store import USER_COLUMNS
 from openslot.core.db import Db, Row

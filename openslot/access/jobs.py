@@ -4,8 +4,8 @@ from datetime import timedelta
 from functools import partial
 
 from openslot.access.idempotency import delete_old_responses
-from openslot.access.keys import CredentialKind
 from openslot.access.limit_store import FORGOTTEN_AFTER, forget_old_logs
+from openslot.access.models import CredentialKind
 from openslot.access.store import delete_expired_setup_links, keep_uses
 from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import BATCH, Batch, delete_old, repeat, walk

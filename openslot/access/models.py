@@ -1,13 +1,90 @@
-"""The nouns of access."""
+"""The nouns of access, and what credentials look like, so that a mistyped one is refused without a look-up."""
 
+import re
+import secrets
+import string
 from datetime import datetime
+from enum import StrEnum
+from math import ceil
+from typing import ClassVar
 from uuid import UUID
+from zlib import crc32
 
 from msgspec import Struct
 
-from openslot.access.limits import LimitVerdict
+from openslot.access.errors import LimitReached
 from openslot.accounts.models import OwnMembership, User
 from openslot.core.actor import Actor
+from openslot.core.db import Row
+from openslot.core.text import Label
+from openslot.i18n import Text
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+AGENTS = (
+    "support",
+    "cto",
+    "data",
+    "devops",
+    "orchestrator",
+    "seo",
+    "growth",
+    "outbound",
+    "customer_success",
+    "content",
+)
+AGENT_KEY = re.compile(rf"svc_agent_({'|'.join(AGENTS)})_[0-9a-f]{{64}}")
+CHECKED_KEY = re.compile(r"(svc_(?:live|scim)_[0-9A-Za-z]{32})([0-9A-Za-z]{6})")
+
+
+class CredentialKind(StrEnum):
+    """The three kinds of credentials for programs; each opens only its own door."""
+
+    API_KEY = "api_key"
+    SCIM_TOKEN = "scim_token"  # noqa: S105 - a kind, not a token
+    AGENT_KEY = "agent_key"
+
+
+class KeyName(Label):
+    """The name of a key or token: what it is for."""
+
+    __slots__ = ()
+
+    longest: ClassVar[int] = 100
+    schema: ClassVar[dict[str, object]] = {**Label.schema, "maxLength": longest}
+
+
+PREFIXES = {CredentialKind.API_KEY: "svc_live_", CredentialKind.SCIM_TOKEN: "svc_scim_"}
+
+
+def new_key(kind: CredentialKind, *, agent: str | None = None) -> str:
+    """Make a fresh credential: shown once, never stored."""
+    if kind is CredentialKind.AGENT_KEY:
+        return f"svc_agent_{agent}_{secrets.token_hex(32)}"
+    stem = PREFIXES[kind] + "".join(secrets.choice(BASE62) for _ in range(32))
+    return stem + checksum(stem)
+
+
+def is_wellformed(key: str, kind: CredentialKind) -> bool:
+    """Return whether this could be a credential of that kind."""
+    if kind is CredentialKind.AGENT_KEY:
+        return AGENT_KEY.fullmatch(key) is not None
+    match = CHECKED_KEY.fullmatch(key)
+    return match is not None and key.startswith(PREFIXES[kind]) and checksum(match[1]) == match[2]
+
+
+def agent_of(key: str) -> str | None:
+    match = AGENT_KEY.fullmatch(key)
+    return match[1] if match is not None else None
+
+
+def checksum(stem: str) -> str:
+    """Compute six base62 characters that reveal a typing mistake."""
+    value = crc32(stem.encode())
+    digits = ""
+    for _ in range(6):
+        value, place = divmod(value, 62)
+        digits = BASE62[place] + digits
+    return digits
 
 
 class Credential(Struct, frozen=True, kw_only=True):
@@ -76,6 +153,41 @@ class TwoFactorState(Struct, frozen=True, kw_only=True):
     has_password: bool
     on_since: datetime | None
     codes_left: int
+
+
+class LimitVerdict(Struct, frozen=True, kw_only=True):
+    """Whether one more request is accepted, and the state of the log."""
+
+    taken: bool
+    limit: int
+    used: int
+    retry_after: int
+
+    @property
+    def left(self) -> int:
+        """How many more requests would be accepted now."""
+        return max(0, self.limit - self.used)
+
+    def check(self, message: str = Text("Too many requests")) -> None:
+        """Refuse the request if it got no place in the log."""
+        if not self.taken:
+            raise LimitReached(message, limit=self.limit, retry_after=self.retry_after)
+
+
+def read_verdict(row: Row, limit: int, *, turn: int = 1) -> LimitVerdict:
+    """Read a row that has the verdict's columns and `now`, for the request at this position among those it counts."""
+    given = row["taken"]
+    return LimitVerdict(
+        taken=turn <= given,
+        limit=limit,
+        used=row["used"] - max(0, given - turn),
+        retry_after=seconds_until(row["free_at"], row["now"]),
+    )
+
+
+def seconds_until(instant: int, now: int) -> int:
+    """Count whole seconds, at least one, after which the instant has passed."""
+    return max(1, ceil((instant - now) / 1_000_000))
 
 
 class Entry(Struct, frozen=True, kw_only=True):

@@ -15,9 +15,8 @@ from openslot.access.errors import (
     WrongPassword,
     WrongSignIn,
 )
-from openslot.access.keys import AGENTS, CredentialKind, KeyName, new_key
 from openslot.access.limits import by_code, by_device, by_session, by_stranger, counted, forgive_strangers
-from openslot.access.models import Credential, SecondFactorNeeded, SignedIn
+from openslot.access.models import AGENTS, Credential, CredentialKind, KeyName, SecondFactorNeeded, SignedIn, new_key
 from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.access.sessions import find_device, new_device
 from openslot.access.two_factor import confirm_code, hold_sign_in, use_code
@@ -28,8 +27,7 @@ from openslot.accounts.models import Organization, User
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.accounts.store import find_password_hash, find_sign_in, has_users, to_user
 from openslot.core.errors import Invalid, Unauthorized
-from openslot.core.ids import new_id
-from openslot.core.secrets import fingerprint, new_token
+from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.text import INVISIBLE, is_line, is_visible
 from openslot.core.work import Work
 from openslot.i18n import Text

@@ -13,7 +13,8 @@ from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.models import User
-from openslot.core.secrets import SealBroken, fingerprint
+from openslot.core.ids import fingerprint
+from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime, Work
 
 RESET_LASTS = timedelta(hours=1)

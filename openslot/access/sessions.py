@@ -14,7 +14,7 @@ from openslot.access import store
 from openslot.access.errors import SessionNotFound
 from openslot.access.models import Session
 from openslot.accounts.models import User
-from openslot.core.signing import Signer
+from openslot.core.ids import Signer
 from openslot.core.work import Runtime, Work
 
 MAX_LISTED = 200

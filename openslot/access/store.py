@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from openslot.access.keys import CredentialKind
-from openslot.access.models import Credential, Session
+from openslot.access.models import Credential, CredentialKind, Session
 from openslot.accounts.member_store import MEMBER_USER_COLUMNS, OWN_MEMBERSHIPS
 from openslot.core.db import Db, Row, count_of
 

@@ -28,9 +28,9 @@ from openslot.access.passwords import is_password
 from openslot.accounts.models import User
 from openslot.accounts.store import find_password_hash
 from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
+from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.sealing import seal
-from openslot.core.secrets import SealBroken, fingerprint, new_token
+from openslot.core.secrets import SealBroken
 from openslot.core.work import Work
 from openslot.i18n import Text
 

@@ -11,8 +11,7 @@ from openslot.accounts.events import InvitationAccepted, InvitationCreated
 from openslot.accounts.members import remove_member
 from openslot.accounts.models import Invitation, InvitationLimit, ListedMember, Member, Organization, User
 from openslot.accounts.organization_store import lock_organization
-from openslot.core.ids import new_id
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint, new_id
 from openslot.core.work import Runtime, Work
 
 LASTS = timedelta(days=14)

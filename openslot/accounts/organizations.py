@@ -18,8 +18,7 @@ from openslot.accounts.plans import Plan
 from openslot.accounts.rules import find_name_fault
 from openslot.accounts.store import delete_unused_account
 from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.secrets import new_token
+from openslot.core.ids import new_id, new_token
 from openslot.core.work import Work
 from openslot.i18n import Text
 

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from openslot.accounts.models import RESERVED, UserSettings, UserWanted
 from openslot.core.errors import Invalid
 from openslot.core.text import INVISIBLE, NOT_AN_ADDRESS, is_line, is_visible, parse_email
-from openslot.core.zones import NOT_A_ZONE, find_zone
+from openslot.core.times import NOT_A_ZONE, find_zone
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
 

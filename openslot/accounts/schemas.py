@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
-from openslot.core.moments import iso
+from openslot.core.times import iso
 
 
 class Me(Struct, frozen=True, kw_only=True, rename="camel"):

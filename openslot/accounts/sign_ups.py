@@ -9,8 +9,7 @@ from openslot.accounts.events import SignUpRequested
 from openslot.accounts.models import SignUp, UserWanted
 from openslot.accounts.rules import check_user
 from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint, new_id
 from openslot.core.work import Runtime, Work
 
 LASTS = timedelta(hours=24)

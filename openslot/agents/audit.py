@@ -26,9 +26,9 @@ from openslot.agents.models import (
 from openslot.agents.registry import CallTarget, Tool
 from openslot.core.db import Db, transaction
 from openslot.core.errors import Internal, Invalid, Refusal
-from openslot.core.signing import Signer
+from openslot.core.ids import Signer
 from openslot.core.work import Runtime, Work
-from openslot.http.values import shown
+from openslot.http.bodies import shown
 
 RECORD, END = "agent call", "end of the agent calls"
 # Follows no record: what is signed with it in front can't be verified, so that the break stays visible.

@@ -16,7 +16,7 @@ from openslot.core.db import Row
 from openslot.core.dollars import to_micros, to_usd
 from openslot.core.errors import Invalid, StartupError
 from openslot.core.ids import new_id
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import Runtime, Work
 
 MODEL_COST = "openslot/modelCostUsd"

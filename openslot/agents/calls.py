@@ -28,9 +28,8 @@ from openslot.core.errors import Internal, Invalid, NotFound, Refusal
 from openslot.core.ids import new_id
 from openslot.core.text import read_checked
 from openslot.core.work import Runtime, Work
-from openslot.http.bodies import MAX_FAULTS, find_faults
+from openslot.http.bodies import MAX_FAULTS, find_faults, find_unfit
 from openslot.http.errors import translate
-from openslot.http.values import find_unfit
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 SEND_EMAIL = "send_email"

@@ -2,16 +2,14 @@
 
 from urllib.parse import urlsplit
 
-from openslot.access.addresses import is_address, is_loopback
-from openslot.access.door import enter_with_agent_key
-from openslot.access.models import Entry
+from openslot.access.door import is_address, is_loopback
+from openslot.access.models import CredentialKind
 from openslot.agents.errors import ForeignOrigin
 from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, write_error
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal, RefusalKind, TooMany
-from openslot.core.work import Runtime
-from openslot.http.asgi import check_declared_size
-from openslot.http.doors import JSON, Door, Exchange, Headers
+from openslot.http.doors import JSON, Door, Exchange, Headers, enter_with
+from openslot.http.edge import check_declared_size
 from openslot.http.errors import headers_of, status_of
 from openslot.http.security import api_headers
 from openslot.routing import Response
@@ -62,7 +60,7 @@ def agent_door(settings: Settings) -> Door:
     return Door(
         name="agents",
         prefixes=(f"{PATH}/", PATH),
-        enter=_enter,
+        enter=enter_with(CredentialKind.AGENT_KEY),
         refuse=refuse_with_rpc,
         media_types=(JSON,),
         max_bytes=MAX_BYTES,
@@ -87,7 +85,3 @@ def error_data(refusal: Refusal) -> dict[str, object]:
 def _admit(exchange: Exchange) -> None:
     check_origin(exchange.headers, exchange.runtime.settings)
     check_declared_size(exchange.headers, MAX_BYTES)
-
-
-async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
-    return await enter_with_agent_key(runtime, headers.get("authorization", ""), address)

@@ -14,8 +14,7 @@ from openslot.agents import rules
 from openslot.agents.events import AgentEmailQueued, MarketingOptedOut
 from openslot.agents.models import AgentEmail, EmailCategory, ToolCall
 from openslot.core.errors import NotFound
-from openslot.core.ids import new_id
-from openslot.core.signing import find_signed_id, sign_id
+from openslot.core.ids import find_signed_id, new_id, sign_id
 from openslot.core.text import NOT_ALLOWED, PROSE, EmailAddress, Label, is_line
 from openslot.core.work import Runtime, Work
 from openslot.i18n import Text

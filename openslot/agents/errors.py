@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from openslot.access.keys import AGENTS
+from openslot.access.models import AGENTS
 from openslot.agents.models import AuditStatus
 from openslot.core.errors import Forbidden, NotFound, Refusal, RefusalKind
 from openslot.i18n import Text

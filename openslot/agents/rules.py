@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired, EmailLimitReached, EmailNotAllowed
 from openslot.agents.models import Agent, EmailCategory, Level
 from openslot.agents.roster import ROSTER
-from openslot.core.moments import iso
+from openslot.core.times import iso
 
 LASTS = timedelta(minutes=15)
 # How records name an approver who is a person.

@@ -10,8 +10,8 @@ from openslot.availability import operations
 from openslot.availability.models import BySlug
 from openslot.availability.months import default_days, find_days_faults
 from openslot.availability.schemas import ShownSlots, show_open
+from openslot.core.times import Zone, get_zone
 from openslot.core.work import Work
-from openslot.core.zones import Zone, get_zone
 from openslot.routing import Query, QueryValues, get
 
 Timezone = Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name"), Query()]

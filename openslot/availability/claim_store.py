@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.access.addresses import network_of
+from openslot.access.door import network_of
 from openslot.accounts.store import LOCK_HOST
 from openslot.availability.errors import TimeTaken
 from openslot.availability.models import EventTypeRef

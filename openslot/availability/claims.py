@@ -26,8 +26,8 @@ from openslot.availability.models import (
 from openslot.availability.slots import judge
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Invalid
+from openslot.core.times import at_second, floor_second
 from openslot.core.work import Periodic, Runtime, Work
-from openslot.core.zones import at_second, floor_second
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey

@@ -10,7 +10,7 @@ from msgspec import Struct
 from openslot.availability.grid import Grid, find_holidays
 from openslot.availability.intervals import Interval, invert
 from openslot.availability.models import Busy, Claim, Code, SlotInputs
-from openslot.core.zones import (
+from openslot.core.times import (
     DAY,
     FOREVER,
     Offsets,

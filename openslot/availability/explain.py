@@ -11,7 +11,7 @@ from openslot.availability.intervals import invert, pick_starts
 from openslot.availability.models import Code, DayExplained, Days, SlotInputs, StartExplained
 from openslot.availability.reasons import NEVER, give_day_reason, give_reason
 from openslot.availability.slots import find_causes, is_askable, make_query, spans_of
-from openslot.core.zones import at_second, floor_second, get_zone
+from openslot.core.times import at_second, floor_second, get_zone
 
 
 def explain_start(inputs: SlotInputs, starts_at: datetime) -> StartExplained:

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from msgspec import Struct
 
 from openslot.availability.intervals import Interval, merge, subtract
-from openslot.core.zones import DAY, Offsets, date_of, day_number, instant_of
+from openslot.core.times import DAY, Offsets, date_of, day_number, instant_of
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Hours, Schedule
 from openslot.schedules.rules import holidays_of

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from math import ceil
 from zoneinfo import ZoneInfo
 
-from openslot.access.addresses import network_of
+from openslot.access.door import network_of
 from openslot.availability import claim_store, store
 from openslot.availability.claim_store import LiveHold
 from openslot.availability.errors import DayIsHeld, HeldRecently, TooManyHolds
 from openslot.availability.models import Days, SlotContext, SlotInputs
 from openslot.availability.slots import list_slots, spans_of
+from openslot.core.times import at_second, date_of, floor_second, get_zone, local_day
 from openslot.core.work import Work
-from openslot.core.zones import at_second, date_of, floor_second, get_zone, local_day
 
 MAX_OF_ADDRESS, MAX_OF_NETWORK = 3, 12
 ALWAYS = 2

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from openslot.core.zones import FOREVER
+from openslot.core.times import FOREVER
 
 Interval = tuple[int, int]
 

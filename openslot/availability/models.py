@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.core.zones import FOREVER
+from openslot.core.times import FOREVER
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Schedule
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from openslot.availability.closures import find_window
 from openslot.availability.models import Days, MonthOfSlots, SlotContext, SlotInputs, Slots
 from openslot.availability.slots import spans_of
-from openslot.core.zones import FIRST_YEAR, LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
+from openslot.core.times import FIRST_YEAR, LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
 
 MONTHS_AHEAD = 12
 _DAY = timedelta(days=1)

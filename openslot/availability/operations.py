@@ -35,8 +35,8 @@ from openslot.availability.months import (
 from openslot.availability.slots import list_slots, spans_of
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
+from openslot.core.times import DAY, at_second, day_number, find_zone, floor_second, get_offsets, get_zone, instant_of
 from openslot.core.work import Work
-from openslot.core.zones import DAY, at_second, day_number, find_zone, floor_second, get_offsets, get_zone, instant_of
 from openslot.event_types.errors import EventTypeNotFound
 
 UNKNOWN_ZONE = "is not a time zone; use a name such as Europe/Berlin"

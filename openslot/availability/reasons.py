@@ -11,7 +11,7 @@ from openslot.availability.closures import SlotQuery, find_window
 from openslot.availability.grid import find_holidays, step_of
 from openslot.availability.intervals import Interval
 from openslot.availability.models import ClaimKind, Code, Reason
-from openslot.core.zones import at_second, ceil_second, date_of, floor_second, local_day
+from openslot.core.times import at_second, ceil_second, date_of, floor_second, local_day
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable

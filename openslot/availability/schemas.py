@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from openslot.availability.models import SlotContext, Slots
-from openslot.core.moments import Instant
-from openslot.core.zones import DAY, FOREVER, date_of, get_offsets, offset_at
+from openslot.core.times import DAY, FOREVER, Instant, date_of, get_offsets, offset_at
 from openslot.event_types.schemas import EmbeddedEventType, embed
 from openslot.routing.declarations import DescribedAs
 

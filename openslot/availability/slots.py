@@ -9,7 +9,7 @@ from openslot.availability.closures import RULES, SlotQuery
 from openslot.availability.grid import lay_grid, step_of
 from openslot.availability.intervals import Interval, invert, pick_starts
 from openslot.availability.models import Code, Days, SlotInputs, Slots
-from openslot.core.zones import (
+from openslot.core.times import (
     DAY,
     FIRST_YEAR,
     LAST_YEAR,

@@ -23,8 +23,8 @@ from openslot.availability.models import (
     Taken,
 )
 from openslot.core.db import Db, Row
-from openslot.core.secrets import fingerprint
-from openslot.core.zones import ceil_second, floor_second
+from openslot.core.ids import fingerprint
+from openslot.core.times import ceil_second, floor_second
 from openslot.event_types.models import EventType
 from openslot.event_types.store import EVENT_TYPES, to_record
 from openslot.schedules.models import OutOfOffice

@@ -17,9 +17,9 @@ from openslot.backups.programs import address, get_program, major_of, server_kin
 from openslot.core.config import Settings
 from openslot.core.direct import connect, direct_url, has_table
 from openslot.core.errors import StartupError
+from openslot.core.ids import Signer
 from openslot.core.progress import progress
 from openslot.core.secrets import load_secrets
-from openslot.core.signing import Signer
 from openslot.core.work import system_clock
 
 PROOF = "backup"

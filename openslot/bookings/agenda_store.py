@@ -26,8 +26,9 @@ from openslot.contacts.folding import fold
 from openslot.contacts.models import ContactSummary
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
-from openslot.core.moments import Span, iso_of
+from openslot.core.moments import Span
 from openslot.core.rows import Rows
+from openslot.core.times import iso_of
 from openslot.event_types.models import EventTypeSummary, Location
 
 # A meeting lasts a day at most, so the index on starts finds those that are not over.

@@ -11,7 +11,7 @@ from openslot.bookings.models import Booking
 from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_booking
 from openslot.contacts.models import Contact
 from openslot.core.events import Event
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.event_types.models import EventType
 
 

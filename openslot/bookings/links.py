@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.bookings.errors import BookingNotFound
-from openslot.core.signing import find_signed_id, sign_id, sign_ids
+from openslot.core.ids import find_signed_id, sign_id, sign_ids
 from openslot.core.work import Runtime
 
 PURPOSE = "manage link"

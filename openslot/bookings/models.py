@@ -10,7 +10,8 @@ from msgspec import Meta, Struct
 from openslot.availability.models import EventTypeRef
 from openslot.contacts.models import Contact, ContactSummary
 from openslot.core.actor import Actor
-from openslot.core.moments import Instant, Span
+from openslot.core.moments import Span
+from openslot.core.times import Instant
 from openslot.event_types.models import EventType, EventTypeSummary, Location
 from openslot.i18n import Text, recall
 

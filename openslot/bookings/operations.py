@@ -39,8 +39,8 @@ from openslot.core.db import Db
 from openslot.core.errors import Invalid
 from openslot.core.moments import Span
 from openslot.core.text import parse_email
+from openslot.core.times import find_zone
 from openslot.core.work import Periodic, Work
-from openslot.core.zones import find_zone
 from openslot.jobs.batches import repeat
 
 

@@ -31,8 +31,8 @@ from openslot.bookings.schemas import (
 )
 from openslot.core.config import Settings
 from openslot.core.ids import parse_id
-from openslot.core.moments import iso
 from openslot.core.text import LINE
+from openslot.core.times import iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import ShownHost, ShownHostPage, ShownOffer, show_host, show_offered

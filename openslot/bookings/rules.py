@@ -12,7 +12,7 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.phones import parse_phone
 from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email
-from openslot.core.zones import NOT_A_ZONE, find_zone
+from openslot.core.times import NOT_A_ZONE, find_zone
 from openslot.event_types.models import Question, QuestionKind
 from openslot.i18n import PluralText, Text
 

@@ -19,10 +19,9 @@ from openslot.bookings.models import (
 )
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
-from openslot.core.moments import Instant
 from openslot.core.shapes import Shape
 from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, ReasonText
-from openslot.core.zones import Zone
+from openslot.core.times import Instant, Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, embed
 from openslot.i18n.languages import negotiate

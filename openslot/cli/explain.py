@@ -12,8 +12,8 @@ from openslot.availability.models import BySlug, DayExplained, Reason, StartExpl
 from openslot.cli.command import command
 from openslot.cli.output import Answer
 from openslot.core.errors import Invalid
+from openslot.core.times import get_zone
 from openslot.core.work import Work
-from openslot.core.zones import get_zone
 
 app = typer.Typer(add_completion=False)
 

@@ -7,8 +7,7 @@ from uuid import UUID
 import typer
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind
-from openslot.access.models import Credential
+from openslot.access.models import Credential, CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick

@@ -12,7 +12,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from openslot.core.moments import iso
+from openslot.core.times import iso
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 

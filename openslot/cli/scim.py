@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.accounts import organizations
 from openslot.accounts.models import Organization
 from openslot.cli.command import Limit, PageNumber, command, group

@@ -15,7 +15,7 @@ from openslot.accounts.plans import Plan
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.actor import OPERATOR
-from openslot.core.secrets import new_token
+from openslot.core.ids import new_token
 from openslot.core.work import Runtime, Work
 from openslot.people import deletions
 from openslot.people import operations as people

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
-from openslot.core.moments import Instant
 from openslot.core.phones import Phone
 from openslot.core.shapes import Shape
 from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine
+from openslot.core.times import Instant
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"
 _TAGS = Meta(max_length=20, description="At most 20; duplicates are removed", examples=[["customer", "vip"]])

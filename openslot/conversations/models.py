@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.contacts.models import NamedContact
 from openslot.core.errors import Conflict, NotFound
 from openslot.core.phones import parse_phone
-from openslot.core.zones import FIRST_YEAR, LAST_YEAR
+from openslot.core.times import FIRST_YEAR, LAST_YEAR
 from openslot.i18n import Text
 
 

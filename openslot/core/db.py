@@ -1,17 +1,20 @@
-"""Access to PostgreSQL: how to connect, and what statements can be run on."""
+"""Access to PostgreSQL: how to connect, a pool of connections, and what statements can be run on."""
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
+from time import monotonic
+from types import TracebackType
 from typing import Any, Protocol
 
 import asyncpg
 
 from openslot.core.errors import StartupError
-from openslot.core.outages import reason
-from openslot.core.pool import ConnectionPool, is_cut_off
+from openslot.core.outages import OUTAGE, reason
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
 
 OLDEST_SERVER = 150000
@@ -155,3 +158,220 @@ def hide_password(url: str) -> str:
     user, colon, _ = credentials.partition(":")
     place = re.sub(r"([?&]password=)[^&]*", r"\1…", place)
     return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{place}"
+
+
+Connect = Callable[[], Awaitable[asyncpg.Connection]]
+Waiter = asyncio.Future[asyncpg.Connection | None]
+
+# A firewall or proxy may silently drop a connection that was idle for this long.
+LONGEST_IDLE = 300.0
+CLOSE_WITHIN = 2.0
+# Each connection is a process of the server with 3 to 9 MB of its own, and a process on one core can't keep more than a
+# few of them busy. More are opened when they are held by slow statements or locks: if none has come back for a moment,
+# or somebody has waited for this part of the time limit.
+FEW = 4
+MOMENT = 0.1
+LONG_WAIT = 0.4
+# A connection beyond the first ones that nobody has needed for this long is closed.
+SPARE_AFTER = 60.0
+ALWAYS_KEPT = 2
+
+
+class PoolTimeoutError(TimeoutError):
+    """No connection became free within the time limit."""
+
+
+def is_cut_off(fault: BaseException | None) -> bool:
+    """Return whether a statement may still be running because nothing waited for its end."""
+    is_timeout = isinstance(fault, TimeoutError) and not isinstance(fault, PoolTimeoutError)
+    return is_timeout or (fault is not None and not isinstance(fault, Exception))
+
+
+class ConnectionPool:
+    """Lends a limited number of connections; when all are in use, callers wait in line, up to a time limit."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        *,
+        max_: int,
+        wait_seconds: float,
+        refusing: str | None = None,
+        waiting: str | None = None,
+    ) -> None:
+        self._connect = connect
+        self._refusing = refusing
+        self._waiting_for_turns = waiting
+        self._max = max_
+        self._wait_seconds = wait_seconds
+        self._idle: list[tuple[asyncpg.Connection, float]] = []
+        self._in_use = 0
+        self._waiting: deque[Waiter] = deque()
+        self._all_back: asyncio.Event | None = None
+        self._has_connected = False
+        self._relieved_at = 0.0
+        """When a connection last came back to somebody who waited."""
+        self._sparing: asyncio.TimerHandle | None = None
+
+    def acquire(self) -> "PooledConnection":
+        return PooledConnection(self)
+
+    def opening(self, *, waits: bool) -> str | None:
+        return self._waiting_for_turns if waits else self._refusing
+
+    async def fetch(self, query: str, *args: object) -> list[Any]:
+        async with PooledConnection(self) as connection:
+            rows: list[Any] = await connection.fetch(query, *args)
+            return rows
+
+    async def fetchrow(self, query: str, *args: object) -> Any:
+        async with PooledConnection(self) as connection:
+            return await connection.fetchrow(query, *args)
+
+    async def fetchval(self, query: str, *args: object) -> Any:
+        async with PooledConnection(self) as connection:
+            return await connection.fetchval(query, *args)
+
+    async def execute(self, query: str, *args: object) -> str:
+        async with PooledConnection(self) as connection:
+            tag: str = await connection.execute(query, *args)
+            return tag
+
+    async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None:
+        async with PooledConnection(self) as connection:
+            await connection.executemany(command, args)
+
+    async def close(self) -> None:
+        self._all_back = asyncio.Event()
+        if self._in_use:
+            await self._all_back.wait()
+        if self._sparing is not None:
+            self._sparing.cancel()
+        while self._idle:
+            # A connection that can't be closed in time is aborted.
+            with suppress(Exception):
+                await self._idle.pop()[0].close(timeout=CLOSE_WITHIN)
+
+    async def take(self) -> asyncpg.Connection:
+        """Return the most recently used idle connection, a new one, or the next that is released."""
+        if self._all_back is not None:
+            raise asyncpg.InterfaceError("the connections are being closed")
+        while self._idle:
+            connection, since = self._idle.pop()
+            if connection.is_closed():
+                continue
+            if monotonic() - since < LONGEST_IDLE:
+                self._in_use += 1
+                return connection
+            connection.terminate()
+        if self._in_use < min(FEW, self._max):
+            self._in_use += 1
+        elif (handed := await self._wait()) is not None:
+            return handed
+        return await self._open()
+
+    async def _open(self) -> asyncpg.Connection:
+        try:
+            connection = await self._connect()
+        except BaseException as fault:
+            self._pass_on(None)
+            if self._has_connected and isinstance(fault, Exception):
+                OUTAGE.begin(reason(fault))
+            raise
+        self._has_connected = True
+        OUTAGE.end()
+        return connection
+
+    def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:
+        """Release a connection; one with an interrupted statement or an open transaction is not used again.
+
+        Nor is one to a server that has become read-only: a new connection may find the server that took its place.
+        """
+        is_lost = is_cut_off(fault) or isinstance(fault, asyncpg.ReadOnlySQLTransactionError)
+        if not connection.is_closed() and (is_lost or connection.is_in_transaction()):
+            connection.terminate()
+        self._pass_on(None if connection.is_closed() else connection)
+
+    async def _wait(self) -> asyncpg.Connection | None:
+        """Wait for a slot; return its connection if the previous user has left a usable one."""
+        loop = asyncio.get_running_loop()
+        waiter: Waiter = loop.create_future()
+        self._waiting.append(waiter)
+        timer = loop.call_later(self._wait_seconds, self._refuse, waiter)
+        impatience = loop.call_later(MOMENT, self._grow, waiter, monotonic())
+        try:
+            return await waiter
+        except (asyncio.CancelledError, PoolTimeoutError):
+            if waiter.cancelled() or waiter.exception() is not None:
+                with suppress(ValueError):
+                    self._waiting.remove(waiter)
+            else:
+                # The connection was handed over at the same moment as the cancellation.
+                self._pass_on(waiter.result())
+            raise
+        finally:
+            timer.cancel()
+            impatience.cancel()
+
+    def _grow(self, waiter: Waiter, since: float) -> None:
+        """Let somebody who waits open a connection, if there may be one more and those in use are held for long."""
+        if waiter.done() or self._in_use >= self._max:
+            return
+        now = monotonic()
+        if now - self._relieved_at < MOMENT and now - since < LONG_WAIT * self._wait_seconds:
+            asyncio.get_running_loop().call_later(MOMENT, self._grow, waiter, since)
+            return
+        # The next one who waits may open one at once: what holds the first few would probably hold this one too.
+        self._in_use += 1
+        self._waiting.remove(waiter)
+        waiter.set_result(None)
+
+    def _refuse(self, waiter: Waiter) -> None:
+        if not waiter.done():
+            words = f"none of {self._max} connections was free within {self._wait_seconds:g} seconds"
+            waiter.set_exception(PoolTimeoutError(words))
+
+    def _pass_on(self, connection: asyncpg.Connection | None) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                self._relieved_at = monotonic()
+                waiter.set_result(connection)
+                return
+        self._in_use -= 1
+        if connection is not None:
+            self._idle.append((connection, monotonic()))
+            if len(self._idle) > ALWAYS_KEPT and self._sparing is None:
+                self._spare_later()
+        if self._all_back is not None and not self._in_use:
+            self._all_back.set()
+
+    def _spare_later(self) -> None:
+        unused_for = monotonic() - self._idle[0][1]
+        self._sparing = asyncio.get_running_loop().call_later(SPARE_AFTER - unused_for, self._spare)
+
+    def _spare(self) -> None:
+        """Close what nobody has needed for a while; the least recently used come first."""
+        self._sparing = None
+        while len(self._idle) > ALWAYS_KEPT and monotonic() - self._idle[0][1] >= SPARE_AFTER:
+            self._idle.pop(0)[0].terminate()
+        if len(self._idle) > ALWAYS_KEPT:
+            self._spare_later()
+
+
+class PooledConnection:
+    """A connection for the length of an `async with`."""
+
+    __slots__ = ("_connection", "_pool")
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._pool = pool
+
+    async def __aenter__(self) -> asyncpg.Connection:
+        self._connection = await self._pool.take()
+        return self._connection
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, fault: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._pool.give_back(self._connection, fault)

@@ -1,14 +1,14 @@
-"""Instants and time ranges: as the API formats them, as people write them, and the span between two of them."""
+"""Moments and time ranges as people write them."""
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Struct
 
 from openslot.core.errors import Invalid
 from openslot.core.text import CheckedText
-from openslot.core.zones import FIRST_YEAR, LAST_YEAR
+from openslot.core.times import FIRST_YEAR, LAST_YEAR
 
 # A plus sign that was not URL-encoded arrives as a space.
 MOMENT = (
@@ -92,19 +92,3 @@ def _read_end(text: str) -> datetime:
         return last + _DAY
     # Responses show milliseconds, so the range includes everything that is shown as this moment.
     return last.replace(microsecond=last.microsecond // 1000 * 1000) + _MILLISECOND
-
-
-Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
-
-
-def iso(instant: datetime) -> str:
-    """Format an instant as the API does: UTC, milliseconds if there are any, and Z."""
-    # Ten times faster than `isoformat`, and lists consist mostly of times.
-    text: str = to_builtins(instant if instant.tzinfo is UTC else instant.astimezone(UTC))
-    return f"{text[: 23 if instant.microsecond >= 1000 else 19]}Z"
-
-
-def iso_of(column: str) -> str:
-    """Write the SQL that formats a column's instants as `iso` does."""
-    # Half the cost of creating a datetime for each only to format it again.
-    return f"""replace(to_char({column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '.000Z', 'Z')"""

@@ -7,8 +7,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import asyncpg
 
-from openslot.core.db import Db, Pool, set_local
-from openslot.core.pool import is_cut_off
+from openslot.core.db import Db, Pool, is_cut_off, set_local
 from openslot.core.profiles import CUSTOM_PLANS
 
 Parameters = ParamSpec("Parameters")

@@ -1,19 +1,16 @@
 """Secrets: encrypted at rest with the secret key, and random where they are generated."""
 
 import base64
-import hashlib
 import os
-import secrets as random
 from functools import lru_cache
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from openslot.core.errors import StartupError
+from openslot.core.ids import derive
 from openslot.core.key_file import KEY_FILE, SHORTEST, are_strong, read_key_file, read_keys
 
 
@@ -89,21 +86,6 @@ class SealBroken(Exception):
 def name_of(key: str) -> bytes:
     """Return a name for a key that reveals nothing about it."""
     return derive(key, "name")[:16]
-
-
-@lru_cache(maxsize=256)
-def derive(key: str, purpose: str) -> bytes:
-    return HKDF(algorithm=SHA256(), length=32, salt=b"openslot", info=purpose.encode()).derive(key.encode())
-
-
-def fingerprint(token: str) -> bytes:
-    """Hash a random credential for look-up; it has enough entropy to need no salt."""
-    return hashlib.sha256(token.encode()).digest()
-
-
-def new_token() -> str:
-    """Make an unguessable string for links and sessions."""
-    return random.token_urlsafe(32)
 
 
 def load_secrets(configured: str | None, data_dir: Path) -> Secrets:

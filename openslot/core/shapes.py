@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import fields
 
-from openslot.core.moments import iso
+from openslot.core.times import iso
 
 Wire = TypeVar("Wire", bound=Struct)
 

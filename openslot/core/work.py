@@ -17,11 +17,10 @@ from openslot.core.db import Db, Pool, transaction
 from openslot.core.disk import REFUSED
 from openslot.core.effects import PlannedEffect, drop_planned, move_planned, plan_effect
 from openslot.core.events import Change, Effect, EffectRules, Event, NewEffect, insert_events, make_changes
-from openslot.core.ids import new_id
+from openslot.core.ids import Signer, new_id
 from openslot.core.outbound import Outbound
 from openslot.core.ports import Ports
 from openslot.core.secrets import Cipher, Secrets
-from openslot.core.signing import Signer
 from openslot.core.turns import Batcher, Turns
 
 Clock = Callable[[], datetime]

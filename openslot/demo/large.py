@@ -9,11 +9,10 @@ import asyncpg
 import msgspec
 from msgspec import Struct
 
-from openslot.access.keys import CredentialKind, new_key
+from openslot.access.models import CredentialKind, new_key
 from openslot.accounts.store import list_users_by_id
 from openslot.contacts.folding import fold_contact
-from openslot.core.ids import new_id
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint, new_id
 from openslot.event_types.models import Location, LocationKind, RollingWindow
 from openslot.schedules.operations import OFFICE_HOURS
 

@@ -17,8 +17,8 @@ from openslot.contacts.schemas import ContactChanges
 from openslot.conversations import operations as conversations
 from openslot.conversations.models import Channel, MessageDirection
 from openslot.core.moments import Span
+from openslot.core.times import at_second
 from openslot.core.work import Work
-from openslot.core.zones import at_second
 from openslot.event_types.models import EventType
 
 WEEKS = 3

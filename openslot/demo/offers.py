@@ -5,8 +5,8 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.core.times import get_zone
 from openslot.core.work import Work
-from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import (
     BusinessDaysWindow,

@@ -5,7 +5,7 @@ import base64
 from msgspec import Struct
 
 from openslot.access import operations as access
-from openslot.access.keys import AGENTS
+from openslot.access.models import AGENTS
 from openslot.access.passwords import hash_password, is_password
 from openslot.accounts import members
 from openslot.accounts import operations as accounts

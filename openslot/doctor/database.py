@@ -13,9 +13,9 @@ from openslot.core.direct import connect, direct_url, read_clock
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import ahead_migrations, missing_migrations
-from openslot.core.moments import iso
 from openslot.core.sealing import opens_all
 from openslot.core.secrets import load_secrets
+from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.jobs.health import PeriodicRun, count_effects, count_late, count_unknown, count_workers, list_runs

@@ -12,8 +12,8 @@ from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.secrets import SealBroken, fingerprint, new_token
+from openslot.core.ids import fingerprint, new_id, new_token
+from openslot.core.secrets import SealBroken
 from openslot.core.work import Periodic, Work
 from openslot.event_types import platform_store, store
 from openslot.event_types.editions import find_changed, take_edits

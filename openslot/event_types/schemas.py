@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from openslot.core.moments import Instant, iso
 from openslot.core.shapes import Shape
+from openslot.core.times import Instant, iso
 from openslot.event_types.models import (
     BookingWindow,
     EventType,

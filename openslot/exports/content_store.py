@@ -10,8 +10,8 @@ from typing import Any
 from openslot.bookings.schemas import SHOWN_BOOKING
 from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES
 from openslot.contacts.schemas import EMBEDDED_CONTACT, LISTED_CONTACT
-from openslot.core.moments import iso_of
 from openslot.core.shapes import Shape
+from openslot.core.times import iso_of
 from openslot.event_types.schemas import EMBEDDED_EVENT_TYPE
 
 Names = str | Shape[Any]

@@ -1,43 +1,38 @@
-"""Doors: the entry points, each with its paths, its authentication and the form of its refusals."""
+"""Doors: the entry points, each with its paths and its authentication; what is behind them, and what passes through."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
-from openslot.access.models import AgentEntry, Entry
+from openslot.access import limits
+from openslot.access.door import enter
+from openslot.access.models import AgentEntry, CredentialKind, Entry, LimitVerdict
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
 from openslot.http.errors import headers_of, status_of
-from openslot.routing import Form, RateLimit, Request, Response
+from openslot.routing import Declaration, Form, RateLimit, Request, Response
 
-if TYPE_CHECKING:
-    from openslot.http.router import RouteMatch
-
-AsgiScope = dict[str, Any]
 Headers = Mapping[str, str]
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 ANYONE = Entry(actor=PUBLIC)
 JSON = "application/json"
+SAFE = frozenset({"GET", "HEAD"})
 
 encode = msgspec.json.Encoder().encode
-
-
-class Authenticate(Protocol):
-    """Turns a request's credential into an actor, or raises a refusal."""
-
-    def __call__(self, runtime: Runtime, headers: Headers, address: str) -> Awaitable[Entry]:
-        """Authenticate the request and count it."""
 
 
 class Door(Struct, frozen=True, kw_only=True):
     name: str
     prefixes: tuple[str, ...]
-    enter: Authenticate
+    enter: Callable[["Exchange"], Awaitable[Entry]]
+    """Turns a request's credential into an actor and counts it, or raises a refusal."""
     refuse: Callable[[Refusal, "Exchange"], Response]
     """Builds its error responses."""
     media_types: tuple[str, ...] = ()
@@ -64,41 +59,71 @@ class Door(Struct, frozen=True, kw_only=True):
     """Returns the scope of an Idempotency-Key, within which retries are recognised; None if there is none."""
 
 
+class Parameter(Struct, frozen=True, kw_only=True):
+    """A query parameter as its handler declares it."""
+
+    name: str
+    argument: str
+    kind: Any
+    default: Any
+    is_required: bool
+    is_list: bool
+
+
+class Body(Struct, frozen=True, kw_only=True):
+    """The body that a handler takes, as `data` or as the `form` that a page shows again."""
+
+    argument: str
+    kind: Any
+    is_required: bool
+
+
+class Handler(Struct, frozen=True, kw_only=True):
+    """A function behind a path."""
+
+    run: Callable[..., Awaitable[object]]
+    declaration: Declaration
+    template: str
+    """The path as metrics and logs show it."""
+    path_values: tuple[tuple[str, Callable[[str], object]], ...]
+    parameters: tuple[Parameter, ...]
+    body: Body | None
+    given: "ArgumentSources"
+    returns: Any
+    shown_with: "ArgumentSources"
+    shown_values: frozenset[str]
+    """The arguments and the values of the path with which the page of its form is shown again."""
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """One path, with placeholders for its values, and the handler of each method."""
+
+    template: str
+    door: Door
+    handlers: dict[str, Handler]
+    allowed: str
+
+
+ArgumentSources = tuple[tuple[str, Callable[["Exchange"], object]], ...]
+RouteMatch = tuple[Route, Sequence[str]]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class Exchange(Request):
     """One request from its arrival to its response."""
 
-    __slots__ = ("door", "entry", "form", "found", "request_id", "runtime", "template", "work")
-
-    work: Work
+    runtime: Runtime
+    door: Door
+    found: RouteMatch | None
+    """The route of the path, if there is one."""
+    request_id: str
+    entry: Entry = ANYONE
+    form: Form[Any] = Form()
+    """What the page sent that shows its form again."""
+    template: str | None = None
+    """The path as it was declared, once its handler is found; the path itself may contain a secret."""
+    work: Work = field(init=False)
     """Set once the caller is authenticated."""
-
-    def __init__(
-        self,
-        *,
-        runtime: Runtime,
-        door: Door,
-        found: "RouteMatch | None",
-        request_id: str,
-        method: str,
-        path: str,
-        query_string: bytes,
-        headers: Headers,
-        address: str,
-        peer: str | None = None,
-    ) -> None:
-        super().__init__(
-            method=method, path=path, query_string=query_string, headers=headers, address=address, peer=peer
-        )
-        self.runtime = runtime
-        self.door = door
-        self.found = found
-        """The route of the path, if there is one."""
-        self.request_id = request_id
-        self.entry = ANYONE
-        self.form: Form[Any] = Form()
-        """What the page sent that shows its form again."""
-        self.template: str | None = None
-        """The path as it was declared, once its handler is found; the path itself may contain a secret."""
 
     @property
     def user(self) -> User | None:
@@ -109,6 +134,11 @@ class Exchange(Request):
     def chosen_locale(self) -> str | None:
         """The language that the user has chosen."""
         return self.entry.user.locale if self.entry.user else None
+
+    @property
+    def media_type(self) -> str:
+        """The media type of the body, without its parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def get_user(exchange: Exchange) -> User:
@@ -127,7 +157,14 @@ def get_agent_entry(exchange: Exchange) -> AgentEntry:
     return entry
 
 
-async def enter_freely(runtime: Runtime, headers: Headers, address: str) -> Entry:
+def enter_with(kind: CredentialKind) -> Callable[[Exchange], Awaitable[Entry]]:
+    """Authenticate by a bearer's credential of one kind."""
+    return lambda exchange: enter(
+        exchange.runtime, kind, authorization=exchange.headers.get("authorization", ""), address=exchange.address
+    )
+
+
+async def enter_freely(_: Exchange) -> Entry:
     return ANYONE
 
 
@@ -138,3 +175,50 @@ def refuse_with_json(refusal: Refusal, exchange: Exchange) -> Response:
         body["details"] = refusal.details
     headers = {"content-type": JSON, "x-error-code": refusal.code, **headers_of(refusal)}
     return Response(status=status_of(refusal), headers=headers, body=encode(body))
+
+
+class CountedRequest(NamedTuple):
+    """A request of an address, and the limit that it counts for."""
+
+    limit: RateLimit
+    address: str
+
+
+async def count(exchange: Exchange) -> None:
+    """Count the request, and refuse it if its address is over the limit of any minute."""
+    limit = limit_of(exchange)
+    if limit is not None:
+        await take(exchange.runtime, limit, exchange.address)
+
+
+async def take(runtime: Runtime, limit: RateLimit, address: str) -> None:
+    """Count one request of an address; for handlers that show a page when it is refused."""
+    verdict = await runtime.batcher(_take_many).ask(CountedRequest(limit, address))
+    verdict.check()
+
+
+async def take_own(runtime: Runtime, limit: RateLimit, user_id: UUID) -> None:
+    """Count one act of a signed-in user, whatever the address; it stays counted if the act is refused."""
+    await take(runtime, limit, str(user_id))
+
+
+async def _take_many(runtime: Runtime, requests: Sequence[CountedRequest]) -> list[LimitVerdict]:
+    """Count all waiting requests, with one statement for those that have the same limit."""
+    verdicts: dict[int, LimitVerdict] = {}
+    for max_ in {request.limit.max_ for request in requests}:
+        places = [place for place, request in enumerate(requests) if request.limit.max_ == max_]
+        buckets = [f"{requests[place].limit.name}:{requests[place].address}" for place in places]
+        taken = await limits.take_many(runtime.pool, buckets, max_)
+        verdicts.update(zip(places, taken, strict=True))
+    return [verdicts[place] for place in range(len(requests))]
+
+
+def limit_of(exchange: Exchange) -> RateLimit | None:
+    """Return the limit that applies to a request: its handler's, or else its door's."""
+    door = exchange.door
+    is_read = exchange.method in SAFE
+    if exchange.found is not None:
+        handler = exchange.found[0].handlers.get("GET" if is_read else exchange.method)
+        if handler is not None and handler.declaration.limit is not None:
+            return handler.declaration.limit
+    return door.reads if is_read else door.writes

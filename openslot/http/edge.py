@@ -1,58 +1,61 @@
-"""The edge: what happens to every request before and after its handler."""
+"""The edge: what happens to every request before and after its handler, from the first ASGI message to the last."""
 
+import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import lru_cache
 from typing import Any
+from urllib.parse import quote_from_bytes
 
 import structlog
+from prometheus_client import Histogram
 
-from openslot.core.errors import NotFound
+from openslot.access.door import client_address
+from openslot.core.config import Networks
+from openslot.core.errors import Invalid, NotFound
 from openslot.core.ids import new_id_text
 from openslot.core.work import Runtime
-from openslot.http import health
-from openslot.http.asgi import (
-    ClientGone,
-    Receive,
-    Send,
-    address_of,
-    check_host,
-    check_media_type,
-    check_target,
-    read_body,
-    send_response,
-)
-from openslot.http.doors import AsgiScope, Exchange, get_user
-from openslot.http.errors import translate
-from openslot.http.limits import SAFE, count
-from openslot.http.router import Router, find_handler, normalize
-from openslot.http.running import run
-from openslot.routing import Response
+from openslot.http.doors import SAFE, Exchange, Headers, count, get_user
+from openslot.http.errors import TooLarge, UnsupportedMedia, translate
+from openslot.http.handlers import Router, find_handler, normalize, run
+from openslot.i18n import Text
+from openslot.routing import Response, Stream
 
+AsgiScope = dict[str, Any]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
 
-async def live(lifetime: AbstractAsyncContextManager[Any], receive: Receive, send: Send) -> None:
-    """Keep a context open from the server's startup to its shutdown, and report to the server if either fails."""
-    await receive()
-    stage = "startup"
-    try:
-        async with lifetime:
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-            stage = "shutdown"
-    except BaseException as fault:
-        await send({"type": f"lifespan.{stage}.failed", "message": str(fault)})
-        raise
-    await send({"type": "lifespan.shutdown.complete"})
-
-
+LONGEST_TARGET = 8 * 1024
+ASCII = bytes(range(128))
+HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 CLIENT_GONE = 499
 PREFLIGHT = {
     "access-control-allow-methods": "GET, POST, DELETE",
     "access-control-allow-headers": "Content-Type, Idempotency-Key",
     "access-control-max-age": "86400",
 }
+ANY_ORIGIN = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"Retry-After, X-Request-Id, Idempotent-Replayed"),
+)
+# With 304, a length would be that of the client's copy.
+WITHOUT_LENGTH = frozenset({204, 304})
+REQUESTS = Histogram(
+    "openslot_request_seconds",
+    "Time from a request's arrival to its answer.",
+    ("door", "route", "method", "status"),
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+# Other methods are not used as labels: callers could create any number of series.
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 log = structlog.get_logger()
+
+
+class ClientGone(Exception):
+    """The client disconnected before it had sent its whole body."""
 
 
 class App:
@@ -94,7 +97,8 @@ class App:
                 await exchange.door.answered(exchange, response)
             await send_response(send, exchange, response)
         seconds = time.perf_counter() - began
-        health.observe(exchange.door.name, exchange.template, exchange.method, status, seconds=seconds)
+        method = exchange.method if exchange.method in METHODS else "other"
+        _series(exchange.door.name, exchange.template or "none", method, status).observe(seconds)
         log.debug("request", method=exchange.method, route=exchange.template, status=status)
 
     def _begin(self, scope: AsgiScope) -> Exchange:
@@ -129,7 +133,7 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
     door = exchange.door
     if door.admit is not None:
         door.admit(exchange)
-    exchange.entry = await door.enter(exchange.runtime, exchange.headers, exchange.address)
+    exchange.entry = await door.enter(exchange)
     await count(exchange)
     check_target(exchange)
     if exchange.method not in SAFE:
@@ -162,3 +166,118 @@ def _max_bytes(exchange: Exchange) -> int:
         # A large file of somebody who may not send it is not kept in memory first.
         get_user(exchange)
     return declared
+
+
+@lru_cache(maxsize=4096)
+def _series(door: str, route: str, method: str, status: int) -> Histogram:
+    # Looking up a series by its labels costs more than incrementing it.
+    return REQUESTS.labels(door, route, method, status)
+
+
+async def live(lifetime: AbstractAsyncContextManager[Any], receive: Receive, send: Send) -> None:
+    """Keep a context open from the server's startup to its shutdown, and report to the server if either fails."""
+    await receive()
+    stage = "startup"
+    try:
+        async with lifetime:
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            stage = "shutdown"
+    except BaseException as fault:
+        await send({"type": f"lifespan.{stage}.failed", "message": str(fault)})
+        raise
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+def address_of(scope: AsgiScope, trusted: Networks) -> str:
+    """Return the client's address for rate limits; several `X-Forwarded-For` lines count as one list."""
+    peer = scope["client"][0] if scope["client"] else None
+    if not trusted:
+        return client_address(peer, None, trusted)
+    lines = (value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    return client_address(peer, b",".join(lines).decode("latin-1"), trusted)
+
+
+def check_target(exchange: Exchange) -> None:
+    """Refuse an unprintable path and a target that is too long, and encode the query so that it can be parsed."""
+    path, query = exchange.path, exchange.query_string
+    if len(path) + len(query) > LONGEST_TARGET:
+        raise Invalid(Text("The address must not be longer than 8 KiB"))
+    if not path.isprintable():
+        raise NotFound
+    if not query.isascii():
+        exchange.query_string = quote_from_bytes(query, safe=ASCII).encode()
+
+
+def check_host(headers: Headers) -> None:
+    if HOST.fullmatch(headers.get("host", "")) is None:
+        raise Invalid
+
+
+def check_declared_size(headers: Headers, max_bytes: int) -> None:
+    """Refuse a body that is too large by its own account."""
+    declared = headers.get("content-length", "")
+    if len(declared) > 9 or (declared.isdecimal() and int(declared) > max_bytes):
+        raise _too_large(max_bytes)
+
+
+async def read_body(exchange: Exchange, receive: Receive, *, max_bytes: int) -> bytes:
+    """Read a whole body, or refuse one that is too large as soon as that is known."""
+    check_declared_size(exchange.headers, max_bytes)
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        body += message.get("body", b"")
+        if len(body) > max_bytes:
+            raise _too_large(max_bytes)
+        if not message.get("more_body"):
+            return bytes(body)
+
+
+def check_media_type(exchange: Exchange) -> None:
+    """Refuse a body of a media type that the door does not accept, or that is compressed."""
+    media_types = exchange.door.media_types
+    if not exchange.body or not media_types:
+        return
+    if exchange.media_type not in media_types:
+        raise UnsupportedMedia(f"The body must be {media_types[0]}")
+    if exchange.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise UnsupportedMedia("The body must not be compressed")
+
+
+def _too_large(max_bytes: int) -> TooLarge:
+    return TooLarge(f"The body must not be larger than {max_bytes // 1024} KiB")
+
+
+async def send_response(send: Send, exchange: Exchange, response: Response) -> None:
+    """Send a whole response; HEAD gets everything except the body."""
+    stream = response.body if isinstance(response.body, Stream) else None
+    body = response.body if isinstance(response.body, bytes) else b""
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    headers += [(b"set-cookie", cookie.written().encode("latin-1")) for cookie in response.cookies]
+    if response.status not in WITHOUT_LENGTH:
+        headers.append((b"content-length", b"%d" % (stream.size if stream else len(body))))
+    await send({"type": "http.response.start", "status": response.status, "headers": _complete(headers, exchange)})
+    if stream and exchange.method != "HEAD":
+        async for piece in stream.pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"" if exchange.method == "HEAD" else body})
+
+
+def _complete(headers: list[tuple[bytes, bytes]], exchange: Exchange) -> list[tuple[bytes, bytes]]:
+    door = exchange.door
+    own = [name for name, _ in headers]
+    headers.append((b"x-request-id", exchange.request_id.encode()))
+    headers += [header for header in door.headers if header[0] not in own]
+    limit = exchange.entry.limit
+    if limit is not None and b"ratelimit-limit" not in own:
+        headers += [
+            (b"RateLimit-Limit", b"%d" % limit.limit),
+            (b"RateLimit-Remaining", b"%d" % limit.left),
+            (b"RateLimit-Reset", b"%d" % limit.retry_after),
+        ]
+    if door.open_to_other_origins:
+        headers += ANY_ORIGIN
+    return headers

@@ -85,13 +85,9 @@ def headers_of(refusal: Refusal) -> dict[str, str]:
     if refusal.retry_after is not None:
         headers["Retry-After"] = str(refusal.retry_after)
     if isinstance(refusal, LimitReached):
-        headers |= limit_headers(refusal.limit, 0, refusal.retry_after)
+        limit, reset = str(refusal.limit), str(refusal.retry_after)
+        headers |= {"RateLimit-Limit": limit, "RateLimit-Remaining": "0", "RateLimit-Reset": reset}
     return headers
-
-
-def limit_headers(limit: int, left: int, reset: int) -> dict[str, str]:
-    """Write the headers that tell a client how much of its limit is left, and in how many seconds there is more."""
-    return {"RateLimit-Limit": str(limit), "RateLimit-Remaining": str(left), "RateLimit-Reset": str(reset)}
 
 
 log = structlog.get_logger()

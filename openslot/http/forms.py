@@ -10,10 +10,8 @@ from msgspec import Struct
 
 from openslot.core.errors import Invalid
 from openslot.core.text import read_checked
-from openslot.http.asgi import media_type_of
-from openslot.http.bodies import find_faults
+from openslot.http.bodies import REQUIRED, find_faults, find_unfit
 from openslot.http.doors import Exchange
-from openslot.http.values import REQUIRED, find_unfit
 from openslot.i18n import Text
 from openslot.routing import File, Form, WhenEmpty
 
@@ -26,11 +24,6 @@ CHECKED = {"on": True, "true": True, "1": True, "off": False, "false": False, "0
 
 Fields = dict[str, list[str | File]]
 T = TypeVar("T", bound=Struct)
-
-
-def is_form(exchange: Exchange) -> bool:
-    """Return whether the body is a form."""
-    return media_type_of(exchange.headers) in FORMS
 
 
 def read_form(exchange: Exchange, kind: type[Struct]) -> Form[Any]:
@@ -76,7 +69,7 @@ def parse_fields(exchange: Exchange) -> Fields:
 def _parts(exchange: Exchange) -> Iterator[tuple[str, str | File]]:
     if not exchange.body:
         return iter(())
-    if media_type_of(exchange.headers) == MULTIPART:
+    if exchange.media_type == MULTIPART:
         return _parse_multipart(exchange.body, exchange.headers["content-type"])
     return iter(
         parse_qsl(

@@ -5,16 +5,14 @@ import hmac
 import os
 from collections.abc import Iterable
 from datetime import datetime
-from functools import lru_cache
 
 import structlog
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import REGISTRY, Collector
 
-from openslot.access.addresses import is_loopback, is_trusted
-from openslot.access.door import bearer
+from openslot.access.door import bearer, is_loopback, is_trusted
 from openslot.core.config import Settings
 from openslot.core.db import BUSY, DOWN, Db
 from openslot.core.disk import DiskState, read_disk
@@ -25,33 +23,6 @@ from openslot.core.work import Work
 from openslot.http.errors import headers_of
 from openslot.jobs.health import count_effects, count_workers
 from openslot.routing import Mount, Request, Response, get
-
-REQUESTS = Histogram(
-    "openslot_request_seconds",
-    "Time from a request's arrival to its answer.",
-    ("door", "route", "method", "status"),
-    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-)
-REFUSED = Counter(
-    "openslot_refused", "Requests and connections that were refused before any door, by error code.", ("code",)
-)
-# Other methods are not used as labels: callers could create any number of series.
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
-
-def observe(door: str, route: str | None, method: str, status: int, *, seconds: float) -> None:
-    _series(door, route or "none", method if method in METHODS else "other", status).observe(seconds)
-
-
-def count_refused(code: str) -> None:
-    """Count a request or connection that was refused before it reached a door."""
-    REFUSED.labels(code).inc()
-
-
-@lru_cache(maxsize=4096)
-def _series(door: str, route: str, method: str, status: int) -> Histogram:
-    # Looking up a series by its labels costs more than incrementing it.
-    return REQUESTS.labels(door, route, method, status)
 
 
 async def write_metrics(db: Db, now: datetime, disk: DiskState) -> bytes:

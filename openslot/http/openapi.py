@@ -13,10 +13,8 @@ from openslot.core.text import describe_checked
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.http.doors import JSON, Door
-from openslot.http.handlers import Handler
-from openslot.http.queries import Parameter
-from openslot.http.router import Route, Router
+from openslot.http.doors import JSON, Door, Handler, Parameter, Route
+from openslot.http.handlers import Router
 from openslot.routing import Declaration, ErrorBody, Mount, Response, get
 from openslot.routing.declarations import JsonSchema, Webhook
 

@@ -6,22 +6,11 @@ from typing import Any, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import Struct
 
 from openslot.core.text import NOT_ALLOWED, is_line, read_checked
-from openslot.http.values import REQUIRED, find_unfit, in_words
+from openslot.http.bodies import REQUIRED, find_unfit, in_words
+from openslot.http.doors import Parameter
 from openslot.routing.declarations import find_query, without_null
-
-
-class Parameter(Struct, frozen=True, kw_only=True):
-    """A query parameter as its handler declares it."""
-
-    name: str
-    argument: str
-    kind: Any
-    default: Any
-    is_required: bool
-    is_list: bool
 
 
 def read_query(parameters: tuple[Parameter, ...], query: bytes) -> tuple[dict[str, object], dict[str, str]]:

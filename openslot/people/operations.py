@@ -21,7 +21,7 @@ from openslot.accounts.rules import check_user
 from openslot.accounts.store import lock_host
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import LEFT, UNAVAILABLE
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.schedules import operations as schedules

@@ -1,6 +1,7 @@
 """What a handler gets and answers: requests, responses and forms."""
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
 from urllib.parse import parse_qsl
 
@@ -10,32 +11,21 @@ from msgspec.structs import replace
 MAX_PARAMETERS = 50
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Request:
     """One request: its target, its content, and its sender."""
 
-    __slots__ = ("address", "body", "headers", "method", "path", "peer", "query_string")
-
-    def __init__(
-        self,
-        *,
-        method: str,
-        path: str,
-        query_string: bytes = b"",
-        headers: Mapping[str, str],
-        address: str,
-        peer: str | None = None,
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.query_string = query_string
-        self.headers = headers
-        """By lower-case name."""
-        self.address = address
-        """The client's address behind any proxies, as limits count it."""
-        self.peer = peer
-        """The other end of the connection, which may be a proxy."""
-        self.body = b""
-        """The unparsed body; empty if the method has none."""
+    method: str
+    path: str
+    query_string: bytes = b""
+    headers: Mapping[str, str]
+    """By lower-case name."""
+    address: str
+    """The client's address behind any proxies, as limits count it."""
+    peer: str | None = None
+    """The other end of the connection, which may be a proxy."""
+    body: bytes = b""
+    """The unparsed body; empty if the method has none."""
 
     @property
     def chosen_locale(self) -> str | None:

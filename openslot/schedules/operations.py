@@ -10,8 +10,8 @@ from openslot.accounts.models import User
 from openslot.accounts.store import lock_host
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
+from openslot.core.times import find_zone
 from openslot.core.work import Work
-from openslot.core.zones import find_zone
 from openslot.i18n import Text
 from openslot.schedules import store
 from openslot.schedules.errors import (

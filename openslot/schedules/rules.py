@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.text import is_line
-from openslot.core.zones import (
+from openslot.core.times import (
     DAY,
     NOT_A_ZONE,
     Offsets,

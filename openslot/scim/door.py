@@ -7,19 +7,17 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from openslot.access.door import enter_with_token
-from openslot.access.models import Entry
+from openslot.access.models import CredentialKind
 from openslot.core.actor import ActorKind
 from openslot.core.config import Settings
 from openslot.core.db import DOWN
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import SHAPE
 from openslot.core.outages import reason
-from openslot.core.work import Runtime
-from openslot.http.doors import JSON, Door, Exchange, Headers
+from openslot.http.bodies import shown
+from openslot.http.doors import JSON, Door, Exchange, enter_with
 from openslot.http.errors import headers_of, status_of
 from openslot.http.security import api_headers
-from openslot.http.values import shown
 from openslot.routing import Response
 from openslot.scim.errors import ScimType
 from openslot.scim.models import NewRequest
@@ -46,7 +44,7 @@ def scim_door(settings: Settings) -> Door:
     return Door(
         name="scim",
         prefixes=(f"{PREFIX}/", PREFIX),
-        enter=_enter,
+        enter=enter_with(CredentialKind.SCIM_TOKEN),
         refuse=refuse_with_scim,
         media_types=(SCIM, JSON),
         answers_in=SCIM,
@@ -77,10 +75,6 @@ def _type_of(refusal: Refusal) -> str | None:
     if not isinstance(refusal, Invalid):
         return None
     return "invalidSyntax" if "body" in (refusal.details or {}) else "invalidValue"
-
-
-async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
-    return await enter_with_token(runtime, headers.get("authorization", ""), address)
 
 
 async def _keep_log(exchange: Exchange, response: Response) -> None:

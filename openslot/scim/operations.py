@@ -14,8 +14,8 @@ from openslot.accounts.organization_store import has_domain_of, lock_organizatio
 from openslot.accounts.store import lock_host
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
+from openslot.core.times import find_zone
 from openslot.core.work import Periodic, Runtime, Work
-from openslot.core.zones import find_zone
 from openslot.jobs.batches import delete_old
 from openslot.people import departures
 from openslot.people import operations as people

@@ -7,8 +7,8 @@ from msgspec.structs import astuple
 
 from openslot.accounts.member_store import SOURCE
 from openslot.core.db import Db, Row
-from openslot.core.moments import iso_of
 from openslot.core.query_plans import custom_plans
+from openslot.core.times import iso_of
 from openslot.scim.attributes import CORE, USER
 from openslot.scim.errors import InvalidFilter
 from openslot.scim.filters import And, AttributePath, Comparison, Filter, Value, ValuePath, part_of, to_boolean

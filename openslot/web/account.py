@@ -11,8 +11,7 @@ from openslot.access import address_changes, two_factor
 from openslot.access import operations as access
 from openslot.access.address_changes import PATH
 from openslot.access.errors import AddressLinkInvalid, CredentialNotFound, PlanWithoutApi
-from openslot.access.keys import CredentialKind, KeyName
-from openslot.access.models import Credential
+from openslot.access.models import Credential, CredentialKind, KeyName
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import AddressManaged, EmailTaken
 from openslot.accounts.models import User
@@ -23,8 +22,8 @@ from openslot.core.config import Settings
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE, EmailAddress
 from openslot.core.work import Work
+from openslot.http.doors import take
 from openslot.http.errors import status_of
-from openslot.http.limits import take
 from openslot.i18n import Text
 from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words

@@ -12,7 +12,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import Forbidden
 from openslot.core.work import Runtime, Work
 from openslot.http.doors import Exchange, get_user
-from openslot.http.forms import is_form, parse_fields
+from openslot.http.forms import FORMS, parse_fields
 from openslot.i18n import Text
 from openslot.routing import Cookie, Request
 
@@ -135,7 +135,7 @@ def _needs_user(exchange: Exchange) -> bool:
 
 
 def _sent_token(exchange: Exchange) -> str:
-    if not is_form(exchange):
+    if exchange.media_type not in FORMS:
         return ""
     sent = parse_fields(exchange).get(FIELD, [""])[0]
     return sent if isinstance(sent, str) else ""

@@ -8,8 +8,7 @@ from openslot.access.door import enter_with_session
 from openslot.access.models import Entry
 from openslot.core.config import Settings
 from openslot.core.errors import Forbidden, NotFound, Refusal, Unauthorized
-from openslot.core.work import Runtime
-from openslot.http.doors import Door, Exchange, Headers, enter_freely
+from openslot.http.doors import Door, Exchange, enter_freely
 from openslot.http.errors import headers_of, status_of
 from openslot.http.forms import FORMS
 from openslot.http.security import page_headers
@@ -154,6 +153,5 @@ def _host(origin: str) -> str:
         return ""
 
 
-async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
-    request = Request(method="GET", path="/", headers=headers, address=address)
-    return await enter_with_session(runtime, session_of(request, runtime.settings))
+async def _enter(exchange: Exchange) -> Entry:
+    return await enter_with_session(exchange.runtime, session_of(exchange, exchange.runtime.settings))

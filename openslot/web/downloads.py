@@ -10,7 +10,7 @@ from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import BookingRef
 from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
-from openslot.http.limits import take_own
+from openslot.http.doors import take_own
 from openslot.integrations.calendars.booking_events import get_feed_owner, write_bookings
 from openslot.integrations.mail.letters import write_calendar_file
 from openslot.routing import RateLimit, Response, get

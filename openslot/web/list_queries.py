@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.core.moments import Span, iso
+from openslot.core.moments import Span
 from openslot.core.text import NOT_ALLOWED, is_line
-from openslot.core.zones import FIRST_YEAR, LAST_YEAR
+from openslot.core.times import FIRST_YEAR, LAST_YEAR, iso
 from openslot.i18n import Text
 from openslot.routing import Form, Request
 from openslot.web import words

@@ -13,10 +13,10 @@ from openslot.accounts.invitations import get_invitation
 from openslot.accounts.models import User, UserWanted
 from openslot.analytics.funnel import count_visit
 from openslot.core.errors import Invalid
-from openslot.core.secrets import new_token
+from openslot.core.ids import new_token
 from openslot.core.text import LINE, EmailAddress, Name
+from openslot.core.times import Zone
 from openslot.core.work import Work
-from openslot.core.zones import Zone
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
 from openslot.people import operations as people

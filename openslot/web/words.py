@@ -21,7 +21,7 @@ from jinja2.runtime import Context
 from msgspec import Struct
 
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, running, strongest
-from openslot.core.zones import get_zone
+from openslot.core.times import get_zone
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable, localize

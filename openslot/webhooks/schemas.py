@@ -16,7 +16,7 @@ from openslot.bookings.schemas import RescheduledBooking, ShownBooking
 from openslot.contacts.events import ContactCreated
 from openslot.contacts.schemas import DetailedContact
 from openslot.core.events import Event
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import Runtime
 from openslot.routing.declarations import Webhook
 from openslot.webhooks.models import PastEvent

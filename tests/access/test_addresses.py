@@ -2,7 +2,7 @@
 
 import pytest
 
-from openslot.access.addresses import client_address
+from openslot.access.door import client_address
 from openslot.core.config import Networks
 
 PROXY = "10.0.0.1"

@@ -7,14 +7,14 @@ import pytest
 
 from openslot.access import entry_store, limits
 from openslot.access import operations as access
-from openslot.access.door import enter_with_key, gate_of
+from openslot.access.door import enter, gate_of
 from openslot.access.entry_store import CredentialLookup, look_up
 from openslot.access.errors import LimitReached
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Refusal, TooMany, Unauthorized
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -24,7 +24,7 @@ WRONG = "svc_live_" + "0" * 32 + "ZZZZZZ"
 async def lookup(runtime: Runtime, key: str, address: str = HERE) -> str:
     """Tell how someone fared at the door."""
     try:
-        entry = await enter_with_key(runtime, f"Bearer {key}", address)
+        entry = await enter(runtime, CredentialKind.API_KEY, authorization=f"Bearer {key}", address=address)
     except Refusal as refusal:
         return type(refusal).__name__
     assert entry.limit is not None
@@ -52,7 +52,7 @@ async def test_right_and_wrong_keys_do_not_mix(runtime: Runtime, api_key: str) -
 
 async def second_key_revoked(runtime: Runtime, api_key: str) -> str:
     """Make a key that was good once."""
-    owner = (await enter_with_key(runtime, f"Bearer {api_key}", THERE)).user
+    owner = (await enter(runtime, CredentialKind.API_KEY, authorization=f"Bearer {api_key}", address=THERE)).user
     assert owner is not None
     await runtime.pool.execute("delete from rate_log")
     key = await second_key(runtime, owner)
@@ -83,10 +83,10 @@ async def test_lots_that_share_keys_never_wait_for_each_other_in_a_circle(runtim
     keys = [await second_key(runtime, user) for _ in range(12)]
     lookups = [CredentialLookup(fingerprint(key), gate_of(HERE)) for key in keys]
 
-    async def enter(batch: list[CredentialLookup]) -> None:
+    async def enter_all(batch: list[CredentialLookup]) -> None:
         await look_up(runtime.pool, CredentialKind.API_KEY, batch, failed_limit=5, limit=1000, now=runtime.clock())
 
-    await asyncio.gather(*(enter(lookups if n % 2 else lookups[::-1]) for n in range(100)))
+    await asyncio.gather(*(enter_all(lookups if n % 2 else lookups[::-1]) for n in range(100)))
     stamps = await runtime.pool.fetch("select cardinality(stamps) as used from rate_log where bucket like 'key:%'")
     assert [row["used"] for row in stamps] == [100] * 12
 

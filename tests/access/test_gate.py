@@ -7,7 +7,7 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access.keys import CredentialKind, new_key
+from openslot.access.models import CredentialKind, new_key
 from openslot.app import create_app
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime

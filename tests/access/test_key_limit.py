@@ -12,6 +12,7 @@ from hypothesis import settings as fuzzing
 from hypothesis import strategies as st
 
 from openslot.access import limit_store, limits
+from openslot.access.models import seconds_until
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.access.conftest import Age
@@ -76,7 +77,7 @@ async def test_each_key_has_a_limit_of_its_own(runtime: Runtime) -> None:
     [(60_000_000, 0, 60), (60_000_001, 0, 61), (1, 0, 1), (0, 0, 1), (0, 5, 1), (59_999_999, 0, 60), (500_000, 0, 1)],
 )
 def test_retry_after_is_the_first_whole_second_that_is_enough(instant: int, now: int, seconds: int) -> None:
-    assert limits.seconds_until(instant, now) == seconds
+    assert seconds_until(instant, now) == seconds
 
 
 async def test_retry_after_is_right_to_the_second(runtime: Runtime, age: Age) -> None:

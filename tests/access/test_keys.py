@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.keys import AGENTS, BASE62, CredentialKind, checksum, is_wellformed, new_key
+from openslot.access.models import AGENTS, BASE62, CredentialKind, checksum, is_wellformed, new_key
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan

@@ -11,7 +11,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.errors import TooMany
 from openslot.core.work import Runtime
-from openslot.http.limits import take
+from openslot.http.doors import take
 from openslot.routing import RateLimit
 from tests.support.live import connect, serving
 

@@ -8,8 +8,7 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialRotated
-from openslot.access.keys import CredentialKind
-from openslot.access.models import Credential
+from openslot.access.models import Credential, CredentialKind
 from openslot.accounts import organizations
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR

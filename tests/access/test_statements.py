@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from openslot.access.keys import CredentialKind, new_key
+from openslot.access.models import CredentialKind, new_key
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime

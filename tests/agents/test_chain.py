@@ -8,7 +8,7 @@ import pytest
 from openslot.agents import audit
 from openslot.agents.audit import extend, follows, is_intact, verify
 from openslot.agents.models import ChainEnd
-from openslot.core.signing import Signer
+from openslot.core.ids import Signer
 from openslot.core.work import Runtime
 from tests.agents.support import record
 from tests.support.agent import TestAgent

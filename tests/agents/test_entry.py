@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind, new_key
+from openslot.access.models import CredentialKind, new_key
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan

@@ -3,7 +3,7 @@
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.keys import AGENTS
+from openslot.access.models import AGENTS
 from openslot.agents.models import Level
 from openslot.agents.roster import READ_SCOPES, ROSTER, SCOPES, WRITE_SCOPES, with_implied
 from openslot.core.actor import OPERATOR

@@ -6,7 +6,7 @@ import pytest
 
 from openslot.availability.models import Days
 from openslot.availability.months import default_days, find_days_faults
-from openslot.core.zones import get_zone
+from openslot.core.times import get_zone
 from tests.availability.cases import at
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from openslot.availability.models import Days, SlotInputs, Taken
 from openslot.availability.slots import list_slots, make_query
-from openslot.core.zones import get_offsets, get_zone
+from openslot.core.times import get_offsets, get_zone
 from openslot.event_types.models import RollingWindow
 from openslot.schedules.models import DateOverride, TimeRange
 from tests.availability.cases import CLOSED_WEEK, LONG, at, make_event_type, make_schedule, show_slots

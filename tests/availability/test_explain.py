@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.availability.explain import explain_day, explain_start, explain_starts
 from openslot.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
 from openslot.availability.slots import judge, list_slots
-from openslot.core.zones import at_second
+from openslot.core.times import at_second
 from openslot.event_types.models import Limits, RangeWindow, RollingWindow
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
 from tests.availability.cases import (

@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.access.addresses import client_address, network_of
+from openslot.access.door import client_address, network_of
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.claims import expire_holds

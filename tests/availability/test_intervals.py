@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from openslot.availability.intervals import Interval, invert, merge, pick_starts, subtract
-from openslot.core.zones import FOREVER
+from openslot.core.times import FOREVER
 
 CASES = 300
 

@@ -6,7 +6,7 @@ import pytest
 
 from openslot.availability.models import Days, SlotInputs, Taken
 from openslot.availability.slots import list_slots
-from openslot.core.zones import find_zone, get_zone
+from openslot.core.times import find_zone, get_zone
 from openslot.event_types.models import Limits, RollingWindow
 from openslot.schedules.models import TimeRange
 from tests.availability.cases import at, every_day, make_event_type, make_schedule, second, show_slots

@@ -11,7 +11,7 @@ from msgspec.structs import fields
 from openslot.availability.api import list_slots
 from openslot.availability.models import Slots
 from openslot.availability.schemas import OpenSlots, Slot, WrittenSlots, write_slots
-from openslot.core.zones import get_zone
+from openslot.core.times import get_zone
 from openslot.http.handlers import read_handler
 from openslot.routing import find_declaration
 from tests.availability.cases import ZONES, days_of_change, second, show_slots

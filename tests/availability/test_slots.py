@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from openslot.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
 from openslot.availability.slots import judge, list_slots
-from openslot.core.zones import get_zone
+from openslot.core.times import get_zone
 from openslot.event_types.models import BusinessDaysWindow, EventType, Limits, RangeWindow, RollingWindow
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange
 from tests.availability.cases import CLOSED_WEEK, WORKING_WEEK, at, every_day, make_event_type, make_schedule, second

@@ -27,7 +27,7 @@ from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType

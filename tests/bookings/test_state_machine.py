@@ -28,8 +28,8 @@ from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
+from openslot.core.times import at_second
 from openslot.core.work import Runtime
-from openslot.core.zones import at_second
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.people import operations as people

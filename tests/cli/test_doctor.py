@@ -19,8 +19,8 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.ids import new_id
 from openslot.core.key_file import KEY_FILE
 from openslot.core.secrets import load_secrets
+from openslot.core.times import at_second
 from openslot.core.work import Runtime
-from openslot.core.zones import at_second
 from openslot.doctor.database import look_at_database
 from openslot.doctor.finding import Finding, FindingState
 from openslot.doctor.machine import (

@@ -10,7 +10,7 @@ from openslot.contacts.schemas import PhoneOrNone, Tag
 from openslot.core.moments import Moment
 from openslot.core.phones import Phone, PhoneFilter
 from openslot.core.text import CheckedText, EmailAddress, Name, describe_checked, read_checked
-from openslot.core.zones import Zone
+from openslot.core.times import Zone
 
 TAKEN: tuple[tuple[type[CheckedText], str, str], ...] = (
     (EmailAddress, "jonas@okafor.example", "jonas@okafor.example"),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from openslot.core.moments import iso, iso_of
+from openslot.core.times import iso, iso_of
 from openslot.core.work import Runtime
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)

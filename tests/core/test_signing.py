@@ -2,8 +2,7 @@
 
 import hmac
 
-from openslot.core.secrets import derive
-from openslot.core.signing import Signer
+from openslot.core.ids import Signer, derive
 
 OLD, NEW = "o" * 40, "n" * 40
 

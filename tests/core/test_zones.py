@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from openslot.core.zones import (
+from openslot.core.times import (
     DAY,
     ceil_second,
     date_of,

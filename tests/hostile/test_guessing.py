@@ -18,8 +18,7 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
-from openslot.core.ids import new_id
-from openslot.core.signing import Signer
+from openslot.core.ids import Signer, new_id
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_job
 from tests.support.live import connect, serving

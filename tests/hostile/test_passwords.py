@@ -22,7 +22,7 @@ from openslot.cli.commands import app
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
 from openslot.core.errors import Unauthorized, Unavailable
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from tests.support.passwords import CHEAP, PASSWORD

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from openslot.app import create_app
 from openslot.core.config import load_settings
-from openslot.http.handlers import Handler
+from openslot.http.doors import Handler
 
 
 class Operation(Struct, frozen=True):

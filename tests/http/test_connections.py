@@ -5,7 +5,7 @@ import resource
 
 import pytest
 
-from openslot.access.addresses import client_address
+from openslot.access.door import client_address
 from openslot.core.config import Networks, Settings
 from openslot.core.errors import Refusal
 from openslot.http.errors import status_of

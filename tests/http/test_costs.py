@@ -11,7 +11,7 @@ import pytest
 from msgspec import Struct
 
 from openslot.access import limits
-from openslot.access.limits import LimitVerdict
+from openslot.access.models import LimitVerdict
 from openslot.accounts import invitations
 from openslot.accounts import operations as accounts
 from openslot.accounts import profile_store as profiles
@@ -22,9 +22,8 @@ from openslot.core.config import Settings
 from openslot.core.db import Db
 from openslot.core.work import Runtime
 from openslot.demo.seed import seed
-from openslot.http.doors import get_user
+from openslot.http.doors import Route, get_user
 from openslot.http.handlers import NAMES
-from openslot.http.router import Route
 from openslot.integrations.calendars.booking_events import renew_feed
 from openslot.routing import RateLimit, Response, get
 from openslot.routing.declarations import HandlerFunction

@@ -8,15 +8,14 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from openslot.access.limits import LimitVerdict
-from openslot.access.models import AgentEntry, Entry
+from openslot.access.models import AgentEntry, Entry, LimitVerdict
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Forbidden, Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
-from openslot.http.doors import Door, Exchange, Headers
+from openslot.http.doors import Door, Exchange
 from openslot.http.edge import App
 from openslot.http.errors import status_of
-from openslot.http.router import read_mounts
+from openslot.http.handlers import read_mounts
 from openslot.routing import Cookie, File, Mount, Query, RateLimit, Request, Response, delete, get, post, put
 from tests.http.golden.asgi import Sent, ask
 
@@ -69,8 +68,8 @@ async def get_agent(entry: AgentEntry) -> str:
     return entry.agent
 
 
-async def enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
-    if headers.get("authorization") != TOKEN["authorization"]:
+async def enter(exchange: Exchange) -> Entry:
+    if exchange.headers.get("authorization") != TOKEN["authorization"]:
         raise Unauthorized
     return Entry(actor=Actor(kind=ActorKind.SCIM, agent="a firm"), limit=LIMIT)
 

@@ -11,7 +11,7 @@ from openslot.app import doors
 from openslot.core.config import load_settings
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE, EmailAddress, Prose
-from openslot.core.zones import Zone
+from openslot.core.times import Zone
 from openslot.http.doors import Exchange
 from openslot.http.forms import FORMS, read_form, read_form_strictly
 from openslot.routing import File, Form, WhenEmpty

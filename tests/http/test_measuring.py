@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access.addresses import is_loopback
+from openslot.access.door import is_loopback
 from openslot.app import create_app
 from openslot.core.config import Networks, Settings, load_settings
 from openslot.core.errors import StartupError, Unauthorized

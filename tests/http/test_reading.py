@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal
 from openslot.http.protocol.limits import ConnectionLimits
-from openslot.http.protocol.parser import RequestReader
+from openslot.http.protocol.messages import RequestReader
 from tests.support.malformed import MALFORMED
 
 SMALL = ConnectionLimits(head_bytes=400, fields=8, framing_bytes=100)

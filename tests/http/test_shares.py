@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 import pytest
 import uvloop
 
-from openslot.access.addresses import find_forwarded_client
+from openslot.access.door import find_forwarded_client
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings

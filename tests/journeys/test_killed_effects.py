@@ -17,7 +17,7 @@ from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalDavWanted

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.accounts import organizations
 from openslot.accounts.models import Organization, User

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.accounts.models import Organization
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime

@@ -14,7 +14,7 @@ from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, Actor
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.web.cookies import csrf_token

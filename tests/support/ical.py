@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from openslot.core.zones import at_second
+from openslot.core.times import at_second
 from openslot.integrations.calendars.busy_times import read_events
 from openslot.integrations.calendars.times import Scope
 

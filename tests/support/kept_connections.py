@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from openslot.core import db
-from openslot.core.pool import ConnectionPool
+from openslot.core.db import ConnectionPool
 
 MOST = 8
 

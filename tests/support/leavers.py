@@ -7,8 +7,8 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee, Status
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.moments import Span
+from openslot.core.times import at_second
 from openslot.core.work import Runtime
-from openslot.core.zones import at_second
 
 PAGE = ByPage("mara", "30min")
 

@@ -11,8 +11,8 @@ from openslot.core.actor import PUBLIC
 from openslot.core.ddl import split_statements
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations
+from openslot.core.times import at_second
 from openslot.core.work import Runtime
-from openslot.core.zones import at_second
 from tests.bookings.conftest import offer
 from tests.support.races import find_disorder
 

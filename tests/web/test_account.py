@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx2
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan

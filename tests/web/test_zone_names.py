@@ -5,8 +5,8 @@ from collections import Counter
 import httpx2
 import pytest
 
+from openslot.core.times import find_zone
 from openslot.core.work import Runtime
-from openslot.core.zones import find_zone
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.web.words import former_names, zones_by_region
 from tests.support.host import ZONE, clock, member, settings, user

@@ -9,7 +9,8 @@ from msgspec.structs import asdict
 from openslot.agents import approvals, audit
 from openslot.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent
 from openslot.agents.registry import tool
-from openslot.core.moments import Instant, Moment, iso, read_span
+from openslot.core.moments import Moment, read_span
+from openslot.core.times import Instant, iso
 from openslot.core.work import Work
 from openslot.routing.declarations import PageNumber
 

@@ -11,9 +11,9 @@ from openslot.agents.schemas import Decided
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingEntry, BookingRef, Status
 from openslot.bookings.schemas import BookingFields, BookingFilter, EmailLog, IsoMoment, show_email
-from openslot.core.moments import Instant
 from openslot.core.shapes import Shape
 from openslot.core.text import ReasonText
+from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.routing.declarations import Listing
 

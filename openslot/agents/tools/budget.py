@@ -11,7 +11,7 @@ from openslot.agents.registry import tool
 from openslot.agents.roster import ROSTER
 from openslot.agents.rules import Spending
 from openslot.core.dollars import to_usd
-from openslot.core.moments import Instant, iso
+from openslot.core.times import Instant, iso
 from openslot.core.work import Work
 
 Usd = Annotated[float, Meta(description="US dollars, to the micro-dollar")]

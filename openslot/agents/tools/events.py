@@ -12,8 +12,8 @@ from openslot.agents.registry import USER, Paging, UserId, about, get_user, nami
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
 from openslot.availability.schemas import ShownSlots, show_open
+from openslot.core.times import Zone
 from openslot.core.work import Work
-from openslot.core.zones import Zone
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import DetailedEventType, ListedEventType, show_detailed, show_listed
 from openslot.routing.declarations import Listing

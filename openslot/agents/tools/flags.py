@@ -7,8 +7,8 @@ from msgspec.structs import asdict
 
 from openslot.agents.models import Tier
 from openslot.agents.registry import Search, UserId, about, get_user, naming, tool
-from openslot.core.moments import Instant, iso
 from openslot.core.text import LINE
+from openslot.core.times import Instant, iso
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import Flag, FlagForUser, FlagOverride

@@ -25,8 +25,8 @@ from openslot.agents.registry import (
 )
 from openslot.agents.schemas import Decided
 from openslot.core.errors import Invalid
-from openslot.core.moments import Instant, iso
 from openslot.core.text import EmailAddress
+from openslot.core.times import Instant, iso
 from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.routing.declarations import Listing

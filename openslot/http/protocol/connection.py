@@ -7,14 +7,13 @@ from math import inf
 from typing import Any, cast
 
 import structlog
+from prometheus_client import Counter
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from openslot.access.addresses import find_forwarded_client
+from openslot.access.door import find_forwarded_client
 from openslot.core.errors import Internal, Refusal
-from openslot.http import health
 from openslot.http.errors import RequestTimeout
-from openslot.http.protocol.cycle import AsgiApp, Cycle, Header, write_refusal
 from openslot.http.protocol.limits import (
     UNCOUNTED,
     ClientShare,
@@ -25,10 +24,14 @@ from openslot.http.protocol.limits import (
     Start,
     counted_address,
 )
-from openslot.http.protocol.parser import RequestReader, read_target
+from openslot.http.protocol.messages import AsgiApp, Cycle, Header, RequestReader, read_target, write_refusal
 
 # Reading pauses while this much of a body is waiting for the app.
 MAX_WAITING = 64 * 1024
+
+REFUSED = Counter(
+    "openslot_refused", "Requests and connections that were refused before any door, by error code.", ("code",)
+)
 
 log = structlog.get_logger()
 
@@ -291,7 +294,7 @@ class Connection(asyncio.Protocol):
         self._linger()
 
     def _write_refusal(self, refusal: Refusal) -> None:
-        health.count_refused(refusal.code)
+        REFUSED.labels(refusal.code).inc()
         log.debug("refused", code=refusal.code, reason=refusal.message)
         self._transport.write(write_refusal(refusal, (*self.default_headers, *self._refusal_headers)))
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from openslot.access.addresses import client_address, is_trusted
+from openslot.access.door import client_address, is_trusted
 from openslot.core.config import Networks, Settings
 from openslot.core.errors import Refusal, TooMany, Unavailable
 

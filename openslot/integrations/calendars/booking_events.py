@@ -12,7 +12,7 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.core.errors import NotFound
-from openslot.core.secrets import fingerprint, new_token
+from openslot.core.ids import fingerprint, new_token
 from openslot.core.text import without_turns
 from openslot.core.work import Work
 from openslot.event_types.models import EventType

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability.intervals import merge
-from openslot.core.zones import floor_second
+from openslot.core.times import floor_second
 from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 from openslot.integrations.calendars.times import (

@@ -12,8 +12,8 @@ from openslot.availability import operations as busy
 from openslot.availability.intervals import merge
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
+from openslot.core.times import get_zone
 from openslot.core.work import Runtime, Work
-from openslot.core.zones import get_zone
 from openslot.integrations.calendars import event_store, operations, rules, store
 from openslot.integrations.calendars.busy_times import BusyEvent, read_events
 from openslot.integrations.calendars.content_lines import TooManyEvents

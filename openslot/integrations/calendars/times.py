@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.core.zones import find_zone
+from openslot.core.times import find_zone
 from openslot.integrations.calendars.content_lines import LONGEST_ZONE_NAME, Component, ContentLine, Lines, read_lines
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import BrandedHost
 from openslot.bookings.models import Booking
-from openslot.core.zones import get_zone
+from openslot.core.times import get_zone
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from openslot.core.errors import Conflict, Forbidden, NotFound, Unavailable
 from openslot.core.text import is_line, is_visible, parse_email
-from openslot.core.zones import find_zone
+from openslot.core.times import find_zone
 from openslot.i18n import Text
 
 

@@ -13,7 +13,8 @@ from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.store import find_password_hash, find_user_by_email
-from openslot.core.secrets import Cipher, SealBroken, fingerprint, new_token
+from openslot.core.ids import fingerprint, new_token
+from openslot.core.secrets import Cipher, SealBroken
 from openslot.core.work import Periodic, Work
 from openslot.i18n.languages import find_locale
 from openslot.integrations.oidc import provider as wire

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound
-from openslot.access.keys import CredentialKind, KeyName
-from openslot.access.models import Credential
+from openslot.access.models import Credential, CredentialKind, KeyName
 from openslot.accounts.models import User
 from openslot.agents import audit, budget, operations
 from openslot.agents.models import CallCounts, Level

@@ -10,7 +10,7 @@ from openslot.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.agents.roster import ROSTER
 from openslot.change_log.models import ChangeFilter
 from openslot.change_log.operations import list_changes
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from openslot.availability.models import MonthOfSlots
 from openslot.availability.months import begin_month, end_month
-from openslot.core.zones import DAY, date_of, day_number, get_offsets, get_zone, offset_at
+from openslot.core.times import DAY, date_of, day_number, get_offsets, get_zone, offset_at
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize

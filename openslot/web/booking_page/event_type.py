@@ -15,8 +15,8 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.event_types.operations import get_host_page
+from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
-from openslot.http.limits import take
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
 from openslot.web.booking_page.forms import (

@@ -18,8 +18,8 @@ from openslot.availability.months import MAX_DAYS
 from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
 from openslot.core.errors import NotFound, Refusal, TooMany
+from openslot.core.times import get_zone
 from openslot.core.work import Work
-from openslot.core.zones import get_zone
 from openslot.event_types.models import EventType, LocationKind, Money
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_told_when_booked

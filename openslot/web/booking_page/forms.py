@@ -16,10 +16,9 @@ from openslot.availability import operations as availability
 from openslot.availability.models import Drafted, EventTypeRef, SlotContext
 from openslot.bookings.models import Answers, BookingWanted, Invitee
 from openslot.core.ids import SHAPE
-from openslot.core.moments import iso
 from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, ReasonText
+from openslot.core.times import Zone, at_second, floor_second, get_zone, iso
 from openslot.core.work import Work
-from openslot.core.zones import Zone, at_second, floor_second, get_zone
 from openslot.event_types.models import EventType, Question, QuestionKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale

@@ -13,12 +13,11 @@ from openslot.bookings.public_api import booking_limit
 from openslot.bookings.rules import can_change
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
-from openslot.core.moments import iso
+from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
-from openslot.core.zones import get_zone
 from openslot.event_types.models import LocationKind
+from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
-from openslot.http.limits import take
 from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting

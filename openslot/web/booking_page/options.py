@@ -15,8 +15,8 @@ from openslot.analytics.models import PageView
 from openslot.analytics.operations import count_view
 from openslot.analytics.rules import is_robot, name_source
 from openslot.core.text import is_line, is_prose
+from openslot.core.times import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
 from openslot.core.work import Work
-from openslot.core.zones import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
 from openslot.i18n.languages import Locale, find_locale
 from openslot.routing import Request
 from openslot.web.pages import locale_of

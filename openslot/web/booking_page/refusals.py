@@ -12,8 +12,8 @@ from openslot.bookings.errors import TooManyReschedules
 from openslot.bookings.public_api import READS
 from openslot.core.errors import NotFound, Refusal, RefusalKind, TooMany
 from openslot.core.work import Work
+from openslot.http.doors import take
 from openslot.http.errors import headers_of
-from openslot.http.limits import take
 from openslot.i18n import Text
 from openslot.routing import RateLimit, Request, Response
 from openslot.web import words

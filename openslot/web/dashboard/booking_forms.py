@@ -16,10 +16,9 @@ from openslot.bookings.models import Booking, BookingDetails, BookingRef, Bookin
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.core.errors import Conflict, Invalid, NotFound
-from openslot.core.moments import iso
 from openslot.core.text import LINE, EmailAddress, Name, Prose, ReasonText
+from openslot.core.times import Zone, at_second, get_zone, iso
 from openslot.core.work import Work
-from openslot.core.zones import Zone, at_second, get_zone
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.i18n import Text

@@ -26,9 +26,8 @@ from openslot.bookings.models import (
 from openslot.bookings.rules import CALENDAR
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
-from openslot.core.moments import iso
+from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
-from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale

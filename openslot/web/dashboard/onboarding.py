@@ -9,8 +9,8 @@ from openslot.accounts.models import User, UserSettings
 from openslot.core.errors import Conflict, Invalid, Refusal
 from openslot.core.outbound import OutboundRefused
 from openslot.core.text import LINE
+from openslot.core.times import Zone
 from openslot.core.work import Work
-from openslot.core.zones import Zone
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
 from openslot.integrations.calendars import operations as calendars

@@ -14,7 +14,7 @@ from openslot.bookings.models import AgendaEntry, Status, show_reason
 from openslot.core.effects import REPLANNED
 from openslot.core.events import EffectState
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
-from openslot.core.zones import get_zone
+from openslot.core.times import get_zone
 from openslot.event_types.models import Location, LocationKind
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure

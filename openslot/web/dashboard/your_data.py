@@ -16,8 +16,8 @@ from openslot.core.text import LINE, ReasonText
 from openslot.core.work import Work
 from openslot.exports import operations as exports
 from openslot.exports.models import DataExport, ExportState
+from openslot.http.doors import take_own
 from openslot.http.errors import status_of
-from openslot.http.limits import take_own
 from openslot.i18n import PluralText, Text
 from openslot.people import deletions
 from openslot.people.deletions import MAX_SHOWN

@@ -11,7 +11,7 @@ from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
-from openslot.http.forms import is_form, parse_fields
+from openslot.http.forms import FORMS, parse_fields
 from openslot.i18n import Text
 from openslot.routing import Cookie, Request, Response
 from openslot.web.cookies import cookie_name, write_cookie
@@ -97,7 +97,7 @@ def _chosen(request: Exchange) -> str:
 
 
 def _named(request: Exchange) -> str | None:
-    if request.method != "POST" or not is_form(request):
+    if request.method != "POST" or request.media_type not in FORMS:
         return None
     sent = parse_fields(request).get(FIELD, [None])[0]
     return sent if isinstance(sent, str) else None

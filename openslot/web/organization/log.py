@@ -12,8 +12,8 @@ from openslot.change_log.models import ChangeAction, ChangeFilter, Fields, Logge
 from openslot.change_log.operations import list_changes
 from openslot.core.moments import Span
 from openslot.core.text import is_line
+from openslot.core.times import get_zone
 from openslot.core.work import Work
-from openslot.core.zones import get_zone
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale

@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound, PlanWithoutScim
-from openslot.access.keys import CredentialKind, KeyName
-from openslot.access.models import Credential
+from openslot.access.models import Credential, CredentialKind, KeyName
 from openslot.accounts.members import Administration
 from openslot.accounts.models import Organization, OwnMembership, User
 from openslot.accounts.organizations import get_organization_by_id

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.agents import approvals
 from openslot.agents.approvals import canonical, hash_arguments
 from openslot.agents.errors import ApprovalRequired
@@ -19,7 +19,7 @@ from openslot.core.config import Settings
 from openslot.core.db import DOWN
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send

@@ -5,7 +5,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import new_id
-from openslot.core.moments import iso
+from openslot.core.times import iso
 from openslot.core.work import Runtime
 from tests.agents.tools.conftest import Run, events
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.app import create_app
@@ -22,7 +22,7 @@ from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import Db
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
 from openslot.demo.seed import seed

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from openslot.availability.models import MonthOfSlots, Slots
-from openslot.core.zones import floor_second
+from openslot.core.times import floor_second
 from openslot.i18n.languages import DEFAULT
 from openslot.web.booking_page.calendar import show_month
 

@@ -14,7 +14,7 @@ from openslot.accounts.models import Role, User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
 from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock

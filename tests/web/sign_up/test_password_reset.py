@@ -10,12 +10,12 @@ from openslot.access import operations as access
 from openslot.access import resets
 from openslot.access.errors import ResetLinkInvalid, WrongSignIn
 from openslot.access.jobs import tidy_access
-from openslot.access.keys import CredentialKind
+from openslot.access.models import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserWanted
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.integrations.mail.conftest import mails, part

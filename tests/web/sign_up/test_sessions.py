@@ -14,7 +14,7 @@ from openslot.accounts.models import User, UserWanted
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.support.clocks import MovingClock

@@ -12,7 +12,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.errors import StartupError
-from openslot.core.secrets import fingerprint
+from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
 from openslot.web.sign_up import FIRST_PAGE
 from tests.integrations.mail.conftest import mails, part

@@ -9,8 +9,8 @@ from msgspec import Meta, Struct
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE
+from openslot.core.times import DAY, at_second, day_number, get_offsets, get_zone, instant_of
 from openslot.core.work import Work
-from openslot.core.zones import DAY, at_second, day_number, get_offsets, get_zone, instant_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.schedules import operations as schedules

@@ -13,8 +13,8 @@ from openslot.availability.reasons import DayInWords, HoursInWords, LengthOfTime
 from openslot.bookings import operations as agenda
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import Name
+from openslot.core.times import Zone
 from openslot.core.work import Work
-from openslot.core.zones import Zone
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize

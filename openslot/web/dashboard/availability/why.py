@@ -10,8 +10,8 @@ from openslot.accounts.models import User
 from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, Code, Reason, StartExplained, WholeDayExplained
 from openslot.availability.reasons import LocalMoment
+from openslot.core.times import get_zone
 from openslot.core.work import Work
-from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.i18n import Text

@@ -11,9 +11,9 @@ from openslot.core.errors import TooMany
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.http.doors import take_own
 from openslot.http.errors import headers_of, status_of
 from openslot.http.forms import read_values
-from openslot.http.limits import take_own
 from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
 from openslot.i18n.localization import localize

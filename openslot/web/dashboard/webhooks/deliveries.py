@@ -13,8 +13,8 @@ from openslot.core.errors import TooMany
 from openslot.core.moments import Span
 from openslot.core.text import ShortLine
 from openslot.core.work import Work
+from openslot.http.doors import take_own
 from openslot.http.errors import status_of
-from openslot.http.limits import take_own
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words

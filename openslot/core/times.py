@@ -1,13 +1,13 @@
-"""Time zones: their names in any letter case, and their offsets as plain numbers."""
+"""Instants, days and time zones: as the API formats them, and as plain numbers."""
 
 from bisect import bisect_right
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import ClassVar
+from typing import Annotated, ClassVar
 from zoneinfo import ZoneInfo, available_timezones
 
-from msgspec import Struct
+from msgspec import Meta, Struct, to_builtins
 
 from openslot.core.text import CheckedText
 from openslot.i18n import Text
@@ -193,3 +193,19 @@ def _offset(zone: ZoneInfo, instant: int) -> int:
 
 def _new_year(year: int) -> int:
     return day_number(date(year, 1, 1)) * DAY
+
+
+Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+
+
+def iso(instant: datetime) -> str:
+    """Format an instant as the API does: UTC, milliseconds if there are any, and Z."""
+    # Ten times faster than `isoformat`, and lists consist mostly of times.
+    text: str = to_builtins(instant if instant.tzinfo is UTC else instant.astimezone(UTC))
+    return f"{text[: 23 if instant.microsecond >= 1000 else 19]}Z"
+
+
+def iso_of(column: str) -> str:
+    """Write the SQL that formats a column's instants as `iso` does."""
+    # Half the cost of creating a datetime for each only to format it again.
+    return f"""replace(to_char({column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '.000Z', 'Z')"""
