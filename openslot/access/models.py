@@ -3,10 +3,11 @@
 import re
 import secrets
 import string
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from math import ceil
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 from zlib import crc32
 
@@ -15,7 +16,6 @@ from msgspec import Struct
 from openslot.access.errors import LimitReached
 from openslot.accounts.models import OwnMembership, User
 from openslot.core.actor import Actor
-from openslot.core.db import Row
 from openslot.core.text import Label
 from openslot.i18n import Text
 
@@ -174,7 +174,7 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
             raise LimitReached(message, limit=self.limit, retry_after=self.retry_after)
 
 
-def read_verdict(row: Row, limit: int, *, turn: int = 1) -> LimitVerdict:
+def read_verdict(row: Mapping[str, Any], limit: int, *, turn: int = 1) -> LimitVerdict:
     """Read a row that has the verdict's columns and `now`, for the request at this position among those it counts."""
     given = row["taken"]
     return LimitVerdict(
