@@ -8,7 +8,8 @@ from msgspec import Struct
 from openslot.access.models import AddressChange
 from openslot.accounts.models import User
 from openslot.accounts.store import USER_COLUMNS, to_user
-from openslot.core.db import Db, Row
+from openslot.core.db import Db
+from openslot.core.rows import Rows
 
 # The first of the two numbers of an advisory lock.
 RECIPIENTS = 28
@@ -68,7 +69,7 @@ async def delete_resets_of(db: Db, user_id: UUID) -> None:
     await db.execute("delete from password_resets where user_id = $1", user_id)
 
 
-COLUMNS = "c.id, c.user_id, c.email, c.expires_at"
+CHANGES = Rows(AddressChange, "address_changes c")
 OPEN = f"""address_changes c join users u on u.id = c.user_id
 where c.ended_at is null and c.expires_at > $2 and u.disabled_at is null
     and lower(u.email) = lower(c.previous_email) and c.password_digest = {DIGEST}"""
@@ -100,25 +101,24 @@ async def insert_change(
 
 async def find_change(db: Db, change_id: UUID, *, now: datetime) -> AddressChange | None:
     """Look up by its id what still waits."""
-    return _to_change(await db.fetchrow(f"select {COLUMNS} from {OPEN} and c.id = $1", change_id, now))
+    return await _find_change(db, "c.id = $1", change_id, now)
 
 
 async def find_change_of(db: Db, user_id: UUID, *, now: datetime) -> AddressChange | None:
     """Look up what a user still waits for."""
-    return _to_change(await db.fetchrow(f"select {COLUMNS} from {OPEN} and c.user_id = $1", user_id, now))
+    return await _find_change(db, "c.user_id = $1", user_id, now)
 
 
 async def find_change_by_link(db: Db, token_hash: bytes, user_id: UUID, *, now: datetime) -> AddressChange | None:
     """Look up by its link what a user still waits for."""
-    return _to_change(
-        await db.fetchrow(f"select {COLUMNS} from {OPEN} and c.hash = $1 and c.user_id = $3", token_hash, now, user_id)
-    )
+    return await _find_change(db, "c.hash = $1 and c.user_id = $3", token_hash, now, user_id)
+
+
+async def _find_change(db: Db, condition: str, *args: object) -> AddressChange | None:
+    row = await db.fetchrow(f"select {CHANGES.columns} from {OPEN} and {condition}", *args)
+    return CHANGES.read(row) if row else None
 
 
 async def end_changes(db: Db, user_id: UUID, *, now: datetime) -> None:
     """Make every link of a user invalid."""
     await db.execute("update address_changes set ended_at = $2 where user_id = $1 and ended_at is null", user_id, now)
-
-
-def _to_change(row: Row | None) -> AddressChange | None:
-    return AddressChange(**row) if row else None

@@ -5,8 +5,16 @@ from uuid import UUID
 
 from openslot.accounts.models import Invitation, InvitationLimit, SignUp
 from openslot.accounts.store import USER_COLUMNS, to_user
-from openslot.core.db import Db, Row
+from openslot.core.db import Db
+from openslot.core.rows import Rows
 
+INVITATIONS = Rows(
+    Invitation,
+    "invitations i",
+    prefix="invitation_",
+    computed={"organization_name": "o.name", "has_password": "u.password_hash is not null"},
+    given=["user"],
+)
 # The first of the two numbers of an advisory lock.
 RECIPIENTS = 27
 RECIPIENT = "sha256(convert_to(canonical_recipient($2), 'UTF8'))"
@@ -37,22 +45,12 @@ async def replace_invitation(
 async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invitation | None:
     """Look up an invitation that is neither used nor expired, of a member who may sign in."""
     statement = f"""
-        select {USER_COLUMNS}, i.id as invitation_id, i.organization_id, i.expires_at, o.name as organization_name,
-            u.password_hash is not null as has_password
+        select {USER_COLUMNS}, {INVITATIONS.columns}
         from invitations i join users u on u.id = i.user_id join organizations o on o.id = i.organization_id
         join memberships n on n.organization_id = i.organization_id and n.user_id = i.user_id
         where i.hash = $1 and i.used_at is null and i.expires_at > $2 and u.disabled_at is null"""
     row = await db.fetchrow(statement, token_hash, now)
-    if row is None:
-        return None
-    return Invitation(
-        id=row["invitation_id"],
-        organization_id=row["organization_id"],
-        organization_name=row["organization_name"],
-        user=to_user(row, now=now),
-        has_password=row["has_password"],
-        expires_at=row["expires_at"],
-    )
+    return INVITATIONS.read(row, user=to_user(row, now=now)) if row else None
 
 
 async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
@@ -115,48 +113,21 @@ async def set_refused(db: Db, organization_id: UUID, user_id: UUID, limit: Invit
 # The first of the two numbers of an advisory lock.
 ADDRESSES = 26
 
-SIGN_UP_COLUMNS = "s.id, s.browser_hash, s.email, s.name, s.zone, s.locale, s.password_hash, s.created_at, s.expires_at"
-
-
-def to_sign_up(row: Row) -> SignUp:
-    """Make a sign-up of a row that has `SIGN_UP_COLUMNS`."""
-    return SignUp(**row)
+SIGN_UPS = Rows(SignUp, "sign_ups")
 
 
 async def insert_sign_up(db: Db, sign_up: SignUp, *, token_hash: bytes) -> None:
-    """Write a sign-up with the hash of its link."""
-    statement = """insert into sign_ups
-        (id, hash, browser_hash, email, name, zone, locale, password_hash, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"""
-    await db.execute(
-        statement,
-        sign_up.id,
-        token_hash,
-        sign_up.browser_hash,
-        sign_up.email,
-        sign_up.name,
-        sign_up.zone,
-        sign_up.locale,
-        sign_up.password_hash,
-        sign_up.created_at,
-        sign_up.expires_at,
-    )
+    await db.execute(SIGN_UPS.insert("hash"), *SIGN_UPS.values(sign_up), token_hash)
 
 
 async def find_sign_up(db: Db, token_hash: bytes, *, now: datetime) -> SignUp | None:
     """Look up the sign-up of a link that is still valid."""
-    row = await db.fetchrow(
-        f"select {SIGN_UP_COLUMNS} from sign_ups s where hash = $1 and expires_at > $2", token_hash, now
-    )
-    return to_sign_up(row) if row else None
+    return await _find_sign_up(db, "hash = $1 and expires_at > $2", token_hash, now)
 
 
 async def find_sign_up_by_id(db: Db, sign_up_id: UUID, *, now: datetime) -> SignUp | None:
     """Look up a sign-up whose link is still valid."""
-    row = await db.fetchrow(
-        f"select {SIGN_UP_COLUMNS} from sign_ups s where id = $1 and expires_at > $2", sign_up_id, now
-    )
-    return to_sign_up(row) if row else None
+    return await _find_sign_up(db, "id = $1 and expires_at > $2", sign_up_id, now)
 
 
 async def lock_address(db: Db, email: str) -> None:
@@ -166,10 +137,12 @@ async def lock_address(db: Db, email: str) -> None:
 
 async def lock_sign_up(db: Db, token_hash: bytes, *, now: datetime) -> SignUp | None:
     """Look up the sign-up of a valid link, and keep others from using it until the commit."""
-    row = await db.fetchrow(
-        f"select {SIGN_UP_COLUMNS} from sign_ups s where hash = $1 and expires_at > $2 for update", token_hash, now
-    )
-    return to_sign_up(row) if row else None
+    return await _find_sign_up(db, "hash = $1 and expires_at > $2 for update", token_hash, now)
+
+
+async def _find_sign_up(db: Db, condition: str, *args: object) -> SignUp | None:
+    row = await db.fetchrow(f"select {SIGN_UPS.columns} from sign_ups where {condition}", *args)
+    return SIGN_UPS.read(row) if row else None
 
 
 async def count_earlier(db: Db, sign_up: SignUp, *, since: datetime) -> int:

@@ -7,7 +7,6 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.models import (
-    InvitationLimit,
     ListedMember,
     Member,
     MemberFilter,
@@ -18,15 +17,27 @@ from openslot.accounts.models import (
 from openslot.accounts.store import ACCOUNT_COLUMNS, LOCK_HOST, ORGANIZATION_PLAN, USER_COLUMNS, to_user
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
 Profile = dict[str, Any]
 
 OF_ORGANIZATION = "memberships_organization_id_fkey"
 
-MEMBER_COLUMNS = f"""{USER_COLUMNS}, m.id as member_id, m.organization_id, m.role, m.active,
-case when p.member_id is null then m.active else p.active end as said_active,
-coalesce(p.pending, false) as pending, p.profile, coalesce(p.version, 1) as version,
-m.created_at as joined_at, coalesce(p.changed_at, m.updated_at) as changed_at,
+MEMBERSHIPS = Rows(Membership, "memberships m")
+MEMBERS = Rows(
+    Member,
+    "memberships m",
+    prefix="member_",
+    computed={
+        "said_active": "case when p.member_id is null then m.active else p.active end",
+        "pending": "coalesce(p.pending, false)",
+        "profile": "p.profile",
+        "version": "coalesce(p.version, 1)",
+        "updated_at": "coalesce(p.changed_at, m.updated_at)",
+    },
+    given=["user", "is_in_domain", "is_in_other_domain"],
+)
+MEMBER_COLUMNS = f"""{USER_COLUMNS}, {MEMBERS.columns},
 (select d.organization_id = m.organization_id from domains d
  where d.domain = split_part(lower(u.email), '@', 2) and d.verified_at is not null) as owns_domain"""
 # A user with the active memberships, for the statement that looks a session up; they are read only once.
@@ -47,8 +58,18 @@ and i.used_at is null"""
 LISTED_SOURCE = f"{SOURCE} {INVITED}"
 LISTED_JOINS = f"""join memberships m on m.id = f.id join users u on u.id = m.user_id
 left join member_profiles p on p.member_id = m.id {INVITED}"""
-LISTED_COLUMNS = f"""{MEMBER_COLUMNS}, u.password_hash is not null as has_password,
-i.created_at as invited_at, i.expires_at as invited_until, p.invitation_refused"""
+LISTED = Rows(
+    ListedMember,
+    "memberships m",
+    computed={
+        "has_password": "u.password_hash is not null",
+        "invited_at": "i.created_at",
+        "invited_until": "i.expires_at",
+        "refused": "p.invitation_refused",
+    },
+    given=["member"],
+)
+LISTED_COLUMNS = f"{MEMBER_COLUMNS}, {LISTED.columns}"
 # The name of a stranger's account is not shown before its owner has joined.
 SHOWN_NAME = "case when coalesce(p.pending, false) then u.email else u.name end"
 STATE = "case when coalesce(p.pending, false) then 'invited' when m.active then 'active' else 'suspended' end"
@@ -56,32 +77,14 @@ STATE = "case when coalesce(p.pending, false) then 'invited' when m.active then 
 
 def to_member(row: Row, *, now: datetime) -> Member:
     """Make a member of a row that has `MEMBER_COLUMNS`."""
-    return Member(
-        id=row["member_id"],
-        organization_id=row["organization_id"],
-        user=to_user(row, now=now),
-        role=Role(row["role"]),
-        active=row["active"],
-        said_active=row["said_active"],
-        pending=row["pending"],
-        profile=msgspec.json.decode(row["profile"]) if row["profile"] else None,
-        version=row["version"],
-        is_in_domain=row["owns_domain"] is True,
-        is_in_other_domain=row["owns_domain"] is False,
-        created_at=row["joined_at"],
-        updated_at=row["changed_at"],
-    )
+    owns = row["owns_domain"]
+    user = to_user(row, now=now)
+    return MEMBERS.read(row, user=user, is_in_domain=owns is True, is_in_other_domain=owns is False)
 
 
 def to_listed(row: Row, *, now: datetime) -> ListedMember:
     """Make a listed member of a row that has `LISTED_COLUMNS`."""
-    return ListedMember(
-        member=to_member(row, now=now),
-        has_password=row["has_password"],
-        invited_at=row["invited_at"],
-        invited_until=row["invited_until"],
-        refused=InvitationLimit(row["invitation_refused"]) if row["invitation_refused"] else None,
-    )
+    return LISTED.read(row, member=to_member(row, now=now))
 
 
 _own_memberships = msgspec.json.Decoder(tuple[OwnMembership, ...])
@@ -101,26 +104,22 @@ async def lock_member(db: Db, organization_id: UUID, member_id: UUID) -> bool:
 
 
 async def find_member(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> Member | None:
-    """Look a member of an organization up."""
-    statement = f"""select {MEMBER_COLUMNS} from {SOURCE}
-        where m.organization_id = $1 and m.id = $2"""
-    row = await db.fetchrow(statement, organization_id, member_id)
-    return to_member(row, now=now) if row else None
+    return await _find(db, "where m.organization_id = $1 and m.id = $2", organization_id, member_id, now=now)
 
 
 async def find_member_for_change(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> Member | None:
     """Look a member up and keep the organization from being deleted until the commit."""
-    statement = f"""select {MEMBER_COLUMNS} from {SOURCE} join organizations o on o.id = m.organization_id
+    condition = """join organizations o on o.id = m.organization_id
         where m.organization_id = $1 and m.id = $2 for key share of o"""
-    row = await db.fetchrow(statement, organization_id, member_id)
-    return to_member(row, now=now) if row else None
+    return await _find(db, condition, organization_id, member_id, now=now)
 
 
 async def find_member_by_user(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> Member | None:
-    """Look a user's place in an organization up."""
-    statement = f"""select {MEMBER_COLUMNS} from {SOURCE}
-        where m.organization_id = $1 and m.user_id = $2"""
-    row = await db.fetchrow(statement, organization_id, user_id)
+    return await _find(db, "where m.organization_id = $1 and m.user_id = $2", organization_id, user_id, now=now)
+
+
+async def _find(db: Db, condition: str, *args: UUID, now: datetime) -> Member | None:
+    row = await db.fetchrow(f"select {MEMBER_COLUMNS} from {SOURCE} {condition}", *args)
     return to_member(row, now=now) if row else None
 
 
@@ -212,18 +211,7 @@ async def update_role(db: Db, member_id: UUID, role: Role, *, now: datetime) -> 
 
 
 async def insert_membership(db: Db, membership: Membership) -> None:
-    """Write a user's place in an organization."""
-    statement = """insert into memberships (id, organization_id, user_id, role, active, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $6)"""
-    await db.execute(
-        statement,
-        membership.id,
-        membership.organization_id,
-        membership.user_id,
-        membership.role,
-        membership.active,
-        membership.created_at,
-    )
+    await db.execute(MEMBERSHIPS.insert(), *MEMBERSHIPS.values(membership))
 
 
 async def insert_profile(
@@ -275,11 +263,9 @@ async def update_accepted(db: Db, organization_id: UUID, user_id: UUID, *, now: 
 
 
 async def find_membership(db: Db, organization_id: UUID, user_id: UUID) -> Membership | None:
-    """Look a user's place in an organization up."""
-    statement = """select id, organization_id, user_id, role, active, created_at, updated_at
-        from memberships where organization_id = $1 and user_id = $2"""
+    statement = f"select {MEMBERSHIPS.columns} from memberships m where m.organization_id = $1 and m.user_id = $2"
     row = await db.fetchrow(statement, organization_id, user_id)
-    return Membership(**{**row, "role": Role(row["role"])}) if row else None
+    return MEMBERSHIPS.read(row) if row else None
 
 
 async def find_other_suspender(db: Db, user_id: UUID, organization_id: UUID) -> UUID | None:

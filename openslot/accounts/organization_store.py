@@ -8,13 +8,20 @@ from msgspec import Struct
 
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.plans import Plan
-from openslot.core.db import Db, Row
+from openslot.core.db import Db
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
-COLUMNS = """o.id, o.name, o.slug, o.plan, o.plan_until, o.created_at, o.updated_at,
-coalesce(s.keeps_bookings, false) as keeps_bookings, coalesce(s.departure_share, 20) as departure_share"""
+ORGANIZATIONS = Rows(
+    Organization,
+    "organizations o",
+    computed={
+        "keeps_bookings": "coalesce(s.keeps_bookings, false)",
+        "departure_share": "coalesce(s.departure_share, 20)",
+    },
+)
+DOMAINS = Rows(Domain, "domains")
 SOURCE = "organizations o left join organization_settings s on s.organization_id = o.id"
-DOMAIN_COLUMNS = "id, organization_id, domain, proof, verified_at, created_at"
 
 
 class CountedOrganization(Struct, frozen=True, kw_only=True):
@@ -25,58 +32,33 @@ class CountedOrganization(Struct, frozen=True, kw_only=True):
     domains: list[str]
 
 
-def to_organization(row: Row) -> Organization:
-    """Make an organization of a row that has `COLUMNS`."""
-    return Organization(
-        id=row["id"],
-        name=row["name"],
-        slug=row["slug"],
-        plan=Plan(row["plan"]),
-        plan_until=row["plan_until"],
-        keeps_bookings=row["keeps_bookings"],
-        departure_share=row["departure_share"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
-
-
 async def insert_organization(db: Db, organization: Organization) -> None:
-    statement = """insert into organizations (id, name, slug, plan, plan_until, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $6)"""
-    await db.execute(
-        statement,
-        organization.id,
-        organization.name,
-        organization.slug,
-        organization.plan,
-        organization.plan_until,
-        organization.created_at,
-    )
+    await db.execute(ORGANIZATIONS.insert(), *ORGANIZATIONS.values(organization))
 
 
 async def find_organization(db: Db, slug: str) -> Organization | None:
     """Look an organization up by its slug."""
-    row = await db.fetchrow(f"select {COLUMNS} from {SOURCE} where lower(o.slug) = lower($1)", slug)
-    return to_organization(row) if row else None
+    row = await db.fetchrow(f"select {ORGANIZATIONS.columns} from {SOURCE} where lower(o.slug) = lower($1)", slug)
+    return ORGANIZATIONS.read(row) if row else None
 
 
 async def find_organization_by_id(db: Db, organization_id: UUID) -> Organization | None:
     """Look an organization up by its id."""
-    row = await db.fetchrow(f"select {COLUMNS} from {SOURCE} where o.id = $1", organization_id)
-    return to_organization(row) if row else None
+    row = await db.fetchrow(f"select {ORGANIZATIONS.columns} from {SOURCE} where o.id = $1", organization_id)
+    return ORGANIZATIONS.read(row) if row else None
 
 
 @custom_plans
 async def list_organizations(db: Db) -> list[CountedOrganization]:
     rows = await db.fetch(
-        f"""select {COLUMNS},
+        f"""select {ORGANIZATIONS.columns},
             coalesce((select members from member_counts c where c.organization_id = o.id), 0) as members,
             array(select domain from domains d where d.organization_id = o.id and verified_at is not null
                   order by domain) as domains
         from {SOURCE} order by lower(o.slug)"""
     )
     return [
-        CountedOrganization(organization=to_organization(row), members=row["members"], domains=row["domains"])
+        CountedOrganization(organization=ORGANIZATIONS.read(row), members=row["members"], domains=row["domains"])
         for row in rows
     ]
 
@@ -107,30 +89,28 @@ async def lock_organization(db: Db, organization_id: UUID) -> None:
 
 async def upsert_domain(db: Db, domain: Domain) -> Domain:
     """Write an organization's claim to a domain; one that is there keeps its proof, and stays verified."""
-    statement = f"""insert into domains as d (id, organization_id, domain, proof, verified_at, created_at)
-        values ($1, $2, $3, $4, $5, $6)
-        on conflict (organization_id, domain) do update set verified_at = coalesce(d.verified_at, excluded.verified_at)
-        returning {DOMAIN_COLUMNS}"""
-    row = await db.fetchrow(
-        statement, domain.id, domain.organization_id, domain.domain, domain.proof, domain.verified_at, domain.created_at
-    )
+    statement = f"""{DOMAINS.insert()}
+        on conflict (organization_id, domain) do update
+        set verified_at = coalesce(domains.verified_at, excluded.verified_at)
+        returning {DOMAINS.columns}"""
+    row = await db.fetchrow(statement, *DOMAINS.values(domain))
     assert row is not None  # noqa: S101 - an insert that returns
-    return Domain(**row)
+    return DOMAINS.read(row)
 
 
 async def find_domain(db: Db, organization_id: UUID, domain: str) -> Domain | None:
     """Look an organization's claim to a domain up."""
     row = await db.fetchrow(
-        f"select {DOMAIN_COLUMNS} from domains where organization_id = $1 and domain = $2", organization_id, domain
+        f"select {DOMAINS.columns} from domains where organization_id = $1 and domain = $2", organization_id, domain
     )
-    return Domain(**row) if row else None
+    return DOMAINS.read(row) if row else None
 
 
 async def list_domains(db: Db, organization_id: UUID) -> list[Domain]:
     rows = await db.fetch(
-        f"select {DOMAIN_COLUMNS} from domains where organization_id = $1 order by domain", organization_id
+        f"select {DOMAINS.columns} from domains where organization_id = $1 order by domain", organization_id
     )
-    return [Domain(**row) for row in rows]
+    return [DOMAINS.read(row) for row in rows]
 
 
 async def update_verified(db: Db, domain_id: UUID, *, now: datetime) -> bool:

@@ -2,23 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from uuid import UUID
 
-import msgspec
-
 from openslot.accounts.models import Activity, User, UserStatus, UserWanted
-from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
+from openslot.accounts.plans import Plan, PlanGrant, effective_plan
 from openslot.accounts.profile_store import release
-from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
-ACCOUNT_COLUMNS = """
-u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
-u.is_admin, u.disabled_at, u.created_at, u.updated_at, u.photo, u.welcome_step"""
+USERS = Rows(User, "users u", given=["effective_plan"])
+ACCOUNT_COLUMNS = f"{USERS.columns}, u.plan_until, u.trial_plan, u.trial_until"
+PLAN_GRANTS = Rows(PlanGrant, "users")
+ACTIVITIES = Rows(Activity, "events v", computed={"subject_type": "v.subject_kind"})
 ORGANIZATION_PLAN = "o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '')"
 # Every row that becomes a `User` brings the plans that decide which one counts.
 USER_COLUMNS = f"""{ACCOUNT_COLUMNS},
@@ -34,23 +32,7 @@ def to_user(row: Row, *, now: datetime) -> User:
         map(_read_plan, row["organization_plans"]),
         now=now,
     )
-    return User(
-        id=row["id"],
-        no=row["no"],
-        email=row["email"],
-        name=row["name"],
-        username=row["username"],
-        plan=Plan(row["plan"]),
-        effective_plan=plan,
-        zone=row["zone"],
-        locale=row["locale"],
-        is_admin=row["is_admin"],
-        disabled_at=row["disabled_at"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        photo=row["photo"],
-        welcome_step=row["welcome_step"],
-    )
+    return USERS.read(row, effective_plan=plan)
 
 
 def _read_plan(text: str) -> tuple[Plan, datetime | None]:
@@ -92,15 +74,7 @@ async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
         from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 and m.active
         order by rank, organization"""
     rows = await db.fetch(statement, user_id)
-    return [
-        PlanGrant(
-            origin=PlanOrigin(row["origin"]),
-            plan=Plan(row["plan"]),
-            until=row["until"],
-            organization=row["organization"],
-        )
-        for row in rows
-    ]
+    return [PLAN_GRANTS.read(row) for row in rows]
 
 
 @custom_plans
@@ -309,42 +283,16 @@ async def try_lock_host(db: Db, host_no: int) -> bool:
     return bool(await db.fetchval(f"select {TRY_LOCK_HOST}", host_no))
 
 
-ACTIVITY_FILTERS = ("v.at >=", "v.at <")
-MATCHING_ACTIVITY = "events v where v.tenant_id = $1"
-LISTED_ACTIVITY = """
-select t.total, p.* from (select count(*) as total from {matching}) t left join lateral (
-    select v.id, v.type, v.at, v.actor, v.subject_kind, v.subject_id, v.no
-    from {matching} order by v.no desc limit ${limit} offset ${offset}
-) p on true order by p.no desc"""
-
-_actors = msgspec.json.Decoder(Actor)
-
-
 @custom_plans
 async def list_activity(db: Db, user_id: UUID, *, span: Span, limit: int, offset: int) -> tuple[list[Activity], int]:
     """List what happened to a user's account and all that belongs to it, newest first, with how many there are."""
-    wished = dict(zip(ACTIVITY_FILTERS, (span.starts_at, span.ends_before), strict=True))
-    given = {filter_: value for filter_, value in wished.items() if value is not None}
-    rows = await db.fetch(_write_activity_list(tuple(given)), user_id, *given.values(), limit, offset)
-    return [_to_activity(row) for row in rows if row["id"] is not None], rows[0]["total"]
-
-
-@cache
-def _write_activity_list(filters: tuple[str, ...]) -> str:
-    matching = " and ".join([MATCHING_ACTIVITY, *(f"{each} ${place}" for place, each in enumerate(filters, 2))])
-    free = len(filters) + 2
-    return LISTED_ACTIVITY.format(matching=matching, limit=free, offset=free + 1)
-
-
-def _to_activity(row: Row) -> Activity:
-    return Activity(
-        id=row["id"],
-        type=row["type"],
-        at=row["at"],
-        actor=_actors.decode(row["actor"]),
-        subject_type=row["subject_kind"],
-        subject_id=row["subject_id"],
-    )
+    statement = f"""with found as not materialized (
+            select * from events where tenant_id = $1
+              and ($2::timestamptz is null or at >= $2) and ($3::timestamptz is null or at < $3))
+        select {ACTIVITIES.columns}, t.total from (select count(*) as total from found) t
+        left join (select * from found order by no desc limit $4 offset $5) v on true order by v.no desc"""
+    rows = await db.fetch(statement, user_id, span.starts_at, span.ends_before, limit, offset)
+    return [ACTIVITIES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def close_for_good(db: Db, user_id: UUID, *, now: datetime) -> bool:

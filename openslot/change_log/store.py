@@ -9,9 +9,9 @@ from openslot.change_log.models import ChangeFilter, ChangeScope, Fields, Logged
 from openslot.core.actor import Actor
 from openslot.core.db import Db
 from openslot.core.query_plans import custom_plans
+from openslot.core.rows import Rows
 
-COLUMNS = """id, at, action, actor_kind, actor_id, actor_name, actor_email, address, subject, subject_id,
-before::text, after::text"""
+CHANGES = Rows(LoggedChange, "change_log")
 # One list for each scope, so that each finds its lines by an index of its own.
 SCOPES = {
     ChangeScope.ORGANIZATION: "scope = 'organization' and organization_id = $1",
@@ -50,7 +50,7 @@ async def list_changes(
 ) -> list[LoggedChange]:
     """List lines of an organization or of the platform, newest first, from behind a line on."""
     scope = ChangeScope.PLATFORM if organization_id is None else ChangeScope.ORGANIZATION
-    statement = f"""select {COLUMNS} from change_log
+    statement = f"""select {CHANGES.columns} from change_log
         where {SCOPES[scope]} and ($2::bigint is null or id < $2) and ($3 = '' or action = $3)
           and ($4 = '' or strpos(lower(concat_ws(' ', actor_name, actor_email, subject)), lower($4)) > 0)
           and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
@@ -65,9 +65,4 @@ async def list_changes(
         wanted.span.ends_before,
         limit,
     )
-    return [
-        LoggedChange(
-            **{**row, "before": msgspec.json.decode(row["before"]), "after": msgspec.json.decode(row["after"])}
-        )
-        for row in rows
-    ]
+    return [CHANGES.read(row) for row in rows]

@@ -3,10 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.core.db import Db, Row, count_of
-from openslot.exports.models import DataExport, ExportState
+from openslot.core.db import Db, count_of
+from openslot.core.rows import Rows
+from openslot.exports.models import DataExport
 
-COLUMNS = "id, user_id, state, files_done, files, size, requested_at, finished_at, expires_at"
+EXPORTS = Rows(DataExport, "data_exports")
 # An attempt that was overtaken by another writes nothing.
 OWN_ATTEMPT = "select from data_exports where id = $1 and attempt = $2 and state = 'running' for share"
 
@@ -24,15 +25,15 @@ async def insert_export(
 
 async def list_exports(db: Db, user_id: UUID, *, now: datetime) -> list[DataExport]:
     """List a user's exports that have not expired, newest first."""
-    statement = f"""select {COLUMNS} from data_exports where user_id = $1 and expires_at > $2
+    statement = f"""select {EXPORTS.columns} from data_exports where user_id = $1 and expires_at > $2
         order by requested_at desc, id desc"""
     rows = await db.fetch(statement, user_id, now)
-    return [to_export(row) for row in rows]
+    return [EXPORTS.read(row) for row in rows]
 
 
 async def find_export(db: Db, export_id: UUID) -> DataExport | None:
-    row = await db.fetchrow(f"select {COLUMNS} from data_exports where id = $1", export_id)
-    return to_export(row) if row else None
+    row = await db.fetchrow(f"select {EXPORTS.columns} from data_exports where id = $1", export_id)
+    return EXPORTS.read(row) if row else None
 
 
 async def begin_attempt(db: Db, export_id: UUID, attempt: UUID) -> bool:
@@ -118,8 +119,3 @@ async def fail_abandoned(db: Db, *, before: datetime, now: datetime) -> int:
     statement = """update data_exports set state = 'failed', attempt = null, finished_at = $2
             where state in ('queued', 'running') and requested_at < $1"""
     return count_of(await db.execute(statement, before, now))
-
-
-def to_export(row: Row) -> DataExport:
-    """Make an export of a row that has `COLUMNS`."""
-    return DataExport(**{**row, "state": ExportState(row["state"])})

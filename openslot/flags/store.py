@@ -3,7 +3,8 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.core.db import Db, Row
+from openslot.core.db import Db
+from openslot.core.rows import Rows
 from openslot.flags.models import Flag, FlagForUser, FlagOverride, FlagValues
 
 # Neither flags nor overrides are read while the version is the one that is known.
@@ -13,10 +14,11 @@ select v.version, array(select key from flags where enabled) as enabled,
        array(select flag_key || ' ' || user_id from flag_overrides where enabled) as enabled_for,
        array(select flag_key || ' ' || user_id from flag_overrides where not enabled) as disabled_for
 from flag_version v where v.version is distinct from $1"""
-FLAG = """
-select f.key, f.description, f.enabled, f.updated_at,
-       (select count(*) from flag_overrides o where o.flag_key = f.key) as override_count
-from flags f"""
+FLAGS = Rows(
+    Flag,
+    "flags f",
+    computed={"override_count": "(select count(*) from flag_overrides o where o.flag_key = f.key)"},
+)
 SET_OVERRIDE = """
 insert into flag_overrides as o (flag_key, user_id, enabled, updated_at)
 select f.key, u.id, $3, $4 from flags f, users u where f.key = $1 and u.id = $2
@@ -38,15 +40,15 @@ async def read_changed(db: Db, known: UUID | None) -> FlagValues | None:
 
 async def list_flags(db: Db, *, search: str) -> list[Flag]:
     """List the flags that have a text in their key or description."""
-    rows = await db.fetch(
-        f"{FLAG} where strpos(lower(f.key || ' ' || f.description), lower($1)) > 0 order by f.key", search
-    )
-    return [_to_flag(row) for row in rows]
+    statement = f"""select {FLAGS.columns} from flags f
+        where strpos(lower(f.key || ' ' || f.description), lower($1)) > 0 order by f.key"""
+    rows = await db.fetch(statement, search)
+    return [FLAGS.read(row) for row in rows]
 
 
 async def find_flag(db: Db, key: str) -> Flag | None:
-    row = await db.fetchrow(f"{FLAG} where f.key = $1", key)
-    return _to_flag(row) if row else None
+    row = await db.fetchrow(f"select {FLAGS.columns} from flags f where f.key = $1", key)
+    return FLAGS.read(row) if row else None
 
 
 async def find_for_user(db: Db, key: str, user_id: UUID) -> FlagForUser | None:
@@ -83,10 +85,6 @@ async def delete_override(db: Db, key: str, user_id: UUID) -> bool:
         "delete from flag_overrides where flag_key = $1 and user_id = $2 returning user_id", key, user_id
     )
     return gone is not None
-
-
-def _to_flag(row: Row) -> Flag:
-    return Flag(**row)
 
 
 def _read_pairs(pairs: list[str], *, enabled: bool) -> dict[tuple[str, str], bool]:

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.models import Member, Membership, Role
+from openslot.accounts.member_store import MEMBERSHIPS
+from openslot.accounts.models import Member, Membership
 from openslot.accounts.store import LOCK_HOST
-from openslot.core.actor import Actor
-from openslot.core.db import Db, Row
+from openslot.core.db import Db
+from openslot.core.rows import Rows
 from openslot.people.models import AccountDeletion, DeletionState, HeldDeparture, UpcomingMeeting
 
 # Of each kind, what a host would miss.
@@ -39,10 +39,18 @@ async def count_belongings(db: Db, user_id: UUID, *, now: datetime) -> dict[str,
     return dict(row) if row else {}
 
 
-HELD = """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
-    (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
-     and b.ends_at > $2) as upcoming
-from held_departures h join users u on u.id = h.user_id"""
+HELD = Rows(
+    HeldDeparture,
+    "held_departures h",
+    computed={
+        "email": "u.email",
+        "name": "u.name",
+        "upcoming": """(select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
+            and b.ends_at > $2)""",
+    },
+)
+HELD_SOURCE = "held_departures h join users u on u.id = h.user_id"
+DELETIONS = Rows(AccountDeletion, "account_deletions d")
 
 
 async def insert_departure(db: Db, organization_id: UUID, *, now: datetime) -> None:
@@ -95,15 +103,16 @@ async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
     """List the departures that wait, oldest first."""
-    statement = f"{HELD} where h.organization_id = $1 order by h.held_at, h.user_id"
+    statement = f"select {HELD.columns} from {HELD_SOURCE} where h.organization_id = $1 order by h.held_at, h.user_id"
     rows = await db.fetch(statement, organization_id, now)
-    return [_to_held(row) for row in rows]
+    return [HELD.read(row) for row in rows]
 
 
 async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> HeldDeparture | None:
     """Look up one departure that waits."""
-    row = await db.fetchrow(f"{HELD} where h.organization_id = $1 and h.user_id = $3", organization_id, now, user_id)
-    return _to_held(row) if row else None
+    statement = f"select {HELD.columns} from {HELD_SOURCE} where h.organization_id = $1 and h.user_id = $3"
+    row = await db.fetchrow(statement, organization_id, now, user_id)
+    return HELD.read(row) if row else None
 
 
 async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
@@ -121,49 +130,25 @@ async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> 
     return {row["host_id"]: row["upcoming"] for row in rows}
 
 
-def _to_held(row: Row) -> HeldDeparture:
-    return HeldDeparture(**{**row, "profile": _decode(row["profile"])})
-
-
-def _decode(profile: str | None) -> dict[str, Any] | None:
-    return None if profile is None else msgspec.json.decode(profile)
-
-
-COLUMNS = """d.user_id, d.state, d.requested_at, d.requested_by, d.message, d.finish_by, d.cancelled_bookings,
-d.finished_at"""
-
-_actor = msgspec.json.Decoder(Actor)
-
-
 async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:
-    """Write that an account is to be deleted."""
-    statement = """insert into account_deletions (user_id, state, requested_at, requested_by, message, finish_by)
-        values ($1, $2, $3, $4, $5, $6)"""
-    await db.execute(
-        statement,
-        deletion.user_id,
-        deletion.state,
-        deletion.requested_at,
-        msgspec.json.encode(deletion.requested_by).decode(),
-        deletion.message,
-        deletion.finish_by,
-    )
+    await db.execute(DELETIONS.insert(), *DELETIONS.values(deletion))
 
 
 async def list_under_way(db: Db, *, limit: int) -> list[AccountDeletion]:
     """List deletions that are not done, oldest first."""
     rows = await db.fetch(
-        f"select {COLUMNS} from account_deletions d where d.state <> 'done' order by d.requested_at limit $1", limit
+        f"select {DELETIONS.columns} from account_deletions d where d.state <> 'done' order by d.requested_at limit $1",
+        limit,
     )
-    return [to_deletion(row) for row in rows]
+    return [DELETIONS.read(row) for row in rows]
 
 
 async def lock_deletion(db: Db, user_id: UUID) -> AccountDeletion | None:
     """Read a deletion that is not done and keep others from going on with it; None if another does."""
-    statement = f"""select {COLUMNS} from account_deletions d where d.user_id = $1 and d.state <> 'done'
+    statement = f"""select {DELETIONS.columns} from account_deletions d where d.user_id = $1 and d.state <> 'done'
         for update skip locked"""
     row = await db.fetchrow(statement, user_id)
-    return to_deletion(row) if row else None
+    return DELETIONS.read(row) if row else None
 
 
 async def update_state(db: Db, user_id: UUID, state: DeletionState, *, cancelled: int = 0) -> None:
@@ -184,19 +169,7 @@ async def finish_deletion(db: Db, user_id: UUID, *, now: datetime) -> None:
 
 async def list_memberships(db: Db, user_id: UUID) -> list[tuple[str, Membership]]:
     """List a user's memberships with the names of the organizations."""
-    statement = """select o.name, m.id, m.organization_id, m.user_id, m.role, m.active, m.created_at, m.updated_at
+    statement = f"""select o.name as organization, {MEMBERSHIPS.columns}
         from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id"""
     rows = await db.fetch(statement, user_id)
-    found = []
-    for row in rows:
-        fields = dict(row)
-        name = fields.pop("name")
-        found.append((name, Membership(**{**fields, "role": Role(fields["role"])})))
-    return found
-
-
-def to_deletion(row: Row) -> AccountDeletion:
-    """Make a deletion of a row that has `COLUMNS`."""
-    actor = row["requested_by"]
-    state = DeletionState(row["state"])
-    return AccountDeletion(**{**row, "state": state, "requested_by": _actor.decode(actor) if actor else None})
+    return [(row["organization"], MEMBERSHIPS.read(row)) for row in rows]
