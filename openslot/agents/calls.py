@@ -332,8 +332,6 @@ async def keep_expired(work: Work, expired: list[Approval]) -> None:
             tier=tool.tier if tool else None,
             input_hash=approval.arguments_hash,
             status=AuditStatus.EXPIRED,
-            latency_ms=0,
             approval_id=approval.id,
-            request_id="",
         )
         await audit.keep_with(work, record)

@@ -43,12 +43,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     email_level: Level
 
 
-class AgentSetup(Struct, frozen=True, kw_only=True):
+class AgentSetup(Agent, frozen=True, kw_only=True):
     """How an operator has set an agent up."""
 
-    slug: str
-    autonomy_level: Level
-    email_level: Level
     scopes: frozenset[str]
     """What its new keys may do."""
     active_keys: int
@@ -115,11 +112,11 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     status: AuditStatus
     error_code: int | None = None
     """The code of the JSON-RPC error that was answered."""
-    latency_ms: int
+    latency_ms: int = 0
     cost_micros: int = 0
     approval_id: UUID | None = None
     approver: str | None = None
-    request_id: str
+    request_id: str = ""
     target_type: str | None = None
     target_id: str | None = None
 

@@ -202,7 +202,6 @@ async def _record_limited(context: RpcContext) -> None:
         tool=None,
         status=AuditStatus.DENIED_RATE,
         error_code=rpc.RATE_LIMITED,
-        latency_ms=0,
         request_id=context.request_id,
     )
     await audit.keep(context.runtime, record)

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from openslot.scim.attributes import CORE, Attribute, find_attribute, split_schema
+from openslot.scim.attributes import CORE, ENTERPRISE, Attribute, find_attribute, split_schema
 from openslot.scim.errors import InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
 from openslot.scim.filters import And, Comparison, Filter, is_match, parse_attribute_path, parse_filter, part_of
 from openslot.scim.resources import (
@@ -91,8 +91,6 @@ def apply(resource: Resource, operation: PatchOperation) -> None:
         _apply_to_one(holder.setdefault(target.attribute.name, {}), operation, target.part)
     else:
         _apply_to_one(holder, operation, target.attribute)
-    _drop_if_empty(holder, target.attribute.name)
-    _drop_if_empty(resource, target.schema)
 
 
 def _apply_to_schema(resource: Resource, operation: PatchOperation) -> None:
@@ -104,7 +102,6 @@ def _apply_to_schema(resource: Resource, operation: PatchOperation) -> None:
     extension = resource.setdefault(operation.target.schema, {})
     for name, value in read_extension(operation.value).items():
         extension[name] = {**extension.get(name, {}), **value} if isinstance(value, dict) else value
-    _drop_if_empty(resource, operation.target.schema)
 
 
 def _apply_to_one(holder: Resource, operation: PatchOperation, attribute: Attribute) -> None:
@@ -172,8 +169,7 @@ def _change(element: Resource, operation: PatchOperation, attribute: Attribute) 
     value = read_one(attribute, operation.value)
     if operation.kind == "add":
         return {**element, **value}
-    chosen = operation.target.filter
-    return {**_described_by(chosen, attribute), **value} if chosen is not None else dict(value)
+    return {**_described_by(operation.target.filter, attribute), **value}
 
 
 def _without(values: list[Resource], places: list[int], part: Attribute | None) -> list[Resource]:
@@ -204,11 +200,6 @@ def _with_new_primary(values: list[Resource], added: list[Resource]) -> list[Res
     return [*values, *added]
 
 
-def _drop_if_empty(holder: Resource, name: str) -> None:
-    if name in holder and holder[name] in ([], {}):
-        del holder[name]
-
-
 MAX_OPERATIONS = 100
 _KINDS: dict[str, PatchKind] = {kind: kind for kind in get_args(PatchKind)}
 
@@ -218,6 +209,8 @@ def patch(resource: Resource, body: Mapping[str, Any]) -> Resource:
     changed = deepcopy(resource)
     for operation in read_operations(body):
         apply(changed, operation)
+    if ENTERPRISE in changed:
+        changed[ENTERPRISE] = without_empty(changed[ENTERPRISE])
     return check_user(without_empty(changed))
 
 

@@ -4,13 +4,14 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
 from openslot.agents import approvals, audit
 from openslot.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent
 from openslot.agents.registry import tool
+from openslot.agents.rules import Approval
 from openslot.core.moments import Moment, read_span
-from openslot.core.times import Instant, iso
+from openslot.core.shapes import Shape
+from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.routing.declarations import PageNumber
 
@@ -94,6 +95,21 @@ class AuditFindings(Struct, frozen=True, kw_only=True, rename="camel"):
     pagination: AuditPage
 
 
+_RECORD = Shape(AuditRecord, CallRecord, given=("approval",))
+_WAITING = Shape(WaitingCall, Approval, names={"approval_id": "id"})
+_EVENT = Shape(
+    AuditEvent,
+    RecordedEvent,
+    names={
+        "actor": "actor.kind",
+        "agent": "actor.agent",
+        "actor_user_id": "actor.user_id",
+        "user_id": "tenant_id",
+        "subject_type": "subject_kind",
+    },
+)
+
+
 @tool(scope="audit:read")
 async def search_audit_log(
     work: Work,
@@ -126,7 +142,7 @@ async def search_audit_log(
     waiting = await _find_waiting(work, calls)
     return AuditFindings(
         data=[_show_record(each, waiting) for each in calls],
-        events=[_show_event(each) for each in events],
+        events=[_EVENT.show(each) for each in events],
         pagination=AuditPage(page=page, limit=limit, has_more=has_more),
     )
 
@@ -135,33 +151,10 @@ async def _find_waiting(work: Work, calls: list[CallRecord]) -> dict[UUID, Waiti
     """Find those of these calls that wait, with their arguments, for the one who decides."""
     ids = [c.approval_id for c in calls if c.status is AuditStatus.PENDING_APPROVAL and c.approval_id is not None]
     found = await approvals.list_pending(work, ids) if ids else []
-    return {
-        each.id: WaitingCall(
-            approval_id=each.id,
-            tool=each.tool,
-            arguments=dict(each.arguments or {}),
-            requester=each.requester,
-            expires_at=iso(each.expires_at),
-        )
-        for each in found
-    }
+    return {each.id: _WAITING.show(each) for each in found}
 
 
 def _show_record(record: CallRecord, waiting: dict[UUID, WaitingCall]) -> AuditRecord:
     is_pending = record.status is AuditStatus.PENDING_APPROVAL
     approval = waiting.get(record.approval_id) if is_pending and record.approval_id else None
-    return AuditRecord(**asdict(record) | {"at": iso(record.at)}, approval=approval)
-
-
-def _show_event(event: RecordedEvent) -> AuditEvent:
-    return AuditEvent(
-        id=event.id,
-        at=iso(event.at),
-        type=event.type,
-        actor=event.actor.kind,
-        agent=event.actor.agent,
-        actor_user_id=event.actor.user_id,
-        user_id=event.tenant_id,
-        subject_type=event.subject_kind,
-        subject_id=event.subject_id,
-    )
+    return _RECORD.show(record, approval=approval)

@@ -7,9 +7,10 @@ from msgspec import Meta, Struct
 
 from openslot.agents import emails
 from openslot.agents.emails import EmailWanted
-from openslot.agents.models import EmailCategory, Tier, ToolCall
+from openslot.agents.models import AgentEmail, EmailCategory, Tier, ToolCall
 from openslot.agents.registry import tool
 from openslot.core.dollars import to_usd
+from openslot.core.shapes import Shape
 from openslot.core.work import Work
 
 
@@ -23,6 +24,9 @@ class QueuedEmail(Struct, frozen=True, kw_only=True, rename="camel"):
     to: str
     subject: str
     cost_usd: float
+
+
+_QUEUED = Shape(QueuedEmail, AgentEmail, names={"to": "recipient"}, given=("cost_usd",))
 
 
 @tool(
@@ -43,12 +47,4 @@ async def send_email(work: Work, call: ToolCall, arguments: EmailWanted) -> Queu
     set another price: call check_budget first. Every call sends another email; it can't be taken back.
     """
     email = await emails.send_email(work, call, arguments)
-    return QueuedEmail(
-        id=email.id,
-        message_id=email.message_id or "",
-        status="queued",
-        category=email.category,
-        to=email.recipient,
-        subject=email.subject,
-        cost_usd=to_usd(email.cost_micros),
-    )
+    return _QUEUED.show(email, cost_usd=to_usd(email.cost_micros))

@@ -12,10 +12,12 @@ from openslot.agents.registry import USER, Paging, UserId, about, get_user, nami
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
 from openslot.availability.schemas import ShownSlots, show_open
+from openslot.core.shapes import Shape
 from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.event_types.schemas import DetailedEventType, ListedEventType, show_detailed, show_listed
+from openslot.event_types.models import EventType
+from openslot.event_types.schemas import DetailedEventType, ListedEventType, show_detailed
 from openslot.routing.declarations import Listing
 
 EventTypeId = Annotated[UUID, Meta(description="The event type's id")]
@@ -33,6 +35,9 @@ class DetailedPlatformEventType(DetailedEventType, frozen=True, kw_only=True, re
     """An event type with its scheduling configuration as the REST API shows it, with its host."""
 
     user_id: HostId
+
+
+_show = Shape(PlatformEventType, EventType, names={"user_id": "owner_id"}).show
 
 
 @tool(scope="events:read", target=USER)
@@ -53,8 +58,7 @@ async def list_event_types(
     found, total = await event_types.list_all_event_types(
         work, owner_id=user_id, active=active, page=arguments.page, limit=arguments.limit
     )
-    shown = [PlatformEventType(**asdict(show_listed(each)), user_id=str(each.owner_id)) for each in found]
-    return arguments.show(shown, total)
+    return arguments.show([_show(each) for each in found], total)
 
 
 @tool(scope="events:read", target=EVENT_TYPE)

@@ -1,14 +1,14 @@
 """Tools: feature flags."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
 from openslot.agents.models import Tier
 from openslot.agents.registry import Search, UserId, about, get_user, naming, tool
+from openslot.core.shapes import Shape
 from openslot.core.text import LINE
-from openslot.core.times import Instant, iso
+from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import Flag, FlagForUser, FlagOverride
@@ -58,6 +58,11 @@ class ShownFlagForUser(Struct, frozen=True, kw_only=True, rename="camel"):
     ]
 
 
+_FLAG, _OVERRIDE = Shape(ShownFlag, Flag), Shape(ShownFlagOverride, FlagOverride)
+_DETAILED = Shape(DetailedFlag, Flag, given=("overrides",))
+_FOR_USER = Shape(ShownFlagForUser, FlagForUser, given=("source",))
+
+
 @tool(scope="flags:read")
 async def list_flags(
     work: Work,
@@ -68,7 +73,7 @@ async def list_flags(
 
     Use it to find the key of a flag before you check or change it. It costs nothing and changes nothing.
     """
-    return FlagList(data=[ShownFlag(**_show(flag)) for flag in await flags.list_flags(work, search=search)])
+    return FlagList(data=[_FLAG.show(flag) for flag in await flags.list_flags(work, search=search)])
 
 
 @tool(scope="flags:read", target=FLAG)
@@ -129,17 +134,8 @@ async def remove_flag_override(work: Work, *, key: Key, user_id: UserId) -> Show
 
 
 async def _show_detailed(work: Work, flag: Flag) -> DetailedFlag:
-    overrides = [
-        ShownFlagOverride(**_show(each) | {"user_id": str(each.user_id)})
-        for each in await flags.list_overrides(work, flag)
-    ]
-    return DetailedFlag(**_show(flag), overrides=overrides)
-
-
-def _show(noun: Flag | FlagOverride) -> dict[str, Any]:
-    return asdict(noun) | {"updated_at": iso(noun.updated_at)}
+    return _DETAILED.show(flag, overrides=[_OVERRIDE.show(each) for each in await flags.list_overrides(work, flag)])
 
 
 def _show_for_user(found: FlagForUser) -> ShownFlagForUser:
-    source: Literal["override", "everyone"] = "override" if found.is_override else "everyone"
-    return ShownFlagForUser(key=found.key, user_id=str(found.user_id), enabled=found.enabled, source=source)
+    return _FOR_USER.show(found, source="override" if found.is_override else "everyone")

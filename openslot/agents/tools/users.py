@@ -3,12 +3,11 @@
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import asdict
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Activity, User, UserSettings, UserStatus
 from openslot.accounts.plans import Plan
-from openslot.accounts.schemas import Me, show_me
+from openslot.accounts.schemas import Me
 from openslot.agents import registry
 from openslot.agents.models import Tier
 from openslot.agents.registry import (
@@ -25,8 +24,9 @@ from openslot.agents.registry import (
 )
 from openslot.agents.schemas import Decided
 from openslot.core.errors import Invalid
+from openslot.core.shapes import Shape
 from openslot.core.text import EmailAddress
-from openslot.core.times import Instant, iso
+from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.routing.declarations import Listing
@@ -91,6 +91,16 @@ class DisabledUser(Decided, frozen=True, kw_only=True, rename="camel"):
 
     user: PlatformUser | None = None
     cancelled_bookings: Annotated[int, Meta(description="How many upcoming bookings were cancelled")] = 0
+
+
+_USER = Shape(PlatformUser, User, given=("status",))
+_show_settings = Shape(ShownSettings, User, names={"user_id": "id"}).show
+_show_activity = Shape(ShownActivity, Activity).show
+
+
+def show_user(user: User) -> PlatformUser:
+    """Write a user for agents."""
+    return _USER.show(user, status=UserStatus.DISABLED if user.disabled_at else UserStatus.ACTIVE)
 
 
 @tool(scope="users:read")
@@ -197,32 +207,3 @@ async def disable_user(work: Work, *, user_id: UserId, reason: RequiredReason) -
     cancelled = await people.disable_user(work, user, reason=reason)
     shown = show_user(await accounts.get_user(work, user.id))
     return DisabledUser(user=shown, cancelled_bookings=cancelled)
-
-
-def show_user(user: User) -> PlatformUser:
-    """Write a user for agents."""
-    return PlatformUser(
-        **asdict(show_me(user)),
-        locale=user.locale,
-        status=UserStatus.DISABLED if user.disabled_at else UserStatus.ACTIVE,
-        disabled_at=iso(user.disabled_at) if user.disabled_at else None,
-        is_admin=user.is_admin,
-    )
-
-
-def _show_settings(user: User) -> ShownSettings:
-    return ShownSettings(
-        user_id=str(user.id), name=user.name, username=user.username, timezone=user.zone, locale=user.locale
-    )
-
-
-def _show_activity(activity: Activity) -> ShownActivity:
-    actor = activity.actor
-    return ShownActivity(
-        id=str(activity.id),
-        type=activity.type,
-        at=iso(activity.at),
-        actor=ShownActor(kind=actor.kind, agent=actor.agent, user_id=str(actor.user_id) if actor.user_id else None),
-        subject_type=activity.subject_type,
-        subject_id=str(activity.subject_id) if activity.subject_id else None,
-    )
