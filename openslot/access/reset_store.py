@@ -88,15 +88,17 @@ async def count_recent(db: Db, user_id: UUID, *, now: datetime) -> tuple[int, in
 async def insert_change(
     db: Db, change: AddressChange, user: User, *, token_hash: bytes, password_hash: str, now: datetime
 ) -> bool:
-    """Write what a user has asked for; False where the password is no longer the one that was checked."""
+    """Write what a user has asked for; False if the password is no longer the one that was checked."""
     statement = f"""insert into address_changes
             (id, user_id, hash, email, previous_email, password_digest, created_at, expires_at)
         select $1, u.id, $3, $4, u.email, {DIGEST}, $5, $6 from users u
         where u.id = $2 and u.password_hash = $7 and lower(u.email) = lower($8) returning id"""
-    written = await db.fetchval(
-        statement, change.id, user.id, token_hash, change.email, now, change.expires_at, password_hash, user.email
+    return (
+        await db.fetchval(
+            statement, change.id, user.id, token_hash, change.email, now, change.expires_at, password_hash, user.email
+        )
+        is not None
     )
-    return written is not None
 
 
 async def find_change(db: Db, change_id: UUID, *, now: datetime) -> AddressChange | None:

@@ -71,7 +71,7 @@ def new_device(signer: Signer, user_id: UUID, *, password_hash: str, now: dateti
 
 
 def find_device(signer: Signer, token: str, user_id: UUID, *, password_hash: str, now: datetime) -> str | None:
-    """Name the device whose token this is; None where it is not this user's, too old, or of an earlier password."""
+    """Name the device whose token this is; None if it is not this user's, too old, or of an earlier password."""
     if len(token) != LENGTH:
         return None
     try:

@@ -52,7 +52,6 @@ async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) ->
 async def insert_credential(
     db: Db, kind: CredentialKind, owner: UUID | str, credential: Credential, *, key_hash: bytes
 ) -> None:
-    """Write a new credential's hash and what may be shown of it."""
     table, owner_column = TABLES[kind]
     statement = f"""insert into {table} (id, {owner_column}, name, hash, last_four, created_at, expires_at)
         values ($1, $2, $3, $4, $5, $6, $7)"""
@@ -76,11 +75,9 @@ async def give_default_scopes(db: Db, agent: str, key_id: UUID) -> None:
 
 
 async def set_key_scopes(db: Db, agent: str, scopes: list[str], *, now: datetime) -> int:
-    """Give every active key of an agent these scopes."""
     statement = """update agent_keys set scopes = $2
         where agent = $1 and revoked_at is null and (expires_at is null or expires_at > $3)"""
-    tag = await db.execute(statement, agent, scopes, now)
-    return count_of(tag)
+    return count_of(await db.execute(statement, agent, scopes, now))
 
 
 async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
@@ -95,23 +92,21 @@ async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> l
 async def revoke_credential(
     db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, now: datetime
 ) -> bool:
-    """Revoke an owner's credential; False where the owner has none with that id."""
+    """Revoke an owner's credential; False if the owner has none with that id."""
     table, owner_column = TABLES[kind]
     statement = f"""update {table} set revoked_at = coalesce(revoked_at, $3)
         where id = $1 and {owner_column} = $2 returning id"""
-    found = await db.fetchval(statement, credential_id, owner, now)
-    return found is not None
+    return await db.fetchval(statement, credential_id, owner, now) is not None
 
 
 async def replace_credential(
     db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, by: UUID, at: datetime
 ) -> bool:
-    """Let an owner's credential expire at a time, or earlier if it does so anyway; False where it was replaced."""
+    """Let an owner's credential expire at a time, or earlier if it does so anyway; False if it was replaced."""
     table, owner_column = TABLES[kind]
     statement = f"""update {table} set expires_at = least(expires_at, $3), replaced_by = $4
         where id = $1 and {owner_column} = $2 and replaced_by is null returning id"""
-    replaced = await db.fetchval(statement, credential_id, owner, at, by)
-    return replaced is not None
+    return await db.fetchval(statement, credential_id, owner, at, by) is not None
 
 
 async def insert_session(
@@ -126,7 +121,7 @@ async def insert_session(
     now: datetime,
     expires_at: datetime,
 ) -> bool:
-    """Write a session's hash; False where the account is closed, or has another password than the one that was checked.
+    """Write a session's hash; False if the account is closed, or has another password than the one that was checked.
 
     It is also False if the account has a second factor that was not verified.
 
@@ -140,14 +135,15 @@ async def insert_session(
               and ($8 or not exists (select from authenticators where user_id = $2 and confirmed_at is not null))
             for share) u
         returning id"""
-    written = await db.fetchval(
-        statement, session_id, user_id, token_hash, now, expires_at, user_agent, password_hash, is_verified
+    return (
+        await db.fetchval(
+            statement, session_id, user_id, token_hash, now, expires_at, user_agent, password_hash, is_verified
+        )
+        is not None
     )
-    return written is not None
 
 
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
-    """Look a running session and its user up."""
     statement = f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS}
         from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null"""
@@ -179,16 +175,17 @@ async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires
 
 async def has_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
     """Return whether a set-up link is still valid."""
-    found = await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now)
-    return found is not None
+    return (
+        await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now) is not None
+    )
 
 
 async def use_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
     """Use up a set-up link; False if it is invalid."""
-    found = await db.fetchval(
-        "delete from setup_links where hash = $1 and expires_at > $2 returning 1", token_hash, now
+    return (
+        await db.fetchval("delete from setup_links where hash = $1 and expires_at > $2 returning 1", token_hash, now)
+        is not None
     )
-    return found is not None
 
 
 async def list_sessions(db: Db, user_id: UUID, *, this: UUID | None, now: datetime, limit: int) -> list[Session]:
@@ -200,13 +197,14 @@ async def list_sessions(db: Db, user_id: UUID, *, this: UUID | None, now: dateti
 
 
 async def delete_own_session(db: Db, user_id: UUID, session_id: UUID) -> bool:
-    """End one of a user's sessions; False where the user has none with that id."""
-    found = await db.fetchval("delete from sessions where id = $1 and user_id = $2 returning id", session_id, user_id)
-    return found is not None
+    """End one of a user's sessions; False if the user has none with that id."""
+    return (
+        await db.fetchval("delete from sessions where id = $1 and user_id = $2 returning id", session_id, user_id)
+        is not None
+    )
 
 
 async def delete_other_sessions(db: Db, user_id: UUID, *, kept: UUID) -> int:
-    """End every session of a user but one."""
     return count_of(await db.execute("delete from sessions where user_id = $1 and id <> $2", user_id, kept))
 
 
@@ -224,14 +222,12 @@ async def try_lock(db: Db, lock: int) -> bool:
 
 
 async def find_answer(db: Db, *, scope: bytes, key: str, since: datetime) -> Row | None:
-    """Look up the answer that was stored under a key since then."""
     statement = """select request_hash, sealed, status, headers, body from idempotency
         where scope = $1 and key = $2 and created_at > $3"""
     return await db.fetchrow(statement, scope, key, since)
 
 
 async def save_answer(db: Db, *, scope: bytes, key: str, request_hash: bytes, sealed: bytes, now: datetime) -> None:
-    """Write an answer, in place of an expired one."""
     statement = """insert into idempotency as i (scope, key, request_hash, sealed, created_at, status, headers, body)
         values ($1, $2, $3, $4, $5, 0, '{}', '')
         on conflict (scope, key) do update set request_hash = excluded.request_hash, sealed = excluded.sealed,
@@ -243,5 +239,4 @@ async def delete_old_answers(db: Db, *, before: datetime, limit: int) -> int:
     """Remove the oldest answers from before a given time."""
     statement = """delete from idempotency where created_at <= $1 and ctid = any(array(
             select ctid from idempotency where created_at <= $1 order by created_at limit $2))"""
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
+    return count_of(await db.execute(statement, before, limit))

@@ -202,7 +202,7 @@ async def turn_off(work: Work, user: User, *, password: str, code: str) -> None:
 
 
 async def reset(work: Work, user: User) -> bool:
-    """Turn the second factor off for a user who has lost everything; False where it was not on."""
+    """Turn the second factor off for a user who has lost everything; False if it was not on."""
     await store.lock_user(work.db, user.id)
     if not await store.delete_two_factor(work.db, user.id):
         return False

@@ -14,15 +14,14 @@ IS_SAME_PASSWORD = f"p.password_mark = {PASSWORD_MARK}"
 
 
 async def is_on(db: Db, user_id: UUID) -> bool:
-    """Return whether a user has a confirmed app."""
-    found = await db.fetchval(
-        "select exists (select from authenticators where user_id = $1 and confirmed_at is not null)", user_id
+    return bool(
+        await db.fetchval(
+            "select exists (select from authenticators where user_id = $1 and confirmed_at is not null)", user_id
+        )
     )
-    return bool(found)
 
 
 async def find_state(db: Db, user_id: UUID) -> TwoFactorState:
-    """Read what a user's settings show, in one statement."""
     statement = """select u.password_hash is not null as has_password, a.confirmed_at as on_since,
             (select count(*) from recovery_codes r where r.user_id = u.id and r.used_at is null) as codes_left
         from users u left join authenticators a on a.user_id = u.id where u.id = $1"""
@@ -38,18 +37,16 @@ async def lock_user(db: Db, user_id: UUID) -> None:
 async def replace_setup(
     db: Db, authenticator_id: UUID, user_id: UUID, *, secret: bytes, begun_in: UUID | None, now: datetime
 ) -> bool:
-    """Write a secret that is to be confirmed, in place of an unconfirmed one; False where there is a confirmed one."""
+    """Write a secret that is to be confirmed, in place of an unconfirmed one; False if there is a confirmed one."""
     statement = """
         insert into authenticators as a (id, user_id, secret, begun_in, created_at) values ($1, $2, $3, $4, $5)
         on conflict (user_id) do update set secret = excluded.secret, begun_in = excluded.begun_in,
             created_at = excluded.created_at, last_step = 0
         where a.confirmed_at is null returning id"""
-    written = await db.fetchval(statement, authenticator_id, user_id, secret, begun_in, now)
-    return written is not None
+    return await db.fetchval(statement, authenticator_id, user_id, secret, begun_in, now) is not None
 
 
 async def find_setup(db: Db, user_id: UUID, *, begun_in: UUID | None, since: datetime) -> bytes | None:
-    """Read the secret that a session is setting up."""
     statement = """select secret from authenticators
         where user_id = $1 and begun_in = $2 and created_at > $3 and confirmed_at is null"""
     found: bytes | None = await db.fetchval(statement, user_id, begun_in, since)
@@ -57,15 +54,13 @@ async def find_setup(db: Db, user_id: UUID, *, begun_in: UUID | None, since: dat
 
 
 async def confirm(db: Db, user_id: UUID, *, secret: bytes, step: int, now: datetime) -> bool:
-    """Turn the second factor on; False where the secret is no longer the one whose code was checked."""
+    """Turn the second factor on; False if the secret is no longer the one whose code was checked."""
     statement = """update authenticators set confirmed_at = $4, last_step = $3, begun_in = null
         where user_id = $1 and secret = $2 and confirmed_at is null returning id"""
-    changed = await db.fetchval(statement, user_id, secret, step, now)
-    return changed is not None
+    return await db.fetchval(statement, user_id, secret, step, now) is not None
 
 
 async def find_authenticator(db: Db, user_id: UUID) -> Authenticator | None:
-    """Read a user's confirmed app."""
     row = await db.fetchrow(
         "select secret, last_step from authenticators where user_id = $1 and confirmed_at is not null", user_id
     )
@@ -73,23 +68,21 @@ async def find_authenticator(db: Db, user_id: UUID) -> Authenticator | None:
 
 
 async def use_step(db: Db, user_id: UUID, step: int) -> bool:
-    """Use up a step and all before it; False where it was used up already.
+    """Use up a step and all before it; False if it was used up already.
 
     The row's lock decides between two who bring the same code at the same moment.
     """
     statement = """update authenticators set last_step = $2
         where user_id = $1 and last_step < $2 and confirmed_at is not null returning id"""
-    used = await db.fetchval(statement, user_id, step)
-    return used is not None
+    return await db.fetchval(statement, user_id, step) is not None
 
 
 async def use_recovery_code(db: Db, user_id: UUID, code_hash: bytes, *, now: datetime) -> bool:
-    """Use up a recovery code; False where it is unknown or was used before."""
+    """Use up a recovery code; False if it is unknown or was used before."""
     statement = """update recovery_codes set used_at = $3
         where user_id = $1 and hash = $2 and used_at is null
           and exists (select from authenticators where user_id = $1 and confirmed_at is not null) returning user_id"""
-    used = await db.fetchval(statement, user_id, code_hash, now)
-    return used is not None
+    return await db.fetchval(statement, user_id, code_hash, now) is not None
 
 
 async def count_recovery_codes(db: Db, user_id: UUID) -> int:
@@ -99,20 +92,18 @@ async def count_recovery_codes(db: Db, user_id: UUID) -> int:
 
 
 async def replace_recovery_codes(db: Db, user_id: UUID, hashes: Sequence[bytes], *, now: datetime) -> None:
-    """Write new codes in place of all earlier ones."""
     await db.execute("delete from recovery_codes where user_id = $1", user_id)
     statement = "insert into recovery_codes (user_id, hash, created_at) select $1, unnest($2::bytea[]), $3"
     await db.execute(statement, user_id, hashes, now)
 
 
 async def delete_two_factor(db: Db, user_id: UUID) -> bool:
-    """Remove a user's app and codes, and end sign-ins that wait for a code; False where no app was confirmed."""
+    """Remove a user's app and codes, and end sign-ins that wait for a code; False if no app was confirmed."""
     await db.execute("delete from recovery_codes where user_id = $1", user_id)
     await delete_pending_of(db, user_id)
-    was_on = await db.fetchval(
-        "delete from authenticators where user_id = $1 returning confirmed_at is not null", user_id
+    return bool(
+        await db.fetchval("delete from authenticators where user_id = $1 returning confirmed_at is not null", user_id)
     )
-    return bool(was_on)
 
 
 async def insert_pending(
@@ -125,13 +116,12 @@ async def insert_pending(
     now: datetime,
     expires_at: datetime,
 ) -> bool:
-    """Write a sign-in that waits for a code; False where the account is closed or its password is another by now."""
+    """Write a sign-in that waits for a code; False if the account is closed or its password is another by now."""
     statement = f"""insert into pending_sign_ins (id, user_id, hash, password_mark, created_at, expires_at)
         select $1, u.id, $3, {PASSWORD_MARK}, $5, $6
         from users u where u.id = $2 and u.disabled_at is null and u.password_hash is not distinct from $4
         returning id"""
-    written = await db.fetchval(statement, pending_id, user_id, token_hash, password_hash, now, expires_at)
-    return written is not None
+    return await db.fetchval(statement, pending_id, user_id, token_hash, password_hash, now, expires_at) is not None
 
 
 async def find_pending(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
@@ -143,11 +133,10 @@ async def find_pending(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
 
 
 async def use_pending(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    """Use up a pending sign-in; False where somebody else has, or where the password is another by now."""
+    """Use up a pending sign-in; False if somebody else has, or the password is another by now."""
     statement = f"""delete from pending_sign_ins p using users u
         where p.hash = $1 and p.expires_at > $2 and u.id = p.user_id and {IS_SAME_PASSWORD} returning p.id"""
-    used = await db.fetchval(statement, token_hash, now)
-    return used is not None
+    return await db.fetchval(statement, token_hash, now) is not None
 
 
 async def delete_pending_of(db: Db, user_id: UUID) -> None:

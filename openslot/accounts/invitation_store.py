@@ -56,8 +56,7 @@ async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invita
 async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
     """Use up an invitation; False if it is invalid."""
     statement = "update invitations set used_at = $2 where id = $1 and used_at is null and expires_at > $2 returning id"
-    used = await db.fetchval(statement, invitation_id, now)
-    return used is not None
+    return await db.fetchval(statement, invitation_id, now) is not None
 
 
 async def lock_invitation(db: Db, organization_id: UUID, user_id: UUID) -> datetime | None:
@@ -146,7 +145,6 @@ async def _find_sign_up(db: Db, condition: str, *args: object) -> SignUp | None:
 
 
 async def count_earlier(db: Db, sign_up: SignUp, *, since: datetime) -> int:
-    """Count the sign-ups of the same recipient that came before this one."""
     statement = """select count(*) from sign_ups
         where canonical_recipient(email) = canonical_recipient($1) and created_at > $3
           and (created_at, id) < ($4, $2)"""

@@ -83,7 +83,6 @@ def to_member(row: Row, *, now: datetime) -> Member:
 
 
 def to_listed(row: Row, *, now: datetime) -> ListedMember:
-    """Make a listed member of a row that has `LISTED_COLUMNS`."""
     return LISTED.read(row, member=to_member(row, now=now))
 
 
@@ -91,7 +90,6 @@ _own_memberships = msgspec.json.Decoder(tuple[OwnMembership, ...])
 
 
 def to_own_memberships(row: Row) -> tuple[OwnMembership, ...]:
-    """Read a row that has `OWN_MEMBERSHIPS`."""
     return _own_memberships.decode(row["own_memberships"]) if row["own_memberships"] else ()
 
 
@@ -99,8 +97,7 @@ async def lock_member(db: Db, organization_id: UUID, member_id: UUID) -> bool:
     """Wait for the lock of a membership's host; False if there is no such membership."""
     statement = f"""select {LOCK_HOST} from memberships m join users u on u.id = m.user_id
         where m.organization_id = $1 and m.id = $2"""
-    row = await db.fetchrow(statement, organization_id, member_id)
-    return row is not None
+    return await db.fetchrow(statement, organization_id, member_id) is not None
 
 
 async def find_member(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> Member | None:
@@ -132,7 +129,6 @@ async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: i
 
 
 async def find_listed(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> ListedMember | None:
-    """Look a member up, with the state of the invitation."""
     statement = f"""select {LISTED_COLUMNS} from {LISTED_SOURCE} where m.organization_id = $1 and m.id = $2"""
     row = await db.fetchrow(statement, organization_id, member_id)
     return to_listed(row, now=now) if row else None
@@ -163,7 +159,6 @@ async def search_members(
 
 
 async def find_managing_organization(db: Db, user_id: UUID) -> str | None:
-    """Name the organization whose identity provider manages an account, if one does."""
     statement = """select o.name from memberships m join member_profiles p on p.member_id = m.id
         join organizations o on o.id = m.organization_id join users u on u.id = m.user_id
         where m.user_id = $1 and p.profile is not null and not p.pending and not exists (
@@ -175,7 +170,6 @@ async def find_managing_organization(db: Db, user_id: UUID) -> str | None:
 
 
 async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
-    """Name the active owners and administrators of an organization."""
     statement = """select u.id from memberships m join users u on u.id = m.user_id
         where m.organization_id = $1 and m.role in ('owner', 'admin') and m.active and u.disabled_at is null
         order by u.id"""
@@ -184,7 +178,6 @@ async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
 
 
 async def find_role(db: Db, organization_id: UUID, user_id: UUID) -> Role | None:
-    """Read the role of an active member who may sign in."""
     statement = """select m.role from memberships m join users u on u.id = m.user_id
         where m.organization_id = $1 and m.user_id = $2 and m.active and u.disabled_at is null"""
     role = await db.fetchval(statement, organization_id, user_id)
@@ -192,7 +185,6 @@ async def find_role(db: Db, organization_id: UUID, user_id: UUID) -> Role | None
 
 
 async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    """Return whether an organization has an active owner besides a user."""
     statement = """select exists (select from memberships m join users u on u.id = m.user_id
                 where m.organization_id = $1 and m.role = 'owner' and m.role in ('owner', 'admin')
                   and m.active and u.disabled_at is null and m.user_id <> $2)"""
@@ -200,10 +192,8 @@ async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
 
 
 async def owns_organization(db: Db, user_id: UUID) -> bool:
-    """Return whether a user is an owner of any organization."""
     statement = "select exists (select from memberships where user_id = $1 and role = 'owner')"
-    found = await db.fetchval(statement, user_id)
-    return bool(found)
+    return bool(await db.fetchval(statement, user_id))
 
 
 async def update_role(db: Db, member_id: UUID, role: Role, *, now: datetime) -> None:
@@ -217,7 +207,6 @@ async def insert_membership(db: Db, membership: Membership) -> None:
 async def insert_profile(
     db: Db, membership: Membership, *, profile: Profile | None, said_active: bool | None, pending: bool
 ) -> None:
-    """Write what a provider says about a new member."""
     statement = """insert into member_profiles
         (member_id, organization_id, profile, version, active, pending, joined_at, changed_at)
         values ($1, $2, $3, 1, $4, $5, $6, $6)"""
@@ -235,7 +224,6 @@ async def insert_profile(
 async def update_profile(
     db: Db, member: Member, *, profile: Profile | None, said_active: bool | None, now: datetime
 ) -> None:
-    """Write what a provider says about a member, as the next version."""
     statement = """insert into member_profiles as p
         (member_id, organization_id, profile, version, active, changed_at, joined_at)
         values ($1, $2, $3, 2, $4, $5, $6)
@@ -247,7 +235,6 @@ async def update_profile(
 
 
 async def update_active(db: Db, member_id: UUID, *, active: bool, now: datetime) -> None:
-    """Write whether a membership counts."""
     await db.execute("update memberships set active = $2, updated_at = $3 where id = $1", member_id, active, now)
 
 
@@ -269,7 +256,6 @@ async def find_membership(db: Db, organization_id: UUID, user_id: UUID) -> Membe
 
 
 async def find_other_suspender(db: Db, user_id: UUID, organization_id: UUID) -> UUID | None:
-    """Name another organization that has also suspended this user."""
     statement = """select m.organization_id from memberships m left join member_profiles p on p.member_id = m.id
         where m.user_id = $1 and m.organization_id <> $2 and not m.active and not coalesce(p.pending, false)
         order by m.id limit 1"""
@@ -278,11 +264,13 @@ async def find_other_suspender(db: Db, user_id: UUID, organization_id: UUID) -> 
 
 
 async def delete_membership(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    """End a membership; False where there was none."""
-    gone = await db.fetchval(
-        "delete from memberships where organization_id = $1 and user_id = $2 returning id", organization_id, user_id
+    """End a membership; False if there was none."""
+    return (
+        await db.fetchval(
+            "delete from memberships where organization_id = $1 and user_id = $2 returning id", organization_id, user_id
+        )
+        is not None
     )
-    return gone is not None
 
 
 def _encode(profile: Profile | None) -> str | None:

@@ -188,7 +188,7 @@ async def reopen_account(work: Work, organization: Organization, member: Member)
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> bool:
-    """End a membership and keep the account; False where there was none."""
+    """End a membership and keep the account; False if there was none."""
     if not await store.delete_membership(work.db, organization.id, user.id):
         return False
     await work.record(MemberRemoved(user_id=user.id, email=user.email, organization_id=organization.id))

@@ -205,7 +205,7 @@ async def set_password(work: Work, user: User, password_hash: str) -> None:
 
 
 async def replace_password(work: Work, user: User, *, old: str | None, new: str) -> bool:
-    """Replace one hash by another; False where the user's password is no longer the old one."""
+    """Replace one hash by another; False if the user's password is no longer the old one."""
     return await store.replace_password(work.db, user.id, old=old, new=new, now=work.now)
 
 
@@ -223,7 +223,7 @@ async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
-    """Close an account; False where it was closed already."""
+    """Close an account; False if it was closed already."""
     if user.is_admin:
         await check_another_admin(work, user)
     if not await store.update_disabled(work.db, user.id, work.now, now=work.now):
@@ -265,7 +265,7 @@ async def note_left(work: Work, user: User) -> None:
 
 
 async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> UUID | None:
-    """Write a new user; None where the username is taken or reserved."""
+    """Write a new user; None if the username is taken or reserved."""
     try:
         async with work.attempt():
             return await store.insert_user(work.db, wanted, password_hash=password_hash, now=work.now)

@@ -37,13 +37,11 @@ async def insert_organization(db: Db, organization: Organization) -> None:
 
 
 async def find_organization(db: Db, slug: str) -> Organization | None:
-    """Look an organization up by its slug."""
     row = await db.fetchrow(f"select {ORGANIZATIONS.columns} from {SOURCE} where lower(o.slug) = lower($1)", slug)
     return ORGANIZATIONS.read(row) if row else None
 
 
 async def find_organization_by_id(db: Db, organization_id: UUID) -> Organization | None:
-    """Look an organization up by its id."""
     row = await db.fetchrow(f"select {ORGANIZATIONS.columns} from {SOURCE} where o.id = $1", organization_id)
     return ORGANIZATIONS.read(row) if row else None
 
@@ -69,7 +67,7 @@ async def update_plan(db: Db, organization_id: UUID, plan: Plan, *, until: datet
 
 
 async def update_organization(db: Db, organization: Organization) -> None:
-    """Write an organization's name and slug; a unique violation where another one has the slug."""
+    """Write an organization's name and slug; a unique violation if another one has the slug."""
     statement = "update organizations set name = $2, slug = $3, updated_at = $4 where id = $1"
     await db.execute(statement, organization.id, organization.name, organization.slug, organization.updated_at)
 
@@ -99,7 +97,6 @@ async def upsert_domain(db: Db, domain: Domain) -> Domain:
 
 
 async def find_domain(db: Db, organization_id: UUID, domain: str) -> Domain | None:
-    """Look an organization's claim to a domain up."""
     row = await db.fetchrow(
         f"select {DOMAINS.columns} from domains where organization_id = $1 and domain = $2", organization_id, domain
     )
@@ -114,20 +111,20 @@ async def list_domains(db: Db, organization_id: UUID) -> list[Domain]:
 
 
 async def update_verified(db: Db, domain_id: UUID, *, now: datetime) -> bool:
-    """Write that a domain is proved; False where the claim is gone, a unique violation where another one has it."""
-    found = await db.fetchval(
-        "update domains set verified_at = coalesce(verified_at, $2) where id = $1 returning id", domain_id, now
+    """Write that a domain is proved; False if the claim is gone, a unique violation if another one has it."""
+    return (
+        await db.fetchval(
+            "update domains set verified_at = coalesce(verified_at, $2) where id = $1 returning id", domain_id, now
+        )
+        is not None
     )
-    return found is not None
 
 
 async def delete_domain(db: Db, domain_id: UUID) -> None:
-    """Give up a claim to a domain."""
     await db.execute("delete from domains where id = $1", domain_id)
 
 
 async def has_domain_of(db: Db, organization_id: UUID, email: str) -> bool:
-    """Return whether an address is in a domain that the organization has verified."""
     statement = """select exists (select from domains where organization_id = $1 and verified_at is not null
                 and domain = lower($2))"""
     return bool(await db.fetchval(statement, organization_id, email.rpartition("@")[2]))
@@ -172,9 +169,8 @@ async def count_belongings(db: Db, organization_id: UUID) -> Belongings:
 
 
 async def lock_for_deletion(db: Db, organization_id: UUID) -> bool:
-    """Wait for everyone who changes an organization or its members, and keep others out; False where it is gone."""
-    row = await db.fetchrow("select from organizations where id = $1 for update", organization_id)
-    return row is not None
+    """Wait for everyone who changes an organization or its members, and keep others out; False if it is gone."""
+    return await db.fetchrow("select from organizations where id = $1 for update", organization_id) is not None
 
 
 async def delete_invitations(db: Db, organization_id: UUID) -> None:
@@ -210,5 +206,4 @@ async def hand_over_suspensions(db: Db, organization_id: UUID, user_ids: Sequenc
 
 
 async def delete_organization(db: Db, organization_id: UUID) -> None:
-    """Delete an organization with its domains, tokens, logs and settings."""
     await db.execute("delete from organizations where id = $1", organization_id)

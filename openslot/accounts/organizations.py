@@ -32,7 +32,7 @@ class TxtResolver(Protocol):
     """Looks up the TXT records of a name."""
 
     async def list_txt(self, name: str) -> list[str]:
-        """List the records; none where the name does not exist."""
+        """List the records; none if the name does not exist."""
 
 
 async def add_organization(

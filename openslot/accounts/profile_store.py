@@ -30,7 +30,6 @@ async def update_welcome(db: Db, user_id: UUID, text: str | None, *, now: dateti
 
 
 async def save_photo(db: Db, user_id: UUID, photo_hash: str, body: bytes, *, now: datetime) -> None:
-    """Write the photo of an open account, replacing the previous one."""
     await db.execute(SAVE_PHOTO, user_id, photo_hash, bytes(body), now)
 
 
@@ -39,7 +38,6 @@ async def delete_photo(db: Db, user_id: UUID, *, now: datetime) -> None:
 
 
 async def find_photo(db: Db, photo_hash: str) -> bytes | None:
-    """Look up a photo of anyone whose account is open."""
     statement = """select p.body from photos p join users u on u.id = p.user_id
         where p.hash = $1 and u.disabled_at is null limit 1"""
     found: bytes | None = await db.fetchval(statement, photo_hash)
@@ -66,23 +64,19 @@ from users u left join lateral ({BRAND}) b on true where u.id = $1"""
 
 
 async def find_host(db: Db, host_id: UUID) -> Row | None:
-    """Look up a host with their own brand, or their organization's."""
     return await db.fetchrow(HOST, host_id)
 
 
 async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | None:
-    """Look up the brand of a user (`user_id`) or an organization (`organization_id`)."""
     row = await db.fetchrow(f"select name, colour, logo_url from brands where {owner} = $1", owner_id)
     return ChosenBrand(**row) if row else None
 
 
 async def delete_brand(db: Db, *, owner: str, owner_id: UUID) -> None:
-    """Delete the brand of a user or an organization."""
     await db.execute(f"delete from brands where {owner} = $1", owner_id)
 
 
 async def save_brand(db: Db, brand: ChosenBrand, *, owner: str, owner_id: UUID, now: datetime) -> None:
-    """Write a brand, replacing the previous one."""
     sql = SAVE.format(owner=owner)
     await db.execute(sql, new_id(), owner_id, brand.name, brand.colour, brand.logo_url, now)
 
@@ -92,7 +86,6 @@ RESERVED = "users_username_reserved"
 
 
 async def find_current(db: Db, former: str, *, now: datetime) -> str | None:
-    """Look up the username of an open account to which links with a former one lead."""
     statement = """select u.username from former_usernames f join users u on u.id = f.user_id
         where f.name_hash = hash_username($1) and f.leads and f.reserved_until > $2 and u.disabled_at is null"""
     found: str | None = await db.fetchval(statement, former, now)
@@ -100,7 +93,6 @@ async def find_current(db: Db, former: str, *, now: datetime) -> str | None:
 
 
 async def is_reserved(db: Db, name: str, *, now: datetime) -> bool:
-    """Return whether a name is reserved for anyone, or was the name of a deleted account."""
     statement = (
         "select exists (select from former_usernames where name_hash = hash_username($1) and reserved_until > $2)"
     )
@@ -126,8 +118,7 @@ async def update_leads(db: Db, user_id: UUID, name: str, *, leads: bool, now: da
     """Write whether links lead to the owner's page; False if the name is not reserved for this user."""
     statement = """update former_usernames set leads = $3
         where name_hash = hash_username($2) and user_id = $1 and reserved_until > $4 returning true"""
-    changed = await db.fetchval(statement, user_id, name, leads, now)
-    return changed is not None
+    return await db.fetchval(statement, user_id, name, leads, now) is not None
 
 
 async def release(db: Db, name: str) -> None:

@@ -32,7 +32,7 @@ def check_welcome(text: str) -> str | None:
 
 
 async def find_welcome(work: Work, user: User) -> str | None:
-    """Read the text on a host's page; None where there is none."""
+    """Read the text on a host's page; None if there is none."""
     return await store.find_welcome(work.db, user.id)
 
 
@@ -55,7 +55,7 @@ async def remove_photo(work: Work, user: User) -> None:
 
 
 async def find_photo(work: Work, photo_hash: str) -> bytes | None:
-    """Read a photo by its hash; None where nobody with an open account has it."""
+    """Read a photo by its hash; None if nobody with an open account has it."""
     return await store.find_photo(work.db, photo_hash)
 
 

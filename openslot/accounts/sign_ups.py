@@ -23,7 +23,7 @@ def is_open(settings: Settings) -> bool:
 
 
 def check_open(work: Work) -> None:
-    """Refuse to sign anyone up where accounts are made by invitation."""
+    """Refuse to sign anyone up if accounts are made by invitation."""
     if not is_open(work.runtime.settings):
         raise SignUpClosed
 

@@ -46,13 +46,11 @@ async def find_user(db: Db, user_id: UUID, *, now: datetime) -> User | None:
 
 
 async def find_user_by_email(db: Db, email: str, *, now: datetime) -> User | None:
-    """Look a user up by email address, in any letter case."""
     row = await db.fetchrow(f"select {USER_COLUMNS} from users u where lower(u.email) = lower($1)", email)
     return to_user(row, now=now) if row else None
 
 
 async def find_sign_in(db: Db, email: str, *, now: datetime) -> tuple[User | None, str | None]:
-    """Look a user and the password's hash up by email address, in any letter case."""
     row = await db.fetchrow(
         f"select {USER_COLUMNS}, u.password_hash from users u where lower(u.email) = lower($1)", email
     )
@@ -66,7 +64,6 @@ async def find_password_hash(db: Db, user_id: UUID) -> str | None:
 
 
 async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
-    """List every reason why a user has a plan, the user's own first."""
     statement = """select 0 as rank, 'own' as origin, plan, plan_until as until, null as organization
         from users where id = $1
         union all select 1, 'trial', trial_plan, trial_until, null from users where id = $1 and trial_plan is not null
@@ -108,19 +105,17 @@ async def list_users_by_id(db: Db, ids: Sequence[UUID], *, now: datetime) -> dic
 
 
 async def has_users(db: Db) -> bool:
-    """Return whether there is any account yet."""
     return bool(await db.fetchval("select exists (select 1 from users)"))
 
 
 async def count_users(db: Db) -> tuple[int, int]:
-    """Count the accounts, and among them the administrators who can sign in."""
     row = await db.fetchrow("select count(*), count(*) filter (where is_admin and disabled_at is null) from users")
     users, admins = row.values() if row else (0, 0)
     return users, admins
 
 
 async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID | None:
-    """Write a new user; None where the username is taken.
+    """Write a new user; None if the username is taken.
 
     It is a unique violation if the username is reserved or the email address is taken.
     """
@@ -163,24 +158,21 @@ async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: dat
 
 
 async def replace_password(db: Db, user_id: UUID, *, old: str | None, new: str, now: datetime) -> bool:
-    """Replace one hash by another; False where the old one is no longer there."""
+    """Replace one hash by another; False if the old one is no longer there."""
     statement = """update users set password_hash = $3, updated_at = $4
         where id = $1 and password_hash is not distinct from $2 returning id"""
-    changed = await db.fetchval(statement, user_id, old, new, now)
-    return changed is not None
+    return await db.fetchval(statement, user_id, old, new, now) is not None
 
 
 async def update_disabled(db: Db, user_id: UUID, disabled_at: datetime | None, *, now: datetime) -> bool:
-    """Close or open an account; False where it was so already, unless an organization has closed it."""
+    """Close or open an account; False if it was so already, unless an organization has closed it."""
     statement = """update users set disabled_at = $2, updated_at = $3, suspended_by = null, suspended_at = null
         where id = $1 and ((disabled_at is null) <> ($2::timestamptz is null) or disabled_at = suspended_at)
         and ($2 is not null or deleting_since is null) returning id"""
-    changed = await db.fetchval(statement, user_id, disabled_at, now)
-    return changed is not None
+    return await db.fetchval(statement, user_id, disabled_at, now) is not None
 
 
 async def update_admin(db: Db, user_id: UUID, *, is_admin: bool, now: datetime) -> None:
-    """Make or unmake an administrator of the platform."""
     await db.execute("update users set is_admin = $2, updated_at = $3 where id = $1", user_id, is_admin, now)
 
 
@@ -191,7 +183,6 @@ async def lock_administrators(db: Db) -> set[UUID]:
 
 
 async def update_left(db: Db, user_id: UUID, *, left_at: datetime) -> None:
-    """Write when a user left an organization."""
     await db.execute("update users set left_at = $2 where id = $1", user_id, left_at)
 
 
@@ -200,7 +191,7 @@ async def update_name(db: Db, user_id: UUID, name: str, *, now: datetime) -> Non
 
 
 async def update_email(db: Db, user_id: UUID, email: str, *, now: datetime) -> None:
-    """Write a user's email address; a unique violation where another account has it."""
+    """Write a user's email address; a unique violation if another account has it."""
     await db.execute("update users set email = $2, updated_at = $3 where id = $1", user_id, email, now)
 
 
@@ -222,24 +213,21 @@ async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: da
     """Close an account on behalf of an organization; False if it was already closed."""
     statement = """update users set disabled_at = $3, updated_at = $3, suspended_by = $2, suspended_at = $3
         where id = $1 and disabled_at is null returning id"""
-    closed = await db.fetchval(statement, user_id, organization_id, now)
-    return closed is not None
+    return await db.fetchval(statement, user_id, organization_id, now) is not None
 
 
 async def reopen_account(
     db: Db, user_id: UUID, organization_id: UUID, *, still_closed_by: UUID | None, now: datetime
 ) -> bool:
-    """Open an account that this organization has closed, or leave it closed by another; False where neither was."""
+    """Open an account that this organization has closed, or leave it closed by another; False if neither was."""
     statement = """update users set disabled_at = case when $3::uuid is null then null else disabled_at end,
             suspended_at = case when $3::uuid is null then null else suspended_at end,
             suspended_by = $3, updated_at = $4
         where id = $1 and suspended_by = $2 and disabled_at = suspended_at returning disabled_at is null"""
-    opened = await db.fetchval(statement, user_id, organization_id, still_closed_by, now)
-    return bool(opened)
+    return bool(await db.fetchval(statement, user_id, organization_id, still_closed_by, now))
 
 
 async def update_welcome_step(db: Db, user_id: UUID, step: int | None) -> None:
-    """Write the next of the first steps, unless they are finished or skipped already."""
     await db.execute("update users set welcome_step = $2 where id = $1 and welcome_step is not null", user_id, step)
 
 
@@ -300,8 +288,7 @@ async def close_for_good(db: Db, user_id: UUID, *, now: datetime) -> bool:
     statement = """update users set deleting_since = $2, disabled_at = coalesce(disabled_at, $2), updated_at = $2,
             suspended_by = null, suspended_at = null
         where id = $1 and deleting_since is null returning id"""
-    closed = await db.fetchval(statement, user_id, now)
-    return closed is not None
+    return await db.fetchval(statement, user_id, now) is not None
 
 
 async def is_leaving(db: Db, user_id: UUID) -> bool:

@@ -31,7 +31,6 @@ def _object(names: Names, alias: str, **given: str) -> str:
 
 
 def _objects(names: str, source: str, *, order: str = "", **given: str) -> str:
-    """Write a list of objects, which is empty if there are none."""
     line = _object(names, source.split()[1], **given)
     return f"(select coalesce(json_agg({line}{order and f' order by {order}'}), '[]') from {source})"
 

@@ -101,7 +101,7 @@ def as_csv(query: str, columns: Sequence[str]) -> Write:
 
 
 async def write_photo(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
-    """Write the photo as it is stored; an empty file where there is none."""
+    """Write the photo as it is stored; an empty file if there is none."""
     yield await connection.fetchval(content.PHOTO, user.id) or b""
 
 

@@ -19,8 +19,7 @@ async def insert_export(
     statement = """insert into data_exports (id, user_id, state, files, requested_at, expires_at)
         values ($1, $2, 'queued', $3, $4, $5)
         on conflict (user_id) where state in ('queued', 'running') do nothing"""
-    written = await db.execute(statement, export_id, user_id, files, now, expires_at)
-    return count_of(written) == 1
+    return count_of(await db.execute(statement, export_id, user_id, files, now, expires_at)) == 1
 
 
 async def list_exports(db: Db, user_id: UUID, *, now: datetime) -> list[DataExport]:
@@ -52,12 +51,10 @@ async def insert_piece(db: Db, export_id: UUID, attempt: UUID, no: int, sealed: 
     statement = (
         f"""insert into data_export_pieces (export_id, no, sealed) select $1, $3, $4 where exists ({OWN_ATTEMPT})"""
     )
-    written = await db.execute(statement, export_id, attempt, no, sealed)
-    return count_of(written) == 1
+    return count_of(await db.execute(statement, export_id, attempt, no, sealed)) == 1
 
 
 async def update_progress(db: Db, export_id: UUID, attempt: UUID, *, files_done: int) -> None:
-    """Write how many files are done."""
     await db.execute(
         "update data_exports set files_done = $3 where id = $1 and attempt = $2", export_id, attempt, files_done
     )
@@ -83,7 +80,6 @@ async def finish_export(
 
 
 async def fail_export(db: Db, export_id: UUID, *, now: datetime) -> None:
-    """Write that an export could not be made."""
     statement = """update data_exports set state = 'failed', attempt = null, finished_at = $2
         where id = $1 and state in ('queued', 'running')"""
     await db.execute(statement, export_id, now)
@@ -99,7 +95,6 @@ async def count_since(db: Db, user_id: UUID, *, since: datetime) -> tuple[int, d
 
 
 async def find_piece(db: Db, export_id: UUID, no: int) -> bytes | None:
-    """Read a piece of a file that is ready."""
     statement = """select p.sealed from data_export_pieces p join data_exports x on x.id = p.export_id
         where p.export_id = $1 and p.no = $2 and x.state = 'ready'"""
     found: bytes | None = await db.fetchval(statement, export_id, no)
@@ -107,7 +102,6 @@ async def find_piece(db: Db, export_id: UUID, no: int) -> bytes | None:
 
 
 async def delete_pieces(db: Db, *, now: datetime, limit: int) -> int:
-    """Delete some pieces of files that have expired."""
     statement = """delete from data_export_pieces where (export_id, no) in (
                 select p.export_id, p.no from data_exports x join data_export_pieces p on p.export_id = x.id
                 where x.expires_at <= $1 limit $2)"""
@@ -115,7 +109,6 @@ async def delete_pieces(db: Db, *, now: datetime, limit: int) -> int:
 
 
 async def fail_abandoned(db: Db, *, before: datetime, now: datetime) -> int:
-    """Give up exports that were asked for long ago and that nothing works on any more."""
     statement = """update data_exports set state = 'failed', attempt = null, finished_at = $2
             where state in ('queued', 'running') and requested_at < $1"""
     return count_of(await db.execute(statement, before, now))

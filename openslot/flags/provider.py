@@ -1,6 +1,5 @@
 """OpenFeature: all flags in memory, a provider that answers from them, and the client that asks it."""
 
-from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import NoReturn
 from uuid import UUID
@@ -8,7 +7,7 @@ from uuid import UUID
 from openfeature.client import OpenFeatureClient
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import FlagNotFoundError, TypeMismatchError
-from openfeature.flag_evaluation import FlagResolutionDetails, FlagValueType, Reason
+from openfeature.flag_evaluation import FlagResolutionDetails, Reason
 from openfeature.provider import AbstractProvider, Metadata, ProviderStatus
 
 from openslot.core.db import BUSY, DOWN, Db
@@ -40,31 +39,12 @@ class FlagProvider(AbstractProvider):
             return FlagResolutionDetails(value=own, reason=Reason.TARGETING_MATCH)
         return FlagResolutionDetails(value=self.values.flags[flag_key], reason=Reason.STATIC)
 
-    def resolve_string_details(
-        self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[str]:
-        """Refuse: no flag is a text."""
-        _refuse(flag_key)
+    def _refuse(
+        self, flag_key: str, default_value: object, evaluation_context: EvaluationContext | None = None
+    ) -> NoReturn:
+        raise TypeMismatchError(f"{flag_key} is true or false")
 
-    def resolve_integer_details(
-        self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[int]:
-        """Refuse: no flag is a number."""
-        _refuse(flag_key)
-
-    def resolve_float_details(
-        self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[float]:
-        """Refuse: no flag is a number."""
-        _refuse(flag_key)
-
-    def resolve_object_details(
-        self,
-        flag_key: str,
-        default_value: Sequence[FlagValueType] | Mapping[str, FlagValueType],
-        evaluation_context: EvaluationContext | None = None,
-    ) -> FlagResolutionDetails[Sequence[FlagValueType] | Mapping[str, FlagValueType]]:
-        _refuse(flag_key)
+    resolve_string_details = resolve_integer_details = resolve_float_details = resolve_object_details = _refuse
 
 
 class FlagClient(OpenFeatureClient):
@@ -84,10 +64,6 @@ class FlagClient(OpenFeatureClient):
     def get_provider_status(self) -> ProviderStatus:
         """Answer that it can be asked at any time: before flags are read, a check gets its default."""
         return ProviderStatus.READY
-
-
-def _refuse(flag_key: str) -> NoReturn:
-    raise TypeMismatchError(f"{flag_key} is true or false")
 
 
 FRESH_SECONDS = 1.0

@@ -39,7 +39,6 @@ async def read_changed(db: Db, known: UUID | None) -> FlagValues | None:
 
 
 async def list_flags(db: Db, *, search: str) -> list[Flag]:
-    """List the flags that have a text in their key or description."""
     statement = f"""select {FLAGS.columns} from flags f
         where strpos(lower(f.key || ' ' || f.description), lower($1)) > 0 order by f.key"""
     rows = await db.fetch(statement, search)
@@ -52,7 +51,6 @@ async def find_flag(db: Db, key: str) -> Flag | None:
 
 
 async def find_for_user(db: Db, key: str, user_id: UUID) -> FlagForUser | None:
-    """Look up what a flag is for one user."""
     statement = """select coalesce(o.enabled, f.enabled) as enabled, o.enabled is not null as is_override
         from flags f left join flag_overrides o on o.flag_key = f.key and o.user_id = $2 where f.key = $1"""
     row = await db.fetchrow(statement, key, user_id)
@@ -70,8 +68,7 @@ async def list_overrides(db: Db, key: str, *, limit: int) -> list[FlagOverride]:
 async def update_flag(db: Db, key: str, *, enabled: bool, now: datetime) -> bool:
     """Switch a flag; False if it was so already."""
     statement = "update flags set enabled = $2, updated_at = $3 where key = $1 and enabled <> $2 returning key"
-    changed = await db.fetchval(statement, key, enabled, now)
-    return changed is not None
+    return await db.fetchval(statement, key, enabled, now) is not None
 
 
 async def upsert_override(db: Db, key: str, user_id: UUID, *, enabled: bool, now: datetime) -> bool:
@@ -81,10 +78,12 @@ async def upsert_override(db: Db, key: str, user_id: UUID, *, enabled: bool, now
 
 async def delete_override(db: Db, key: str, user_id: UUID) -> bool:
     """Remove a user's own setting of a flag; False if there was none."""
-    gone = await db.fetchval(
-        "delete from flag_overrides where flag_key = $1 and user_id = $2 returning user_id", key, user_id
+    return (
+        await db.fetchval(
+            "delete from flag_overrides where flag_key = $1 and user_id = $2 returning user_id", key, user_id
+        )
+        is not None
     )
-    return gone is not None
 
 
 def _read_pairs(pairs: list[str], *, enabled: bool) -> dict[tuple[str, str], bool]:

@@ -60,7 +60,7 @@ def negotiate(setting: str | None, accept_language: str = "") -> Locale:
 
 @lru_cache(maxsize=1000)
 def find_locale(tag: str) -> Locale | None:
-    """Find the locale of a tag such as `de`, `pt-BR` or `en_US`, or None where there is no catalog for its language."""
+    """Find the locale of a tag such as `de`, `pt-BR` or `en_US`, or None if there is no catalog for its language."""
     name, *parts = tag.replace("_", "-").split("-")
     language = LANGUAGES.get(name.lower())
     if language is None:

@@ -66,7 +66,7 @@ async def reopen(work: Work, organization: Organization, member: Member) -> None
 
 
 async def remove(work: Work, organization: Organization, member: Member) -> None:
-    """Remove a member; where too many leave at once, the bookings wait."""
+    """Remove a member; if too many leave at once, the bookings wait."""
     if not await _is_held(work, organization, member, removed=True, is_leaving=member.active):
         await people.remove_member(work, organization, member.user)
         return
@@ -108,7 +108,7 @@ async def suspend_by_hand(work: Work, administration: Administration, member: Me
 
 
 async def reinstate_by_hand(work: Work, administration: Administration, member: Member) -> bool:
-    """Reinstate a suspended member as an administrator decides; False where nobody is suspended."""
+    """Reinstate a suspended member as an administrator decides; False if nobody is suspended."""
     check_may_decide(administration, member)
     if member.active or member.pending:
         return False

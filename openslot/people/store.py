@@ -54,12 +54,10 @@ DELETIONS = Rows(AccountDeletion, "account_deletions d")
 
 
 async def insert_departure(db: Db, organization_id: UUID, *, now: datetime) -> None:
-    """Write that a member departs."""
     await db.execute("insert into departures (organization_id, at) values ($1, $2)", organization_id, now)
 
 
 async def count_departures(db: Db, organization_id: UUID, *, since: datetime) -> tuple[int, int]:
-    """Count the departures since a given time, and the active members before them."""
     statement = """select (select count(*) from departures where organization_id = $1 and at > $2) as departed,
                   (select count(*) from memberships where organization_id = $1 and active) as active"""
     row = await db.fetchrow(statement, organization_id, since)
@@ -95,10 +93,9 @@ async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -
 
 
 async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
-    """Write whether the member of a departure that waits is removed by now; False where it does not wait."""
+    """Write whether the member of a departure that waits is removed by now; False if it does not wait."""
     statement = "update held_departures set removed = $3 where organization_id = $1 and user_id = $2 returning user_id"
-    held = await db.fetchval(statement, member.organization_id, member.user.id, removed)
-    return held is not None
+    return await db.fetchval(statement, member.organization_id, member.user.id, removed) is not None
 
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
@@ -116,14 +113,12 @@ async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: dateti
 
 
 async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    """End a departure's waiting; False where it did not wait."""
+    """End a departure's waiting; False if it did not wait."""
     statement = "delete from held_departures where organization_id = $1 and user_id = $2 returning user_id"
-    gone = await db.fetchval(statement, organization_id, user_id)
-    return gone is not None
+    return await db.fetchval(statement, organization_id, user_id) is not None
 
 
 async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
-    """Count the upcoming bookings of each of several hosts."""
     statement = """select host_id, count(*) as upcoming from bookings
         where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id"""
     rows = await db.fetch(statement, user_ids, now)
@@ -152,7 +147,6 @@ async def lock_deletion(db: Db, user_id: UUID) -> AccountDeletion | None:
 
 
 async def update_state(db: Db, user_id: UUID, state: DeletionState, *, cancelled: int = 0) -> None:
-    """Write how far a deletion is, and how many more bookings were cancelled for it."""
     statement = (
         "update account_deletions set state = $2, cancelled_bookings = cancelled_bookings + $3 where user_id = $1"
     )
@@ -168,7 +162,6 @@ async def finish_deletion(db: Db, user_id: UUID, *, now: datetime) -> None:
 
 
 async def list_memberships(db: Db, user_id: UUID) -> list[tuple[str, Membership]]:
-    """List a user's memberships with the names of the organizations."""
     statement = f"""select o.name as organization, {MEMBERSHIPS.columns}
         from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id"""
     rows = await db.fetch(statement, user_id)
