@@ -6,8 +6,6 @@ from uuid import UUID
 from openslot.access.models import SignedIn
 from openslot.access.operations import SESSION_LASTS
 from openslot.access.sessions import DEVICE_LASTS
-from openslot.access.two_factor import PENDING_LASTS
-from openslot.accounts.sign_ups import LASTS as SIGN_UP_LASTS
 from openslot.core.config import Settings
 from openslot.core.errors import Forbidden
 from openslot.core.work import Runtime, Work
@@ -33,31 +31,6 @@ def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
     )
 
 
-def no_session_cookie(work: Work) -> Cookie:
-    """Return the cookie that deletes the session from the browser."""
-    return write_cookie(work, SESSION_COOKIE, "")
-
-
-def sign_up_cookie(work: Work, browser: str) -> Cookie:
-    """Return the cookie by which the browser that sent the sign-up form is recognised; empty deletes it."""
-    return write_cookie(work, SIGN_UP_COOKIE, browser, lasts=SIGN_UP_LASTS)
-
-
-def session_of(request: Request, settings: Settings) -> str | None:
-    """Return the session's token, if there is one; with https, only from the cookie that no other site can set."""
-    return request.cookies.get(cookie_name(settings, SESSION_COOKIE))
-
-
-def device_of(request: Request, work: Work) -> str:
-    """Return the mark of a known device; empty if there is none."""
-    return request.cookies.get(cookie_name(work.runtime.settings, DEVICE_COOKIE), "")
-
-
-def sign_up_of(request: Request, work: Work) -> str:
-    """Return the mark of the browser that sent the sign-up form; empty if there is none."""
-    return request.cookies.get(cookie_name(work.runtime.settings, SIGN_UP_COOKIE), "")
-
-
 def browser_of(request: Request) -> str:
     """Return the browser's name for itself."""
     return "".join(sign for sign in request.headers.get("user-agent", "") if sign.isprintable())
@@ -69,6 +42,16 @@ def cookie_name(settings: Settings, name: str) -> str:
     With this prefix neither another host of the domain nor an unencrypted connection can set or replace it.
     """
     return f"__Host-{name}" if _is_secure(settings) else name
+
+
+def read_cookie(request: Request, settings: Settings, name: str) -> str:
+    """Return a cookie's value, empty if there is none; with https, only of the cookie that no other site can set."""
+    return request.cookies.get(cookie_name(settings, name), "")
+
+
+def delete_cookie(work: Work, name: str) -> Cookie:
+    """Return the cookie that deletes another one from the browser."""
+    return write_cookie(work, name, "")
 
 
 def write_cookie(work: Work, name: str, value: str, *, lasts: timedelta = timedelta()) -> Cookie:
@@ -84,31 +67,6 @@ def write_cookie(work: Work, name: str, value: str, *, lasts: timedelta = timede
 
 def _is_secure(settings: Settings) -> bool:
     return settings.public_url.startswith("https://")
-
-
-def pending_cookie(work: Work, token: str) -> Cookie:
-    """Return the cookie of a sign-in that waits for its second factor."""
-    return short_cookie(work, PENDING_COOKIE, token, lasts=PENDING_LASTS)
-
-
-def pending_of(request: Request, work: Work) -> str:
-    """Return the token of a sign-in that waits for its second factor; empty if there is none."""
-    return short_cookie_of(request, work, PENDING_COOKIE)
-
-
-def short_cookie(work: Work, name: str, value: str, *, lasts: timedelta) -> Cookie:
-    """Return a cookie that the browser forgets soon."""
-    return write_cookie(work, name, value, lasts=lasts)
-
-
-def no_short_cookie(work: Work, name: str) -> Cookie:
-    """Return the cookie that deletes a short-lived one from the browser."""
-    return write_cookie(work, name, "")
-
-
-def short_cookie_of(request: Request, work: Work, name: str) -> str:
-    """Return a short-lived cookie's value; empty if there is none."""
-    return request.cookies.get(cookie_name(work.runtime.settings, name), "")
 
 
 def csrf_token(runtime: Runtime, session_id: UUID | None) -> str:

@@ -15,7 +15,7 @@ from openslot.http.security import page_headers
 from openslot.i18n import Text
 from openslot.routing import Request, Response
 from openslot.web import words
-from openslot.web.cookies import check_csrf_token, session_of
+from openslot.web.cookies import SESSION_COOKIE, check_csrf_token, read_cookie
 from openslot.web.pages import page, redirect, write_page
 
 SAFE = frozenset({"GET", "HEAD"})
@@ -48,46 +48,25 @@ ADVICE = {
 
 def web_doors(settings: Settings) -> tuple[Door, ...]:
     """List the doors for everything that is not an API."""
-    headers = page_headers(settings)
+    pages = Door(
+        name="pages",
+        prefixes=("/", "/api/docs"),
+        enter=_enter,
+        refuse=refuse_with_page,
+        media_types=FORMS,
+        write=write_page,
+        headers=page_headers(settings),
+        check=check_form,
+    )
+    free = replace(pages, enter=enter_freely, check=None)
+    static = ("/static/", "/photos/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js")
     return (
-        Door(
-            name="pages",
-            prefixes=("/", "/api/docs"),
-            enter=_enter,
-            refuse=refuse_with_page,
-            media_types=FORMS,
-            write=write_page,
-            headers=headers,
-            check=check_form,
-        ),
+        pages,
         # To everyone but administrators of the platform, the page does not exist.
-        Door(
-            name="administration",
-            prefixes=("/admin",),
-            enter=_enter,
-            refuse=refuse_with_page,
-            media_types=FORMS,
-            write=write_page,
-            headers=headers,
-            check=check_administrator,
-        ),
+        replace(pages, name="administration", prefixes=("/admin",), check=check_administrator),
         # Mail programs send the form that unsubscribes, without a cookie and from anywhere; the link is the credential.
-        Door(
-            name="unsubscribe",
-            prefixes=("/unsubscribe/",),
-            enter=enter_freely,
-            refuse=refuse_with_page,
-            write=write_page,
-            headers=headers,
-        ),
-        Door(
-            name="static",
-            prefixes=("/static/", "/photos/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),
-            enter=enter_freely,
-            refuse=refuse_with_page,
-            media_types=FORMS,
-            headers=headers,
-        ),
+        replace(free, name="unsubscribe", prefixes=("/unsubscribe/",), media_types=()),
+        replace(free, name="static", prefixes=static),
     )
 
 
@@ -154,4 +133,6 @@ def _host(origin: str) -> str:
 
 
 async def _enter(exchange: Exchange) -> Entry:
-    return await enter_with_session(exchange.runtime, session_of(exchange, exchange.runtime.settings))
+    return await enter_with_session(
+        exchange.runtime, read_cookie(exchange, exchange.runtime.settings, SESSION_COOKIE) or None
+    )

@@ -11,7 +11,7 @@ from openslot.access import operations as access
 from openslot.access.errors import SignInExpired, WrongCode, WrongSignIn
 from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.operations import finish_sign_in
-from openslot.access.two_factor import has_pending
+from openslot.access.two_factor import PENDING_LASTS, has_pending
 from openslot.accounts.models import User
 from openslot.accounts.sign_ups import is_open
 from openslot.core.errors import Conflict, Forbidden, Refusal, TooMany, Unauthorized, Unavailable
@@ -24,16 +24,14 @@ from openslot.integrations.oidc.models import AuthorizationResponse, OidcMismatc
 from openslot.integrations.oidc.operations import ATTEMPT_LASTS
 from openslot.routing import Cookie, Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import (
+    DEVICE_COOKIE,
     PENDING_COOKIE,
+    SESSION_COOKIE,
     browser_of,
     cookies_for,
-    device_of,
-    no_session_cookie,
-    no_short_cookie,
-    pending_cookie,
-    pending_of,
-    short_cookie,
-    short_cookie_of,
+    delete_cookie,
+    read_cookie,
+    write_cookie,
 )
 from openslot.web.pages import locale_of, page, redirect
 
@@ -63,7 +61,8 @@ ADVICE = {
 def respond_signed_in(work: Work, result: SignedIn | SecondFactorNeeded, path: str, *cookies: Cookie) -> Response:
     """Redirect to one of our pages with the session's cookies, or first to the page that asks for a code."""
     if isinstance(result, SecondFactorNeeded):
-        return redirect(f"/login/two-factor?next={quote(path)}", pending_cookie(work, result.token), *cookies)
+        pending = write_cookie(work, PENDING_COOKIE, result.token, lasts=PENDING_LASTS)
+        return redirect(f"/login/two-factor?next={quote(path)}", pending, *cookies)
     return redirect(path, *cookies_for(work, result), *cookies)
 
 
@@ -102,7 +101,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
         work,
         email=sent.email,
         password=sent.password,
-        device=device_of(request, work),
+        device=read_cookie(request, work.runtime.settings, DEVICE_COOKIE),
         address=request.address,
         user_agent=browser_of(request),
     )
@@ -112,7 +111,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
 @post("/logout")
 async def log_out(work: Work, user: User) -> Response:
     await access.sign_out(work)
-    return redirect("/login", no_session_cookie(work))
+    return redirect("/login", delete_cookie(work, SESSION_COOKIE))
 
 
 def local_path(wanted: str) -> str:
@@ -135,7 +134,7 @@ async def show_second_step(
     wanted = local_path(form["next"] or request.query.get("next", ""))
     if user is not None:
         return redirect(wanted)
-    if not form.faults and not await has_pending(work, pending_of(request, work)):
+    if not form.faults and not await has_pending(work, read_cookie(request, work.runtime.settings, PENDING_COOKIE)):
         return redirect("/login")
     return page("two_factor.html", None, form=form, wanted=wanted, has_expired=False)
 
@@ -149,9 +148,9 @@ async def send_code(request: Request, work: Work, user: User | None, form: Form[
     try:
         signed_in = await finish_sign_in(
             work,
-            token=pending_of(request, work),
+            token=read_cookie(request, work.runtime.settings, PENDING_COOKIE),
             code=sent.code,
-            device=device_of(request, work),
+            device=read_cookie(request, work.runtime.settings, DEVICE_COOKIE),
             address=request.address,
             user_agent=browser_of(request),
         )
@@ -160,7 +159,7 @@ async def send_code(request: Request, work: Work, user: User | None, form: Form[
         return page("two_factor.html", None, status=401, form=Form(), wanted=wanted, has_expired=True)
     except WrongCode as refusal:
         raise Unauthorized(details=refusal.faults) from None
-    return respond_signed_in(work, signed_in, local_path(sent.next), no_short_cookie(work, PENDING_COOKIE))
+    return respond_signed_in(work, signed_in, local_path(sent.next), delete_cookie(work, PENDING_COOKIE))
 
 
 @get("/login/oidc")
@@ -182,23 +181,23 @@ async def finish_oidc(request: Request, work: Work, user: User | None) -> Respon
     """Let the person in whom the provider has proved, or connect the account of the user who asked for it."""
     await check_rate(work, request)
     answer = AuthorizationResponse(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
-    kept = short_cookie_of(request, work, ATTEMPT_COOKIE)
+    kept = read_cookie(request, work.runtime.settings, ATTEMPT_COOKIE)
     try:
         attempt, identity = await oidc.prove(work, answer, cookie=kept)
         if attempt.connects is not None:
             await oidc.connect(work, attempt, identity, user)
-            return redirect(f"{SECURITY_PAGE}?done=connected", no_short_cookie(work, ATTEMPT_COOKIE))
+            return redirect(f"{SECURITY_PAGE}?done=connected", delete_cookie(work, ATTEMPT_COOKIE))
         result = await oidc.sign_in(
             work, attempt, identity, locale=locale_of(request).language.tag, user_agent=browser_of(request)
         )
     except (Forbidden, Conflict, Unavailable) as refusal:
         return _refuse(work, refusal, user)
-    return respond_signed_in(work, result, local_path(attempt.wanted), no_short_cookie(work, ATTEMPT_COOKIE))
+    return respond_signed_in(work, result, local_path(attempt.wanted), delete_cookie(work, ATTEMPT_COOKIE))
 
 
 def attempt_cookie(work: Work, kept: str) -> Cookie:
     """Return the cookie by which this browser, and no other, can finish a sign-in."""
-    return short_cookie(work, ATTEMPT_COOKIE, kept, lasts=ATTEMPT_LASTS)
+    return write_cookie(work, ATTEMPT_COOKIE, kept, lasts=ATTEMPT_LASTS)
 
 
 async def check_rate(work: Work, request: Request) -> None:
@@ -222,6 +221,6 @@ def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
     return Response(
         status=shown.status,
         headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)},
-        cookies=() if is_kept else (no_short_cookie(work, ATTEMPT_COOKIE),),
+        cookies=() if is_kept else (delete_cookie(work, ATTEMPT_COOKIE),),
         body=shown.body,
     )

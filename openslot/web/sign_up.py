@@ -11,6 +11,7 @@ from openslot.accounts import sign_ups
 from openslot.accounts.errors import EmailTaken, SignUpLinkInvalid
 from openslot.accounts.invitations import get_invitation
 from openslot.accounts.models import User, UserWanted
+from openslot.accounts.sign_ups import LASTS as SIGN_UP_LASTS
 from openslot.analytics.funnel import count_visit
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_token
@@ -23,7 +24,7 @@ from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword, check_trap, count_form, keep_address_private
 from openslot.web.booking_page.options import is_visit, list_own_hosts
-from openslot.web.cookies import browser_of, sign_up_cookie, sign_up_of
+from openslot.web.cookies import SIGN_UP_COOKIE, browser_of, delete_cookie, read_cookie, write_cookie
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME, respond_signed_in
 
@@ -72,7 +73,7 @@ async def sign_up(request: Request, work: Work, user: User | None, form: Form[Si
     sent, browser = form.get(), new_token()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=sent.language)
     await people.sign_up(work, wanted, password=sent.password, browser=browser)
-    return redirect("/signup?done=sent", sign_up_cookie(work, browser))
+    return redirect("/signup?done=sent", write_cookie(work, SIGN_UP_COOKIE, browser, lasts=SIGN_UP_LASTS))
 
 
 @get("/verify/{token}")
@@ -82,7 +83,7 @@ async def show_verify(request: Request, work: Work, token: str, form: Form[Verif
         found = await sign_ups.get_sign_up(work, token)
     except SignUpLinkInvalid:
         return _explain()
-    needs_password = not people.is_same_browser(found, sign_up_of(request, work))
+    needs_password = not people.is_same_browser(found, read_cookie(request, work.runtime.settings, SIGN_UP_COOKIE))
     return keep_address_private(
         page("sign_up/verify.html", None, form=form, sign_up=found, token=token, needs_password=needs_password)
     )
@@ -96,7 +97,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
         result = await people.verify(
             work,
             token,
-            browser=sign_up_of(request, work),
+            browser=read_cookie(request, work.runtime.settings, SIGN_UP_COOKIE),
             password=form.get().password,
             address=request.address,
             user_agent=browser_of(request),
@@ -107,7 +108,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
         return _explain(is_taken=True)
     except WrongPassword:
         raise Invalid(details={"password": OTHER_BROWSER}) from None
-    return respond_signed_in(work, result, FIRST_PAGE, sign_up_cookie(work, ""))
+    return respond_signed_in(work, result, FIRST_PAGE, delete_cookie(work, SIGN_UP_COOKIE))
 
 
 def _explain(*, is_taken: bool = False) -> Response:

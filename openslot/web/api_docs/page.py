@@ -55,42 +55,19 @@ class BodyReference(Struct, frozen=True, kw_only=True):
     example: str
 
 
-class ResponseRow(Struct, frozen=True, kw_only=True):
-    """A successful response."""
-
-    status: int
-    phrase: str
-    body: BodyReference
-
-
-class ErrorRow(Struct, frozen=True, kw_only=True):
-    """One status of a refusal, and what it means."""
-
-    status: int
-    description: str
-
-
 class ReferenceEntry(Struct, frozen=True, kw_only=True):
-    """One operation."""
+    """One operation, with its parameters and bodies in words."""
 
-    anchor: str
-    method: str
-    path: str
-    title: str
-    description: str
+    operation: Operation
     parameters: tuple[FieldRow, ...]
     body: BodyReference | None
-    answer: ResponseRow
-    errors: tuple[ErrorRow, ...]
+    answer: BodyReference
     command: str
 
-
-class Group(Struct, frozen=True, kw_only=True):
-    """The operations of one tag."""
-
-    name: str
-    anchor: str
-    entries: tuple[ReferenceEntry, ...]
+    @property
+    def phrase(self) -> str:
+        """What the status of a successful response means."""
+        return HTTPStatus(self.operation.status).phrase
 
 
 class Reference(Struct, frozen=True, kw_only=True):
@@ -99,7 +76,8 @@ class Reference(Struct, frozen=True, kw_only=True):
     title: str
     lead: str
     url: str
-    groups: tuple[Group, ...]
+    groups: dict[str, list[ReferenceEntry]]
+    """By tag."""
 
 
 def make_reference(operations: Sequence[Operation], public_url: str) -> Reference:
@@ -113,9 +91,7 @@ def make_reference(operations: Sequence[Operation], public_url: str) -> Referenc
         title=TITLE,
         lead=DESCRIPTION.partition("\n\n")[0],
         url=public_url.rstrip("/"),
-        groups=tuple(
-            Group(name=name, anchor=f"tag-{_slug(name)}", entries=tuple(entries)) for name, entries in groups.items()
-        ),
+        groups=groups,
     )
 
 
@@ -123,22 +99,13 @@ def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> 
     parameters = _parameters(operation, shapes)
     sent = None if operation.body is None else _body(operation.body, JSON, shapes, schemas)
     return ReferenceEntry(
-        anchor=operation.operation_id,
-        method=operation.method,
-        path=operation.path,
-        title=operation.summary,
-        description=operation.description,
+        operation=operation,
         parameters=tuple(
             parameter_row(each.name, each.schema, schemas, place=each.place, required=each.required)
             for each in parameters
         ),
         body=sent,
-        answer=ResponseRow(
-            status=operation.status,
-            phrase=HTTPStatus(operation.status).phrase,
-            body=_body(operation.returns, operation.media_type, shapes, schemas),
-        ),
-        errors=tuple(ErrorRow(status=status, description=words) for status, words in operation.errors.items()),
+        answer=_body(operation.returns, operation.media_type, shapes, schemas),
         command=curl(
             operation.method,
             f"{url}{operation.path}",
@@ -177,11 +144,13 @@ def _body(kind: Any, media_type: str, shapes: Shapes, schemas: Schemas) -> BodyR
     )
 
 
-def _slug(text: str) -> str:
+def make_slug(text: str) -> str:
+    """Write a name as the end of an address."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
 
 
 templates.filters |= {"paragraphs": paragraphs, "sentences": sentences, "capitalize_first": capitalize_first}
+templates.filters["slug"] = make_slug
 
 
 def serve_reference(make_reference: Callable[[], Reference], *, limit: int) -> Mount:

@@ -24,7 +24,7 @@ from openslot.people.deletions import MAX_SHOWN
 from openslot.people.models import DeletionPreview
 from openslot.routing import Form, RateLimit, Request, Response, Stream, get, post
 from openslot.web import words
-from openslot.web.cookies import no_session_cookie
+from openslot.web.cookies import SESSION_COOKIE, delete_cookie
 from openslot.web.pages import NOT_KEPT, page, redirect
 
 NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
@@ -209,7 +209,7 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
         return await _show_deletion(work, user, form.with_faults(faults))
     except Conflict as refusal:
         return await _show_deletion(work, user, form.with_faults({"form": refusal.sentence}), status=status_of(refusal))
-    return replace(page("goodbye.html", None), cookies=(no_session_cookie(work),))
+    return replace(page("goodbye.html", None), cookies=(delete_cookie(work, SESSION_COOKIE),))
 
 
 async def _show_deletion(

@@ -14,7 +14,7 @@ from openslot.http.doors import Exchange
 from openslot.http.forms import FORMS, parse_fields
 from openslot.i18n import Text
 from openslot.routing import Cookie, Request, Response
-from openslot.web.cookies import cookie_name, write_cookie
+from openslot.web.cookies import read_cookie, write_cookie
 from openslot.web.pages import page
 
 COOKIE = "openslot_organization"
@@ -93,7 +93,7 @@ def organization_page(
 
 
 def _chosen(request: Exchange) -> str:
-    return request.cookies.get(cookie_name(request.runtime.settings, COOKIE), "")
+    return read_cookie(request, request.runtime.settings, COOKIE)
 
 
 def _named(request: Exchange) -> str | None:
