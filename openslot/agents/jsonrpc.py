@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Raw, Struct
 
 from openslot.core.errors import Invalid
 from openslot.http.bodies import UNREADABLE, check_depth
@@ -55,25 +55,13 @@ class RpcFault(Exception):
         self.http_status = http_status
 
 
-class _Error(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    code: int
-    message: str
-    data: Mapping[str, object] | UnsetType = UNSET
-
-
-class _RpcResponse(Struct, frozen=True, kw_only=True):
-    jsonrpc: str = "2.0"
-    id: Id | None
-    result: Raw | UnsetType = UNSET
-    error: _Error | UnsetType = UNSET
-
-
 def write_result(message_id: Id | None, result: Raw) -> bytes:
-    return encode(_RpcResponse(id=message_id, result=result))
+    return encode({"jsonrpc": "2.0", "id": message_id, "result": result})
 
 
 def write_error(message_id: Id | None, code: int, message: str, data: Mapping[str, object] | None = None) -> bytes:
-    return encode(_RpcResponse(id=message_id, error=_Error(code=code, message=message, data=data or UNSET)))
+    error = {"code": code, "message": message, **({"data": data} if data else {})}
+    return encode({"jsonrpc": "2.0", "id": message_id, "error": error})
 
 
 def read_body(body: bytes) -> object:

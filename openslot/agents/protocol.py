@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Raw
 
 from openslot import __version__
 from openslot.access.door import take_place
@@ -51,19 +51,6 @@ class RpcContext(NamedTuple):
     headers: Mapping[str, str]
 
 
-class _Text(Struct, frozen=True, kw_only=True):
-    type: str = "text"
-    text: str
-
-
-class _CallResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    content: tuple[_Text]
-    structured_content: Raw
-    is_error: bool
-    result_type: str | UnsetType = UNSET
-    meta: Mapping[str, object] | UnsetType = msgspec.field(default=UNSET, name="_meta")
-
-
 async def _answer(context: RpcContext, message: RpcMessage, *, is_stateless: bool) -> Raw:
     """Answer a request with its result, or raise what its error says."""
     if message.method == "initialize" and is_stateless:
@@ -105,14 +92,12 @@ def _write_tools(scopes: frozenset[str], *, is_stateless: bool) -> Raw:
 
 def _write_call(answered: ToolResponse, *, is_stateless: bool) -> Raw:
     """Write a tool's result twice, as the protocol asks for: structured, and as a text for older clients."""
-    result = _CallResult(
-        content=(_Text(text=bytes(answered.content).decode()),),
-        structured_content=answered.content,
-        is_error=answered.is_error,
-        result_type="complete" if is_stateless else UNSET,
-        meta={rpc.SERVER_INFO: SERVER} if is_stateless else UNSET,
-    )
-    return Raw(encode(result))
+    result = {
+        "content": [{"type": "text", "text": bytes(answered.content).decode()}],
+        "structuredContent": answered.content,
+        "isError": answered.is_error,
+    }
+    return Raw(encode(result | (COMPLETE if is_stateless else {})))
 
 
 def _not_found(method: str, *, is_stateless: bool) -> RpcFault:
