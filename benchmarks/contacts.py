@@ -17,7 +17,7 @@ from benchmarks.load import Result, get
 from benchmarks.stage import Stage, ceiling, service, stage
 from benchmarks.turns import measure_in_turns
 from openslot.access.models import CredentialKind, new_key
-from openslot.contacts.folding import fold_contact
+from openslot.contacts.models import fold_contact
 from openslot.core.ids import fingerprint, new_id
 from openslot.core.migrate import migrate
 from openslot.core.work import system_clock

@@ -7,7 +7,7 @@ import asyncpg
 from msgspec import Struct
 
 from openslot.access.models import CredentialKind, new_key
-from openslot.contacts.folding import fold_contact
+from openslot.contacts.models import fold_contact
 from openslot.core.ids import fingerprint, new_id
 from openslot.core.migrate import migrate
 from openslot.core.work import system_clock

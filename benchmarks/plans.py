@@ -16,9 +16,7 @@ from openslot.agents import audit_store
 from openslot.agents.models import AuditFilter
 from openslot.analytics import store as analytics
 from openslot.bookings import agenda_store
-from openslot.bookings import platform_store as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, Status
-from openslot.contacts import platform_store as contacts
 from openslot.contacts import store
 from openslot.contacts.models import ContactSort
 from openslot.core import query_plans
@@ -111,15 +109,19 @@ def _list_reads(large: UUID, small: UUID, now: datetime) -> dict[str, Read]:
         "agents' calls of a rare tool that went well": lambda db: _list_calls(db, status="ok", tool="disable_user"),
         "agents' calls by agent, 30 days": lambda db: audit_store.count_calls(db, since=month),
         "agents' calls by agent, all": lambda db: audit_store.count_calls(db, since=now - timedelta(days=999)),
-        "all bookings": lambda db: bookings.list_bookings(db, status=None, span=Span(), **PAGE),
-        "all bookings, one status": lambda db: bookings.list_bookings(db, status=CONFIRMED, span=Span(), **PAGE),
-        "all bookings, one day": lambda db: bookings.list_bookings(db, status=None, span=day, **PAGE),
-        "all bookings, one day and status": lambda db: bookings.list_bookings(db, status=CONFIRMED, span=day, **PAGE),
-        "all bookings, ten years": lambda db: bookings.list_bookings(
-            db, status=None, span=Span(now - timedelta(days=3650), now), **PAGE
+        "all bookings": lambda db: agenda_store.list_bookings(db, None, status=None, span=Span(), **PAGE),
+        "all bookings, one status": lambda db: agenda_store.list_bookings(
+            db, None, status=CONFIRMED, span=Span(), **PAGE
         ),
-        "all contacts": lambda db: contacts.list_contacts(db, search="", **PAGE),
-        "all contacts, a search": lambda db: contacts.list_contacts(db, search="farid", **PAGE),
+        "all bookings, one day": lambda db: agenda_store.list_bookings(db, None, status=None, span=day, **PAGE),
+        "all bookings, one day and status": lambda db: agenda_store.list_bookings(
+            db, None, status=CONFIRMED, span=day, **PAGE
+        ),
+        "all bookings, ten years": lambda db: agenda_store.list_bookings(
+            db, None, status=None, span=Span(now - timedelta(days=3650), now), **PAGE
+        ),
+        "all contacts": lambda db: store.list_all_contacts(db, search="", **PAGE),
+        "all contacts, a search": lambda db: store.list_all_contacts(db, search="farid", **PAGE),
         "some of 50,000 bookings by name": lambda db: _list_agenda(db, large, now, search="Grace Ahmed"),
         "50,000 bookings of one event type": lambda db: _list_agenda(db, large, now, view=past, slug="30min"),
         "50,000 bookings by day": lambda db: _list_agenda(db, large, now, span=day),

@@ -15,12 +15,10 @@ from openslot.agents.models import AuditFilter
 from openslot.analytics import store as view_store
 from openslot.app import create_app
 from openslot.bookings import agenda_store
-from openslot.bookings import platform_store as booking_platform_store
 from openslot.bookings.models import AgendaFilter
 from openslot.calls import store as call_store
 from openslot.change_log import store as change_store
 from openslot.change_log.models import ChangeFilter
-from openslot.contacts import platform_store as contact_platform_store
 from openslot.contacts import store as contact_store
 from openslot.contacts.models import ContactSort
 from openslot.conversations import store as conversation_store
@@ -29,7 +27,7 @@ from openslot.core.db import Db, Pool, open_pool, transaction
 from openslot.core.moments import Span
 from openslot.core.profiles import JOBS, request_profile
 from openslot.core.work import Runtime
-from openslot.event_types import platform_store as event_type_platform_store
+from openslot.event_types import store as event_type_store
 from openslot.integrations.calendars import store as calendar_store
 from openslot.integrations.mail import store as mail_store
 from openslot.scim import store
@@ -61,7 +59,7 @@ READS: dict[str, Read] = {
     "users": lambda db: account_store.list_users(db, now=NOW, search="x", plan=None, status=None, **PAGE),
     "members": lambda db: member_store.search_members(db, ANY, MemberFilter(search="x"), now=NOW, **PAGE),
     "activity": lambda db: account_store.list_activity(db, ANY, span=Span(), **PAGE),
-    "all event types": lambda db: event_type_platform_store.list_event_types(db, owner_id=None, active=None, **PAGE),
+    "all event types": lambda db: event_type_store.list_all_event_types(db, owner_id=None, active=None, **PAGE),
     "change log": lambda db: change_store.list_changes(db, ANY, ChangeFilter(), before_id=None, limit=5),
     "SCIM requests": lambda db: store.search_requests(db, ANY, RequestFilter(), before_id=None, limit=5),
     "conversations": lambda db: conversation_store.list_conversations(db, ANY, phone=None, span=Span(), **PAGE),
@@ -79,8 +77,8 @@ READS: dict[str, Read] = {
 WRITTEN_FOR_THEIR_FILTERS: dict[str, Read] = {
     "contacts": lambda db: contact_store.list_entries(db, ANY, search="ana", sort=ContactSort.NAME, now=NOW, **PAGE),
     "agenda": lambda db: agenda_store.list_page(db, ANY, AgendaFilter(search="x"), now=NOW, **PAGE),
-    "all bookings": lambda db: booking_platform_store.list_bookings(db, status=None, span=Span(), **PAGE),
-    "all contacts": lambda db: contact_platform_store.list_contacts(db, search="ana", **PAGE),
+    "all bookings": lambda db: agenda_store.list_bookings(db, None, status=None, span=Span(), **PAGE),
+    "all contacts": lambda db: contact_store.list_all_contacts(db, search="ana", **PAGE),
 }
 HOT = ("/me", "/bookings", "/contacts?search=ana", "/availability/30min?timezone=UTC")
 

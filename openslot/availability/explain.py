@@ -5,12 +5,10 @@ from datetime import date, datetime
 
 from msgspec.structs import replace
 
-from openslot.availability.closures import RULES, SlotQuery
-from openslot.availability.grid import step_of
-from openslot.availability.intervals import invert, pick_starts
+from openslot.availability.grid import invert, pick_starts, step_of
 from openslot.availability.models import Code, DayExplained, Days, SlotInputs, StartExplained
 from openslot.availability.reasons import NEVER, give_day_reason, give_reason
-from openslot.availability.slots import find_causes, is_askable, make_query, spans_of
+from openslot.availability.slots import RULES, SlotQuery, find_causes, is_askable, make_query, spans_of
 from openslot.core.times import at_second, floor_second, get_zone
 
 

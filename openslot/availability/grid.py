@@ -1,16 +1,91 @@
-"""The grid: a schedule's hours as instants, and the starts that they give."""
+"""The grid: a schedule's hours as spans of whole seconds, what is taken from them, and the starts that they give."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain, pairwise
 
 from msgspec import Struct
 
-from openslot.availability.intervals import Interval, merge, subtract
-from openslot.core.times import DAY, Offsets, date_of, day_number, instant_of
+from openslot.core.times import DAY, FOREVER, Offsets, date_of, day_number, instant_of
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Hours, Schedule
 from openslot.schedules.rules import holidays_of
+
+Interval = tuple[int, int]
+
+
+def merge(spans: Iterable[tuple[int, ...]]) -> list[Interval]:
+    """Join the spans that touch or overlap, and put all in order; what follows start and end is left out."""
+    ordered = sorted(spans)
+    if not ordered:
+        return []
+    merged: list[Interval] = []
+    begin, until = ordered[0][:2]
+    for span in ordered:
+        end = span[1]
+        if span[0] > until:
+            merged.append((begin, until))
+            begin, until = span[0], end
+        elif end > until:
+            until = end
+    merged.append((begin, until))
+    return merged
+
+
+def subtract(spans: Iterable[Interval], holes: list[Interval]) -> list[Interval]:
+    """Return the parts of the spans that no hole covers; both must be merged."""
+    left: list[Interval] = []
+    at = 0
+    for start, end in spans:
+        begin = start
+        at = _skip(holes, at, before=begin)
+        index = at
+        while index < len(holes) and holes[index][0] < end:
+            hole_start, hole_end = holes[index]
+            if hole_start > begin:
+                left.append((begin, hole_start))
+            begin = hole_end
+            index += 1
+        if begin < end:
+            left.append((begin, end))
+    return left
+
+
+def invert(spans: list[Interval]) -> list[Interval]:
+    """List all that lies before, between and after some spans; they must be merged."""
+    edges = [-FOREVER, *chain.from_iterable(spans), FOREVER]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def pick_starts(stretches: Iterable[Interval], closed: Sequence[tuple[int, ...]], *, step: int) -> list[int]:
+    """List the starts that nothing closes, each stretch counting its own steps from its beginning.
+
+    Both must be in order; what is closed may overlap.
+    """
+    starts: list[int] = []
+    at = 0
+    for anchor, until in stretches:
+        at = _skip(closed, at, before=anchor)
+        start = anchor
+        for span in closed[at : bisect_left(closed, (until,), at)]:
+            end = span[1]
+            if end <= start:
+                continue
+            if span[0] > start:
+                starts.extend(range(start, span[0], step))
+            start = anchor - (anchor - end) // step * step
+            if start >= until:
+                break
+        starts.extend(range(start, until, step))
+    return starts
+
+
+def _skip(spans: Sequence[tuple[int, ...]], at: int, *, before: int) -> int:
+    while at < len(spans) and spans[at][1] <= before:
+        at += 1
+    return at
+
 
 _MONDAY = 4  # 5 January 1970, the first Monday that day numbers know
 

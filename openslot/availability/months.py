@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from openslot.availability.closures import find_window
 from openslot.availability.models import Days, MonthOfSlots, SlotContext, SlotInputs, Slots
-from openslot.availability.slots import spans_of
+from openslot.availability.slots import find_window, spans_of
 from openslot.core.times import FIRST_YEAR, LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
 
 MONTHS_AHEAD = 12

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from openslot.availability import store
 from openslot.availability.explain import explain_day, explain_start, explain_starts
-from openslot.availability.intervals import Interval
+from openslot.availability.grid import Interval
 from openslot.availability.models import (
     ByPage,
     DayExplained,

@@ -7,10 +7,9 @@ from zoneinfo import ZoneInfo
 from babel.dates import format_date, format_time, get_day_names
 from babel.units import format_unit
 
-from openslot.availability.closures import SlotQuery, find_window
-from openslot.availability.grid import find_holidays, step_of
-from openslot.availability.intervals import Interval
+from openslot.availability.grid import Interval, find_holidays, step_of
 from openslot.availability.models import ClaimKind, Code, Reason
+from openslot.availability.slots import SlotQuery, find_window
 from openslot.core.times import at_second, ceil_second, date_of, floor_second, local_day
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale

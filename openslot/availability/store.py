@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.profile_store import BRAND
-from openslot.availability.intervals import Interval
+from openslot.availability.grid import Interval
 from openslot.availability.models import (
     Busy,
     ByBooking,

@@ -22,8 +22,7 @@ from openslot.bookings.models import (
     Status,
 )
 from openslot.bookings.store import OWN
-from openslot.contacts.folding import fold
-from openslot.contacts.models import ContactSummary
+from openslot.contacts.models import ContactSummary, fold
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
@@ -184,18 +183,22 @@ select t.total, p.* from (select ({{count}}) as total) t left join lateral (
     {BELONGINGS}
     order by b.starts_at desc, b.id desc
 ) p on true"""
-MATCHING = "bookings b where b.host_id = $1 and b.status <> 'PENDING_PAYMENT'"
-BY_STATUS = "b.status ="
-FILTERS = (BY_STATUS, "b.starts_at >=", "b.starts_at <")
-# The total is maintained by the database; only a range of time has to be counted.
-KEPT_COUNTS = {
-    (): """
-    select coalesce(sum(n.bookings), 0)::bigint from booking_counts n
-    where n.host_id = $1 and n.status <> 'PENDING_PAYMENT'""",
-    (BY_STATUS,): """
-    select coalesce(sum(n.bookings), 0)::bigint from booking_counts n
-    where n.host_id = $1 and n.status = $2 and n.status <> 'PENDING_PAYMENT'""",
-}
+# Of all hosts, the page is found in the index alone, and only its bookings are read. The first `offset 0` keeps the
+# total from being counted twice.
+LISTED_OF_ALL = f"""
+select t.total, p.* from (select ({{count}}) as total offset 0) t left join lateral (
+    select {ENTRY_COLUMNS}
+    from (select b.id from {{matching}} and t.total > ${{offset}}
+          order by b.starts_at desc, b.id desc limit ${{limit}} offset ${{offset}}) page
+    join lateral (select * from bookings where id = page.id offset 0) b on true
+    {BELONGINGS}
+    order by b.starts_at desc, b.id desc
+) p on true"""
+SHOWN = "status <> 'PENDING_PAYMENT'"
+SINCE, BEFORE = "b.starts_at >= ${place}", "b.starts_at < ${place}"
+OF_STATUS = "b.status = ${place}"
+# The planner takes a status for so rare that it would rather sort all bookings that have it; `case` tells it nothing.
+OF_STATUS_OF_ALL = "case when b.status = ${place} then true else false end"
 
 
 _answers = msgspec.json.Decoder(Answers)
@@ -232,19 +235,32 @@ async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[
 
 
 async def list_bookings(
-    db: Db, host_id: UUID, *, status: Status | None, span: Span, limit: int, offset: int
+    db: Db, host_id: UUID | None, *, status: Status | None, span: Span, limit: int, offset: int
 ) -> tuple[list[BookingEntry], int]:
-    """List a host's bookings, newest start first, with how many there are in all."""
-    wished = dict(zip(FILTERS, (status, span.starts_at, span.ends_before), strict=True))
-    given = {filter_: value for filter_, value in wished.items() if value is not None}
-    rows = await db.fetch(_write_list(tuple(given)), host_id, *given.values(), limit, offset)
+    """List the bookings of a host, or of all hosts, newest start first, with how many there are in all."""
+    own = () if host_id is None else (host_id,)
+    wished = (status, span.starts_at, span.ends_before)
+    statement = _write_list(tuple(each is not None for each in wished), of_host=bool(own))
+    given = [each for each in wished if each is not None]
+    rows = await db.fetch(statement, *own, *given, limit, offset)
     return to_entries(rows), rows[0]["total"]
 
 
 @cache
-def _write_list(filters: tuple[str, ...]) -> str:
-    """Write a list and its count with the filters that are given: each is checked for every booking of the host."""
-    matching = " and ".join([MATCHING, *(f"{each} ${place}" for place, each in enumerate(filters, 2))])
-    count = KEPT_COUNTS.get(filters, f"select count(*) from {matching}")
-    free = len(filters) + 2
-    return LISTED.format(count=count, matching=matching, limit=free, offset=free + 1)
+def _write_list(given: tuple[bool, ...], *, of_host: bool) -> str:
+    """Write a list and its count with the filters that are given: each is checked for every booking."""
+    filters = [each for each, is_given in zip((OF_STATUS, SINCE, BEFORE), given, strict=True) if is_given]
+    if not of_host:
+        filters = [OF_STATUS_OF_ALL if each is OF_STATUS else each for each in filters]
+    first = 2 if of_host else 1
+    of = ["host_id = $1"] * of_host
+    chosen = [each.format(place=place) for place, each in enumerate(filters, first)]
+    matching = "bookings b where " + " and ".join([*(f"b.{each}" for each in of), f"b.{SHOWN}", *chosen])
+    count = f"select count(*) from {matching}"
+    if not any(given[1:]):
+        # The total is maintained by the database; only a range of time has to be counted.
+        kept = [*(f"n.{each}" for each in of), *[f"n.status = ${first}"] * given[0], f"n.{SHOWN}"]
+        count = f"select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where {' and '.join(kept)}"
+    free = first + len(filters)
+    listed = LISTED if of_host else LISTED_OF_ALL
+    return listed.format(count=count, matching=matching, limit=free, offset=free + 1)

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
-from openslot.bookings import agenda_store, platform_store, rules, store
-from openslot.bookings import agenda_store as entry_store
+from openslot.bookings import agenda_store, rules, store
 from openslot.bookings.errors import (
     BookingIsCancelled,
     BookingIsOver,
@@ -150,7 +149,7 @@ async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Ho
 
 async def get_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:
     """Read a booking as lists show it, with the emails about it that were sent or have failed for good."""
-    found = await entry_store.find_with_emails(work.db, ref)
+    found = await agenda_store.find_with_emails(work.db, ref)
     if found is None:
         raise BookingNotFound
     return found
@@ -160,7 +159,7 @@ async def list_bookings(
     work: Work, host: User, *, status: Status | None, span: Span, page: int, limit: int
 ) -> tuple[list[BookingEntry], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
-    return await entry_store.list_bookings(
+    return await agenda_store.list_bookings(
         work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit
     )
 
@@ -169,7 +168,9 @@ async def list_all_bookings(
     work: Work, *, status: Status | None, span: Span, page: int, limit: int
 ) -> tuple[list[BookingEntry], int]:
     """Read one page of the bookings of all hosts, newest start first, and how many there are."""
-    return await platform_store.list_bookings(work.db, status=status, span=span, limit=limit, offset=(page - 1) * limit)
+    return await agenda_store.list_bookings(
+        work.db, None, status=status, span=span, limit=limit, offset=(page - 1) * limit
+    )
 
 
 async def list_confirmed(work: Work, host: User, *, since: datetime, limit: int) -> list[BookingDetails]:

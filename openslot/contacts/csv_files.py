@@ -9,8 +9,8 @@ from io import StringIO
 from itertools import islice
 from unicodedata import category, normalize
 
-from openslot.contacts.folding import fold
 from openslot.contacts.import_models import ContactFile, Field, ImportLine, LineFault
+from openslot.contacts.models import fold
 from openslot.core.errors import Invalid
 from openslot.core.spreadsheets import FORMULAS, SEPARATORS, SIGNS, SPACES
 from openslot.i18n import PluralText, Text

@@ -6,14 +6,13 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.contacts.folding import fold_contact
 from openslot.contacts.import_models import (
     ContactImport,
     HandledLine,
     ImportLine,
     ImportState,
 )
-from openslot.contacts.models import Contact
+from openslot.contacts.models import Contact, fold_contact
 from openslot.contacts.store import CHANGEABLE, CONTACTS
 from openslot.core.db import Db, count_of
 from openslot.core.rows import Rows

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from unicodedata import normalize
 from uuid import UUID
 
 from msgspec import Struct
@@ -88,3 +89,26 @@ class KnownContact(Struct, frozen=True):
 
     past: tuple[Meeting, ...] = ()
     """Over, whether confirmed or cancelled, the latest first."""
+
+
+GRAM = 3
+
+# The folded form of a capital İ; without its combining dot it matches the i that people type.
+_DOTTED_I = "i\u0307"
+
+
+def fold(text: str) -> str:
+    """Fold a text so that texts that differ only in letter case or code points become equal."""
+    return normalize("NFKC", normalize("NFKC", text).casefold().replace(_DOTTED_I, "i"))
+
+
+def fold_contact(*, name: str, email: str, company: str | None) -> str:
+    """Write the text that a search looks in; a line break prevents matches across two fields."""
+    return "\n".join(fold(text) for text in (name, email, company or ""))
+
+
+def cover(folded: str) -> list[str]:
+    """Pick trigrams that together touch every character; none where the text is too short to have one."""
+    last = len(folded) - GRAM
+    starts = [*range(0, last, GRAM), last] if last >= 0 else []
+    return [folded[start : start + GRAM] for start in starts]

@@ -6,13 +6,11 @@ import asyncpg
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.contacts import platform_store, store
+from openslot.contacts import store
 from openslot.contacts.errors import ContactEmailTaken, ContactNotFound
 from openslot.contacts.events import ContactChanged, ContactCreated
-from openslot.contacts.folding import GRAM, fold
-from openslot.contacts.models import Contact, ContactEntry, ContactSort, CountedContact, KnownContact
-from openslot.contacts.rules import check_fields, find_phone
-from openslot.contacts.schemas import ContactChanges, ContactWanted
+from openslot.contacts.models import GRAM, Contact, ContactEntry, ContactSort, CountedContact, KnownContact, fold
+from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields, find_phone
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
@@ -33,7 +31,7 @@ async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phon
     Name and address are checked by the caller; an invalid phone number is left out. For a known contact, only a missing
     phone number is filled in.
     """
-    number = find_phone(phone)
+    number = find_phone(phone) if phone else None
     contact = await store.find_by_email(work.db, owner_id, email)
     # If another transaction inserts the contact first, the next look-up finds it.
     while contact is None:
@@ -90,11 +88,11 @@ async def list_all_contacts(
     """Read one page of all users' contacts, newest first; a search has at least three characters."""
     if search and len(fold(search)) < GRAM:
         raise Invalid(details={"search": f"must have at least {GRAM} characters unless userId is given"})
-    return await platform_store.list_contacts(work.db, search=search, limit=limit, offset=(page - 1) * limit)
+    return await store.list_all_contacts(work.db, search=search, limit=limit, offset=(page - 1) * limit)
 
 
 async def get_any_contact(work: Work, contact_id: UUID) -> Contact:
-    contact = await platform_store.find_contact(work.db, contact_id)
+    contact = await store.find_any_contact(work.db, contact_id)
     if contact is None:
         raise ContactNotFound
     return contact

@@ -2,62 +2,85 @@
 
 import re
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
-import msgspec
-
-from openslot.contacts.folding import cover, fold, fold_contact
-from openslot.contacts.models import Contact, ContactEntry, ContactSort, CountedContact, KnownContact, Meeting
-from openslot.core.db import Db, count_of
+from openslot.contacts.models import (
+    Contact,
+    ContactEntry,
+    ContactSort,
+    CountedContact,
+    KnownContact,
+    cover,
+    fold,
+    fold_contact,
+)
+from openslot.core.db import Db, Row, count_of
 from openslot.core.rows import Rows
 
 MAX_MEETINGS = 100
-
 CONTACTS = Rows(Contact, "contacts c", prefix="c_")
 CHANGEABLE = CONTACTS.stored.without("id", "owner_id", "created_at")
 
-COUNT = "(select count(*) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED') as meeting_count"
+COUNT = "(select count(*) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED')"
+COUNTED = Rows(CountedContact, "contacts c", prefix="c_", spread={"contact": ""}, computed={"meeting_count": COUNT})
+MEETING = (
+    "(select {which}(b.starts_at) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED' and {when})"
+)
+ENTRIES = Rows(
+    ContactEntry,
+    "contacts c",
+    prefix="c_",
+    spread={"contact": ""},
+    computed={
+        "meeting_count": COUNT,
+        "last_met_at": MEETING.format(which="max", when="b.ends_at <= $4"),
+        "next_meeting_at": MEETING.format(which="min", when="b.ends_at > $4"),
+    },
+)
+MEETINGS = """(
+    select coalesce(json_agg(m), '[]') from (
+        select b.id, b.starts_at, b.ends_at, b.status,
+            e.id as event_type_id, e.name as event_type_name, e.slug as event_type_slug
+        from bookings b join event_types e on e.id = b.event_type_id
+        where b.contact_id = c.id and {which} order by b.starts_at {order}, b.id {order} limit $4) m)"""
+KNOWN = Rows(
+    KnownContact,
+    "contacts c",
+    prefix="c_",
+    spread={"contact": ""},
+    computed={
+        "meeting_count": COUNT,
+        "upcoming": MEETINGS.format(which="b.status = 'CONFIRMED' and b.ends_at > $3", order="asc"),
+        "past": MEETINGS.format(which="b.status in ('CONFIRMED', 'CANCELLED') and b.ends_at <= $3", order="desc"),
+    },
+)
 
 # The total decides whether there is a page to look for.
-LIST = f"""
-select {CONTACTS.columns}, {COUNT}, t.total
-from (select count(*) as total from contacts where owner_id = $1 and {{match}}) t
+LIST = """
+select {columns}, t.total
+from (select count(*) as total from contacts where owner_id = $1 and {match}) t
 left join lateral (
-    select * from contacts where owner_id = $1 and {{match}} and t.total > $3
-    order by created_at desc, id desc limit $2 offset $3
+    select * from contacts x where owner_id = $1 and {match} and t.total > $3 order by {inner} limit $2 offset $3
 ) c on true
-order by c.created_at desc, c.id desc"""
-LIST_ALL = LIST.format(match="true")
-LIST_MATCHING = LIST.format(match="strpos(search_text, $4) > 0")
-
+order by {outer}"""
 # The trigrams already include the owner; `is true` keeps the planner, which can't know how many contacts this owner
 # has, from scanning all of them.
-SEARCH = f"""
+SEARCH = """
 with found as materialized (
-    select id, created_at from contacts
-    where contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest($5::text[]) gram)
-      and strpos(search_text, $4) > 0 and (owner_id = $1) is true
-), page as (select id from found order by created_at desc, id desc limit $2 offset $3)
-select {CONTACTS.columns}, {COUNT}, t.total
+    select id, {sorted_by} from contacts
+    where contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest({grams}::text[]) gram)
+      and {match} and (owner_id = $1) is true
+), page as (select id from found x order by {inner} limit $2 offset $3)
+select {columns}, t.total
 from (select count(*) as total from found) t left join (page join contacts c using (id)) on true
-order by c.created_at desc, c.id desc"""
-
-MEETINGS = """
-array(
-    select json_build_object('id', b.id, 'starts_at', b.starts_at, 'ends_at', b.ends_at, 'status', b.status,
-        'event_type_id', e.id, 'event_type_name', e.name, 'event_type_slug', e.slug)::text
-    from bookings b join event_types e on e.id = b.event_type_id
-    where b.contact_id = c.id and {which}
-    order by b.starts_at {order}, b.id {order} limit $4)"""
-UPCOMING = MEETINGS.format(which="b.status = 'CONFIRMED' and b.ends_at > $3", order="asc")
-PAST = MEETINGS.format(which="b.status in ('CONFIRMED', 'CANCELLED') and b.ends_at <= $3", order="desc")
-DETAIL = f"""
-select {CONTACTS.columns}, {COUNT}, {UPCOMING} as upcoming, {PAST} as past
-from contacts c where c.owner_id = $1 and c.id = $2"""
+order by {outer}"""
+ORDERS = {
+    ContactSort.NEWEST: ("created_at", "{c}.created_at desc, {c}.id desc"),
+    ContactSort.NAME: ("search_text", "left({c}.search_text, 100), {c}.id"),
+}
 
 INSERT = f"{CONTACTS.insert('search_text')} on conflict (owner_id, lower(email)) do nothing returning id"
-
-_meeting = msgspec.json.Decoder(Meeting)
 
 
 async def find_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
@@ -94,28 +117,18 @@ async def find_by_phone(db: Db, owner_id: UUID, phone: str) -> Contact | None:
 
 async def find_with_meetings(db: Db, owner_id: UUID, contact_id: UUID, *, now: datetime) -> KnownContact | None:
     """Look an owner's contact up with its meetings on both sides of now."""
-    row = await db.fetchrow(DETAIL, owner_id, contact_id, now, MAX_MEETINGS)
-    if row is None:
-        return None
-    upcoming, past = (tuple(_meeting.decode(each) for each in row[side]) for side in ("upcoming", "past"))
-    return KnownContact(CONTACTS.read(row), row["meeting_count"], upcoming, past)
+    statement = f"select {KNOWN.columns} from contacts c where c.owner_id = $1 and c.id = $2"
+    row = await db.fetchrow(statement, owner_id, contact_id, now, MAX_MEETINGS)
+    return KNOWN.read(row) if row else None
 
 
 async def list_contacts(
     db: Db, owner_id: UUID, *, search: str, limit: int, offset: int
 ) -> tuple[list[CountedContact], int]:
     """List an owner's contacts that a search finds, newest first, with how many there are in all."""
-    folded = fold(search)
-    grams = cover(folded)
     asked = (owner_id, limit, offset)
-    if grams:
-        rows = await db.fetch(SEARCH, *asked, folded, grams)
-    elif folded:
-        rows = await db.fetch(LIST_MATCHING, *asked, folded)
-    else:
-        rows = await db.fetch(LIST_ALL, *asked)
-    found = [CountedContact(CONTACTS.read(row), row["meeting_count"]) for row in rows if row["c_id"] is not None]
-    return found, rows[0]["total"]
+    rows = await _fetch_page(db, COUNTED.columns, asked, search=search, sort=ContactSort.NEWEST)
+    return [COUNTED.read(row) for row in rows if row["c_id"] is not None], rows[0]["total"]
 
 
 async def insert_contact(db: Db, contact: Contact) -> bool:
@@ -153,59 +166,33 @@ async def delete_some(db: Db, owner_id: UUID, limit: int) -> int:
     return count_of(await db.execute(statement, owner_id, limit))
 
 
-ORDERS = {
-    ContactSort.NEWEST: "{c}.created_at desc, {c}.id desc",
-    ContactSort.NAME: "left({c}.search_text, 100), {c}.id",
-}
-DIRECTORY_MEETINGS = """
-(select max(b.starts_at) from bookings b
-    where b.contact_id = c.id and b.status = 'CONFIRMED' and b.ends_at <= $4) as last_met_at,
-(select min(b.starts_at) from bookings b
-    where b.contact_id = c.id and b.status = 'CONFIRMED' and b.ends_at > $4) as next_meeting_at"""
-DIRECTORY = f"""
-select {CONTACTS.columns}, {COUNT}, {DIRECTORY_MEETINGS}, t.total
-from (select count(*) as total from contacts where owner_id = $1 and {{match}}) t
-left join lateral (
-    select * from contacts x where owner_id = $1 and {{match}} and t.total > $3 order by {{inner}} limit $2 offset $3
-) c on true
-order by {{outer}}"""
-# As in `store.DIRECTORY_SEARCH`: the trigrams lead to the contacts.
-DIRECTORY_SEARCH = f"""
-with found as materialized (
-    select id, created_at, search_text from contacts
-    where contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest($6::text[]) gram)
-      and strpos(search_text, $5) > 0 and (owner_id = $1) is true
-), page as (select id from found x order by {{inner}} limit $2 offset $3)
-select {CONTACTS.columns}, {COUNT}, {DIRECTORY_MEETINGS}, t.total
-from (select count(*) as total from found) t left join (page join contacts c using (id)) on true
-order by {{outer}}"""
-
-
 async def list_entries(
     db: Db, owner_id: UUID, *, search: str, sort: ContactSort, limit: int, offset: int, now: datetime
 ) -> tuple[list[ContactEntry], int]:
     """List an owner's contacts that a search finds with their meetings nearest to now, and how many there are."""
+    rows = await _fetch_page(db, ENTRIES.columns, (owner_id, limit, offset, now), search=search, sort=sort)
+    return [ENTRIES.read(row) for row in rows if row["c_id"] is not None], rows[0]["total"]
+
+
+async def _fetch_page(db: Db, columns: str, asked: tuple[object, ...], *, search: str, sort: ContactSort) -> list[Row]:
     folded = fold(search)
     grams = cover(folded)
-    order = {"inner": ORDERS[sort].format(c="x"), "outer": ORDERS[sort].format(c="c")}
-    asked = (owner_id, limit, offset, now)
-    if grams:
-        rows = await db.fetch(DIRECTORY_SEARCH.format(**order), *asked, folded, grams)
-    elif folded:
-        rows = await db.fetch(DIRECTORY.format(match="strpos(search_text, $5) > 0", **order), *asked, folded)
-    else:
-        rows = await db.fetch(DIRECTORY.format(match="true", **order), *asked)
-    entries = [
-        ContactEntry(
-            contact=CONTACTS.read(row),
-            meeting_count=row["meeting_count"],
-            last_met_at=row["last_met_at"],
-            next_meeting_at=row["next_meeting_at"],
-        )
-        for row in rows
-        if row["c_id"] is not None
-    ]
-    return entries, rows[0]["total"]
+    given = (folded, grams) if grams else (folded,) if folded else ()
+    return await db.fetch(_write_page(columns, sort, first=len(asked) + 1, given=len(given)), *asked, *given)
+
+
+@cache
+def _write_page(columns: str, sort: ContactSort, *, first: int, given: int) -> str:
+    """Write a page of contacts: all, those with a short text in them, or those that trigrams lead to."""
+    sorted_by, order = ORDERS[sort]
+    return (SEARCH if given == 2 else LIST).format(
+        columns=columns,
+        match=f"strpos(search_text, ${first}) > 0" if given else "true",
+        grams=f"${first + 1}",
+        sorted_by=sorted_by,
+        inner=order.format(c="x"),
+        outer=order.format(c="c"),
+    )
 
 
 # A `NamedContact` in a row of the owner `$1` that has a phone number: of several, the one known longest.
@@ -224,3 +211,38 @@ def fold_person(search: str) -> tuple[str, str]:
     text = search.strip()
     digits = re.sub(r"[^0-9+]", "", text) if _NUMBER.fullmatch(text) else ""
     return fold(text), digits or "none"
+
+
+# Ids are in the order in which contacts were added. The total is kept by the database, in several rows.
+LIST_EVERYWHERE = f"""
+select {COUNTED.columns}, t.total
+from (select coalesce(sum(n.contacts), 0)::bigint as total from contact_counts n offset 0) t
+left join lateral (select * from contacts where t.total > $2 order by id desc limit $1 offset $2) c on true
+order by c.id desc"""
+# The trigrams lead to the contacts; `materialized` keeps the planner from scanning all of them in order instead.
+SEARCH_EVERYWHERE = f"""
+with found as materialized (
+    select id from contacts
+    where contact_grams('00000000-0000-0000-0000-000000000000'::uuid, search_text)
+          @> array(select contact_gram('00000000-0000-0000-0000-000000000000'::uuid, gram) from unnest($4::text[]) gram)
+      and strpos(search_text, $3) > 0
+), page as (select id from found order by id desc limit $1 offset $2)
+select {COUNTED.columns}, t.total
+from (select count(*) as total from found) t left join (page join contacts c using (id)) on true
+order by c.id desc"""
+
+
+async def list_all_contacts(db: Db, *, search: str, limit: int, offset: int) -> tuple[list[CountedContact], int]:
+    """List all users' contacts that a search finds, newest first, with how many there are in all."""
+    folded = fold(search)
+    if folded:
+        rows = await db.fetch(SEARCH_EVERYWHERE, limit, offset, folded, cover(folded))
+    else:
+        rows = await db.fetch(LIST_EVERYWHERE, limit, offset)
+    return [COUNTED.read(row) for row in rows if row["c_id"] is not None], rows[0]["total"]
+
+
+async def find_any_contact(db: Db, contact_id: UUID) -> Contact | None:
+    """Look up a contact of any user."""
+    row = await db.fetchrow(f"select {CONTACTS.columns} from contacts c where c.id = $1", contact_id)
+    return CONTACTS.read(row) if row else None

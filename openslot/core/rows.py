@@ -52,6 +52,8 @@ class Rows(Generic[Noun]):
         self.read: Callable[..., Noun] = _write_reader(noun, columns, prefix=prefix, takes_given=bool(given))
         """Make the noun of a row that has `columns`; what is given by keyword."""
         self.stored: Part[Noun] = Part([each for each in columns if each.name not in computed])
+        self.values = self.stored.values
+        """Return what `insert` writes."""
 
     def insert(self, *more: str) -> str:
         """Write the statement that inserts the values of `stored`, and then those of more columns."""
@@ -59,10 +61,6 @@ class Rows(Generic[Noun]):
         columns = ", ".join((self.stored.columns, *more))
         places = ", ".join((self.stored.places(), *(f"${last + number}" for number, _ in enumerate(more, 1))))
         return f"insert into {self.table} ({columns}) values ({places})"
-
-    def values(self, noun: Noun) -> tuple[object, ...]:
-        """Return what `insert` writes."""
-        return self.stored.values(noun)
 
 
 class Part(Generic[Noun]):
@@ -145,10 +143,13 @@ def _write_reader(noun: type[Noun], columns: list[Column], *, prefix: str, takes
 
 
 def _write_values(columns: Sequence[Column]) -> Callable[[Any], tuple[object, ...]]:
-    values = (f"noun.{each.field}{'.' if each.part else ''}{each.part}" for each in columns)
-    written = (f"write({value})" if each.is_json else value for each, value in zip(columns, values, strict=True))
-    source = f"lambda noun: ({''.join(f'{value}, ' for value in written)})"
-    writer: Callable[[Any], tuple[object, ...]] = _evaluate(source, {"write": _write_json})
+    values = []
+    for each in columns:
+        value = f"noun.{each.field}{'.' if each.part else ''}{each.part}"
+        absent = f" if {value} is not None else None" if _is_optional(each.type) else ""
+        values.append(f"encode({value}).decode(){absent}" if each.is_json else value)
+    source = f"lambda noun: ({''.join(f'{value}, ' for value in values)})"
+    writer: Callable[[Any], tuple[object, ...]] = _evaluate(source, {"encode": msgspec.json.encode})
     return writer
 
 
@@ -186,7 +187,3 @@ def _list_kinds(type_: Any) -> list[Any]:
     info = inspect.type_info(type_)
     kinds = info.types if isinstance(info, inspect.UnionType) else (info,)
     return [kind for kind in kinds if not isinstance(kind, inspect.NoneType)]
-
-
-def _write_json(value: object) -> str | None:
-    return None if value is None else msgspec.json.encode(value).decode()

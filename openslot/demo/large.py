@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from openslot.access.models import CredentialKind, new_key
 from openslot.accounts.store import list_users_by_id
-from openslot.contacts.folding import fold_contact
+from openslot.contacts.models import fold_contact
 from openslot.core.ids import fingerprint, new_id
 from openslot.event_types.models import Location, LocationKind, RollingWindow
 from openslot.schedules.operations import OFFICE_HOURS

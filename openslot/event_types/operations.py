@@ -15,8 +15,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Periodic, Work
-from openslot.event_types import platform_store, store
-from openslot.event_types.editions import find_changed, take_edits
+from openslot.event_types import store
 from openslot.event_types.errors import (
     EventTypeChanged,
     EventTypeInUse,
@@ -26,12 +25,13 @@ from openslot.event_types.errors import (
 )
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
-from openslot.event_types.rules import find_event_type_faults
+from openslot.event_types.rules import find_changed, find_event_type_faults, take_edits
 from openslot.event_types.store import EVENT_TYPES
 from openslot.jobs.batches import repeat
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
 
+# The fields that a form edits. Its order, its link and whether it is offered have verbs of their own.
 TOKENS = "private tokens"
 
 
@@ -105,14 +105,14 @@ async def list_all_event_types(
     work: Work, *, owner_id: UUID | None, active: bool | None, page: int, limit: int
 ) -> tuple[list[EventType], int]:
     """Read one page of a host's event types by position, or of all hosts' by age, newest first."""
-    return await platform_store.list_event_types(
+    return await store.list_all_event_types(
         work.db, owner_id=owner_id, active=active, limit=limit, offset=(page - 1) * limit
     )
 
 
 async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
     """Read an event type of any host, active or not."""
-    event_type = await platform_store.find_event_type(work.db, event_type_id)
+    event_type = await store.find_any_event_type(work.db, event_type_id)
     if event_type is None:
         raise EventTypeNotFound
     return event_type

@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from openslot.availability import slots
-from openslot.availability.closures import RULES
 from openslot.availability.models import NO_START, Code, Days
-from openslot.availability.slots import judge, list_slots
+from openslot.availability.slots import RULES, judge, list_slots
 from tests.availability.cases import (
     LONG,
     as_setting,

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from openslot.availability.intervals import Interval, invert, merge, pick_starts, subtract
+from openslot.availability.grid import Interval, invert, merge, pick_starts, subtract
 from openslot.core.times import FOREVER
 
 CASES = 300

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from openslot.contacts.rules import check_fields, find_phone
-from openslot.contacts.schemas import ContactChanges, ContactWanted
+from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields, find_phone
 from openslot.core.errors import Invalid
 
 

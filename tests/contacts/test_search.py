@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from openslot.accounts.models import User
 from openslot.contacts import operations, store
-from openslot.contacts.folding import fold
-from openslot.contacts.models import Contact
+from openslot.contacts.models import Contact, ContactSort, fold
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
@@ -114,10 +113,11 @@ async def test_a_search_goes_by_the_index_however_many_contacts_an_owner_has(run
         user.id,
     )
     await runtime.pool.execute("analyze contacts")
+    searched = store._write_page(store.COUNTED.columns, ContactSort.NEWEST, first=4, given=2)
     for plan in ("force_custom_plan", "force_generic_plan"):
         async with runtime.pool.acquire() as connection:
             await connection.execute(f"set plan_cache_mode = {plan}")
-            rows = await connection.fetch(f"explain {store.SEARCH}", user.id, 20, 0, "299@x", ["299", "9@x"])
+            rows = await connection.fetch(f"explain {searched}", user.id, 20, 0, "299@x", ["299", "9@x"])
             await connection.execute("reset plan_cache_mode")
         assert "Bitmap Index Scan on contacts_search" in "\n".join(row[0] for row in rows)
 

@@ -18,9 +18,9 @@ from openslot.core.errors import Invalid, Refusal
 from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types import store
-from openslot.event_types.editions import edition_of
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.event_types.models import EventType
+from openslot.event_types.rules import edition_of
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.schedules.models import Schedule

@@ -9,7 +9,7 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.availability.intervals import merge
+from openslot.availability.grid import merge
 from openslot.core.times import floor_second
 from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.availability.intervals import merge
+from openslot.availability.grid import merge
 from openslot.core.db import Db, count_of
 from openslot.core.rows import Rows
 from openslot.integrations.calendars.models import KeptObject, MissingEvent, OwnTime, WriteTarget, WrittenEvent

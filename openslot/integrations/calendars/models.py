@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.availability.intervals import Interval, subtract
+from openslot.availability.grid import Interval, subtract
 
 
 class ConnectionKind(StrEnum):

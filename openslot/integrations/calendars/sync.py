@@ -9,7 +9,7 @@ import structlog
 from msgspec import Struct
 
 from openslot.availability import operations as busy
-from openslot.availability.intervals import merge
+from openslot.availability.grid import merge
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
 from openslot.core.times import get_zone

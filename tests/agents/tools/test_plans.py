@@ -2,31 +2,34 @@
 
 import pytest
 
-from openslot.bookings import platform_store as bookings
-from openslot.contacts import platform_store as contacts
+from openslot.bookings import agenda_store as bookings
+from openslot.contacts import store as contacts
 from openslot.core.db import open_pool
 from openslot.core.profiles import JOBS
 
-BY_STATUS, SINCE, BEFORE = bookings.FILTERS
 STATEMENTS = {
-    "all bookings": (bookings._write_list(()), "20, 0", {"bookings_start", "booking_counts"}),
+    "all bookings": (
+        bookings._write_list((False, False, False), of_host=False),
+        "20, 0",
+        {"bookings_start", "booking_counts"},
+    ),
     "bookings of a status": (
-        bookings._write_list((BY_STATUS,)),
+        bookings._write_list((True, False, False), of_host=False),
         "'CANCELLED', 20, 0",
         {"bookings_start", "booking_counts"},
     ),
     "bookings of a day": (
-        bookings._write_list((SINCE, BEFORE)),
+        bookings._write_list((False, True, True), of_host=False),
         "'2026-03-16', '2026-03-17', 20, 0",
         {"bookings_start"},
     ),
     "bookings of a status since a day": (
-        bookings._write_list((BY_STATUS, SINCE)),
+        bookings._write_list((True, True, False), of_host=False),
         "'CANCELLED', '2026-03-16', 20, 0",
         {"bookings_start"},
     ),
-    "all contacts": (contacts.LIST_ALL, "20, 0", {"contacts_pkey", "contact_counts"}),
-    "contacts by a search": (contacts.SEARCH, "20, 0, 'okafor', '{oka,for}'", {"contacts_search_all"}),
+    "all contacts": (contacts.LIST_EVERYWHERE, "20, 0", {"contacts_pkey", "contact_counts"}),
+    "contacts by a search": (contacts.SEARCH_EVERYWHERE, "20, 0, 'okafor', '{oka,for}'", {"contacts_search_all"}),
 }
 
 

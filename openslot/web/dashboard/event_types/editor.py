@@ -14,10 +14,9 @@ from openslot.core.ids import SHAPE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types import operations as overview
-from openslot.event_types.editions import edition_of, find_changed
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugTaken
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
-from openslot.event_types.rules import MAX_QUESTIONS, suggest_slug
+from openslot.event_types.rules import MAX_QUESTIONS, edition_of, find_changed, suggest_slug
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, get, post
