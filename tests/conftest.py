@@ -17,8 +17,8 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
-from openslot.core.key_file import KEY_FILE, read_key_file
 from openslot.core.log import set_up_logging
+from openslot.core.secrets import KEY_FILE, read_key_file
 from openslot.core.work import Clock, Runtime, system_clock
 from openslot.people import operations as people
 from openslot.runtime import open_runtime

@@ -12,8 +12,7 @@ from openslot.accounts.pictures import Picture
 from openslot.accounts.rules import SHAPE
 from openslot.core.db import Row
 from openslot.core.errors import Invalid, NotFound
-from openslot.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose
-from openslot.core.urls import is_web_url
+from openslot.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose, is_web_url
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.i18n import Text
 from openslot.jobs.batches import delete_old

@@ -15,9 +15,9 @@ from openslot.backups import store
 from openslot.backups.archive import DUMP, FORMAT, KEY, Manifest, checksum_of, read_manifest, write_archive
 from openslot.backups.programs import address, get_program, major_of, server_kind
 from openslot.core.config import Settings
-from openslot.core.direct import connect, direct_url, has_table
 from openslot.core.errors import StartupError
 from openslot.core.ids import Signer
+from openslot.core.migrate import connect, direct_url, has_table
 from openslot.core.progress import progress
 from openslot.core.secrets import load_secrets
 from openslot.core.work import system_clock

@@ -20,14 +20,12 @@ from openslot.backups.create import PROOF
 from openslot.backups.programs import ServerKind, address, get_newest, get_program, server_kind
 from openslot.backups.store import write_beginning, write_end
 from openslot.core.config import Settings
-from openslot.core.direct import connect, direct_url
 from openslot.core.errors import StartupError
 from openslot.core.ids import Signer
 from openslot.core.inventory import DatabaseObject, read_inventory
-from openslot.core.key_file import KEY_FILE, changing_keys
-from openslot.core.migrate import bring_up_to_date, checksum, known_migrations
+from openslot.core.migrate import bring_up_to_date, checksum, connect, direct_url, known_migrations
 from openslot.core.progress import progress
-from openslot.core.secrets import load_secrets
+from openslot.core.secrets import KEY_FILE, changing_keys, load_secrets
 
 # Servers before 17 don't know this setting, but pg_restore sends it to all of them.
 UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"

@@ -10,8 +10,7 @@ from openslot.bookings.models import AnswerValue, Booking, BookingWanted, Paymen
 from openslot.contacts.models import Contact
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.ids import new_id
-from openslot.core.phones import parse_phone
-from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email
+from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email, parse_phone
 from openslot.core.times import NOT_A_ZONE, find_zone
 from openslot.event_types.models import Question, QuestionKind
 from openslot.i18n import PluralText, Text
@@ -110,8 +109,8 @@ def find_answer_faults(
 ) -> dict[str, str]:
     """Check answers against what was asked; the host's side need not answer everything."""
     asked = {question.key: question for question in questions}
-    unknown = Text("is not a question of this event type")
-    faults: dict[str, str] = {f"answers.{key}": unknown for key in answers if key not in asked}
+    unknown = [key for key in answers if key not in asked]
+    faults: dict[str, str] = {f"answers.{key}": Text("is not a question of this event type") for key in unknown}
     for key, question in asked.items():
         given = answers.get(key)
         if given in (None, "", False):

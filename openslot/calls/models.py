@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from openslot.contacts.models import NamedContact
 from openslot.core.errors import NotFound
-from openslot.core.phones import parse_phone
-from openslot.core.text import is_line
+from openslot.core.text import is_line, parse_phone
 from openslot.core.times import FIRST_YEAR, LAST_YEAR
 from openslot.i18n import Text
 

@@ -12,7 +12,7 @@ from openslot.calls.models import Call, CallDirection, CallNotFound, CallStatus,
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
-from openslot.core.phones import parse_phone
+from openslot.core.text import parse_phone
 from openslot.core.work import Work
 
 ALWAYS = Span()

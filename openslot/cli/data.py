@@ -20,9 +20,8 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def migrate(as_json: AsJson = False) -> None:
     """Apply the migrations that are missing."""
-    from openslot.core.direct import direct_url
     from openslot.core.log import set_up_logging
-    from openslot.core.migrate import bring_up_to_date
+    from openslot.core.migrate import bring_up_to_date, direct_url
     from openslot.processes.environment import database
 
     chosen = settings()

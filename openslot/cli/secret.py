@@ -9,7 +9,7 @@ from msgspec import Struct
 from openslot.cli.output import Answer, AsJson, show
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
+from openslot.core.secrets import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.work import Runtime
 from openslot.processes.environment import settings
 
@@ -72,8 +72,7 @@ def reset(
             "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
             "have to be rotated. To do it: openslot secret reset --yes"
         )
-    from openslot.core.direct import direct_url
-    from openslot.core.migrate import check_migrated
+    from openslot.core.migrate import check_migrated, direct_url
     from openslot.processes.environment import database
     from openslot.processes.runtimes import check_secrets
 
@@ -109,7 +108,7 @@ def _reseal(chosen: Settings) -> Retired:
 
 async def _replace_lost(ready: Settings) -> bool:
     from openslot.core.db import open_pool
-    from openslot.core.direct import direct_url
+    from openslot.core.migrate import direct_url
     from openslot.core.profiles import COMMANDS
     from openslot.core.sealing import replace_lost_data_keys
     from openslot.core.secrets import load_secrets

@@ -12,7 +12,7 @@ from unicodedata import category, normalize
 from openslot.contacts.import_models import ContactFile, Field, ImportLine, LineFault
 from openslot.contacts.models import fold
 from openslot.core.errors import Invalid
-from openslot.core.spreadsheets import FORMULAS, SEPARATORS, SIGNS, SPACES
+from openslot.core.text import FORMULAS, SEPARATORS, SIGNS, SPACES
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, LANGUAGES, Locale
 from openslot.i18n.localization import localize

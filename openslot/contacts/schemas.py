@@ -8,9 +8,8 @@ from msgspec.structs import asdict
 
 from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
 from openslot.core.errors import Invalid
-from openslot.core.phones import Phone, parse_phone
 from openslot.core.shapes import Shape
-from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine, parse_email
+from openslot.core.text import EmailAddress, Label, Name, Phone, Prose, ShortLine, parse_email, parse_phone
 from openslot.core.times import Instant
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"

@@ -8,8 +8,8 @@ from openslot.accounts.models import User
 from openslot.conversations import operations
 from openslot.conversations.models import Channel, Conversation, MessageDirection
 from openslot.core.moments import read_span
-from openslot.core.phones import PhoneFilter
 from openslot.core.shapes import Shape
+from openslot.core.text import PhoneFilter
 from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.routing import Query, get

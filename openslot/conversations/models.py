@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from openslot.contacts.models import NamedContact
 from openslot.core.errors import Conflict, NotFound
-from openslot.core.phones import parse_phone
+from openslot.core.text import parse_phone
 from openslot.core.times import FIRST_YEAR, LAST_YEAR
 from openslot.i18n import Text
 

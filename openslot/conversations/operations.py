@@ -24,8 +24,7 @@ from openslot.conversations.models import (
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
-from openslot.core.phones import parse_phone
-from openslot.core.text import EMPTY, at_most_characters
+from openslot.core.text import EMPTY, at_most_characters, parse_phone
 from openslot.core.work import Work
 
 ALWAYS = Span()

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import StartupError
 from openslot.core.smtp import MailFrom, SmtpUrl
-from openslot.core.urls import find_setting_fault
+from openslot.core.text import find_setting_fault
 
 Network = IPv4Network | IPv6Network
 

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from openslot.core.db import Db, Pool, Row, transaction
 from openslot.core.errors import StartupError, Unavailable
-from openslot.core.key_file import new_key
-from openslot.core.secrets import SealBroken, Secrets, name_of
+from openslot.core.secrets import SealBroken, Secrets, name_of, new_key
 from openslot.core.work import Work
 
 BITE = 200

@@ -1,7 +1,12 @@
-"""Secrets: encrypted at rest with the secret key, and random where they are generated."""
+"""Secrets: encrypted at rest with the secret key, whose file is changed by one command at a time."""
 
 import base64
+import fcntl
 import os
+import re
+import secrets as random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,7 +16,137 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from openslot.core.errors import StartupError
 from openslot.core.ids import derive
-from openslot.core.key_file import KEY_FILE, SHORTEST, are_strong, read_key_file, read_keys
+
+KEY_FILE = "secret.key"
+
+SHORTEST = 32
+RESTORE = "Restore it from a backup. Only for a new installation: remove it, and the next start creates one."
+ACCESS = "Make sure that the user who runs Openslot can read and write it and its directory."
+
+# What a killed command, of this version or an earlier one, may have left next to the file.
+LEFTOVER = re.compile(r"\.(new|\d+\.[0-9a-f]{8})")
+
+
+def new_key() -> str:
+    """Make a key that nobody can guess."""
+    return random.token_urlsafe(48)
+
+
+def read_key_file(path: Path) -> list[str]:
+    """Read one key per line, newest first; create the file if there is none, once even if two processes start."""
+    try:
+        if not path.exists():
+            _create(path)
+    except OSError as fault:
+        raise _unusable(path, f"it can't be created ({fault.strerror})", ACCESS) from None
+    return read_keys(path)
+
+
+def read_keys(path: Path) -> list[str]:
+    """Read the keys of an existing file, or raise a `StartupError` that says what is wrong with it."""
+    try:
+        text = path.read_text("utf-8")
+    except IsADirectoryError:
+        raise _unusable(path, "it is a directory", RESTORE) from None
+    except OSError as fault:
+        raise _unusable(path, f"it can't be read ({fault.strerror})", ACCESS) from None
+    except UnicodeDecodeError:
+        raise _unusable(path, "it is not UTF-8 text", RESTORE) from None
+    keys = [line.strip() for line in text.splitlines() if line.strip()]
+    if not keys:
+        raise _unusable(path, "it is empty", RESTORE)
+    if not are_strong(keys):
+        raise _unusable(path, f"each key, one per line, needs {SHORTEST} characters or more", RESTORE)
+    return keys
+
+
+def are_strong(keys: Sequence[str]) -> bool:
+    """Return whether there is a key and none of them can be guessed."""
+    return bool(keys) and all(len(key) >= SHORTEST for key in keys)
+
+
+def _unusable(path: Path, fault: str, fix: str) -> StartupError:
+    return StartupError(f"The secret key in {path} can't be used: {fault}. {fix}")
+
+
+def _create(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = _write_beside(path, [new_key()])
+    try:
+        # The file exists if a leftover was cleaned up or another process was faster.
+        with suppress(FileExistsError, FileNotFoundError):
+            os.link(fresh, path)
+            _sync_directory(path.parent)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def rotate_key_file(path: Path) -> list[str]:
+    """Add a new key in front of the others."""
+    with changing_keys(path, lambda keys: [new_key(), *keys]) as keys:
+        return keys
+
+
+@contextmanager
+def changing_keys(path: Path, change: Callable[[list[str]], list[str]]) -> Iterator[list[str]]:
+    """Yield the changed keys; they are written, complete and on disk, once the `with` ends without an exception."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path):
+        _remove_leftovers(path)
+        keys = change(read_keys(path) if path.exists() else [])
+        fresh = _write_beside(path, keys)
+        try:
+            if path.exists():
+                _keep_owner(fresh, path)
+            yield keys
+            fresh.replace(path)
+            _sync_directory(path.parent)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.with_name(f"{path.name}.lock").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartupError(
+                f"Another command is changing {path} right now; try again when it has finished."
+            ) from None
+        yield
+
+
+def _remove_leftovers(path: Path) -> None:
+    for beside in path.parent.iterdir():
+        if beside.name.startswith(path.name) and LEFTOVER.fullmatch(beside.name.removeprefix(path.name)):
+            beside.unlink(missing_ok=True)
+
+
+def _write_beside(path: Path, keys: list[str]) -> Path:
+    """Write keys into a file that only its owner can read, and sync it to disk."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.{random.token_hex(4)}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write("".join(f"{key}\n" for key in keys))
+        file.flush()
+        os.fsync(file.fileno())
+    return fresh
+
+
+def _keep_owner(fresh: Path, path: Path) -> None:
+    """Keep the file's owner, even when root changes it: the service has to read it."""
+    before, now = path.stat(), fresh.stat()
+    if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
+        os.chown(fresh, before.st_uid, before.st_gid)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Secrets:

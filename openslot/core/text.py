@@ -1,9 +1,10 @@
-"""Texts from outside: checked when they are read, and which characters a line and a longer text may contain."""
+"""Texts from outside: their characters, addresses, phone numbers and links; and cells that a spreadsheet can open."""
 
 import re
 import unicodedata
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Self, cast
+from urllib.parse import urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 from msgspec import Meta
@@ -205,3 +206,105 @@ class EmailAddress(CheckedText):
         normal = parse_email(given)
         # The owner's letter case is kept; any other variation would hide that two addresses are the same.
         return given if given.casefold() == normal.casefold() else normal
+
+
+# A plus sign that was not URL-encoded arrives as a space.
+E164 = r"^[+ ][1-9][0-9]{1,14}$"
+
+_E164 = re.compile(E164.removesuffix("$"))
+_WRITTEN = re.compile(r"[+ ] ?[0-9(][0-9 ()./\-]{1,40}", re.ASCII)
+
+
+class PhoneFilter(CheckedText):
+    """A phone number to look for, E.164; nothing else could be found."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {"type": "string", "pattern": E164, "examples": ["+493012345678"]}
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Accept only a number that is already E.164."""
+        if not _E164.fullmatch(text):
+            raise ValueError("must be an E.164 phone number: + and up to 15 digits, such as +493012345678")
+        return "+" + text[1:]
+
+
+def parse_phone(text: str) -> str:
+    """Normalise a phone number as people write it to E.164, or raise a `ValueError` that says what is wrong."""
+    # Loaded with the first number: few processes ever see one, and every start would wait for the library.
+    import phonenumbers  # noqa: PLC0415
+
+    if not text.startswith(("+", " ")):
+        raise ValueError(Text("must begin with + and the country code, such as +493012345678"))
+    if not _WRITTEN.fullmatch(text):
+        raise ValueError(Text("is not a phone number"))
+    try:
+        number = phonenumbers.parse("+" + text[1:])
+    except phonenumbers.NumberParseException:
+        raise ValueError(Text("is not a phone number")) from None
+    written = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    # Whether a number is in service changes faster than any list; whether its length is valid does not.
+    reason = phonenumbers.is_possible_number_with_reason(number)
+    if reason != phonenumbers.ValidationResult.IS_POSSIBLE or not _E164.fullmatch(written):
+        raise ValueError(Text("is not a phone number of that country"))
+    return written
+
+
+class Phone(CheckedText):
+    """A phone number as people write it, with the country code."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {"type": "string", "maxLength": 50, "examples": ["+49 30 12345678"]}
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        return parse_phone(text.strip())
+
+
+# A spreadsheet takes a cell that begins with one of these for a formula.
+SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
+FORMULAS = (*SIGNS, "\t", "\r", "\n")
+# Excel separates by semicolons in many countries, and LibreOffice by tabs too. For them our commas and quotation marks
+# are ordinary characters, so that a cell begins behind each of these as well, even with an empty pair of marks.
+SEPARATORS = "[;\t\r\n]"
+SPACES = " \u00a0"
+_INNER = re.compile(f'(?<={SEPARATORS})(?=[{SPACES}"]*[{re.escape(SIGNS)}])')
+
+
+def make_safe(cell: str) -> str:
+    """Keep a spreadsheet from taking a cell, or a part of it, for a formula."""
+    guarded = _INNER.sub("'", cell)
+    return f"'{guarded}" if cell.lstrip(SPACES).startswith(FORMULAS) else guarded
+
+
+LONGEST = 2048
+NOT_A_URL = Text("must be a link that begins with https:// or http://")
+
+_SHAPE = re.compile(r"https?://[^\s/?#]+(?:[/?#]\S*)?", re.ASCII | re.IGNORECASE)
+
+
+def find_setting_fault(text: str, *, has_query: bool = False, has_path: bool = False) -> str | None:
+    """Return what is wrong with a web address that an operator has set, without repeating it; None if nothing is."""
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        return "it is not a valid URL"
+    is_web = text.lower().startswith(("http://", "https://"))
+    extras = "a fragment (#)" if has_query else "a query (?) or a fragment (#)"
+    faults = (
+        (not text.isprintable() or " " in text or "\\" in text, "it must not contain spaces or backslashes"),
+        (not is_web, "it must begin with http:// or https://"),
+        (not url.hostname or port == 0, "it must have a host name and, if any, a port from 1 to 65535"),
+        ("@" in url.netloc, "it must not contain a user name or a password"),
+        ("#" in text or ("?" in text and not has_query), f"it must not contain {extras}"),
+        (url.path.strip("/") and not has_path, "it must not contain a path; Openslot needs a host name of its own"),
+    )
+    return next((fault for is_wrong, fault in faults if is_wrong), None)
+
+
+def is_web_url(text: str) -> bool:
+    """Return whether a text is the address of a web page."""
+    return len(text) <= LONGEST and text.isprintable() and _SHAPE.fullmatch(text) is not None

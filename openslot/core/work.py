@@ -14,10 +14,10 @@ from msgspec import Struct
 from openslot.core.actor import Actor, Destination
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
-from openslot.core.disk import REFUSED
 from openslot.core.effects import PlannedEffect, drop_planned, move_planned, plan_effect
 from openslot.core.events import Change, Effect, EffectRules, Event, NewEffect, insert_events, make_changes
 from openslot.core.ids import Signer, new_id
+from openslot.core.outages import REFUSED
 from openslot.core.outbound import Outbound
 from openslot.core.ports import Ports
 from openslot.core.secrets import Cipher, Secrets

@@ -9,12 +9,10 @@ from croniter import croniter
 from openslot.accounts.operations import count_users
 from openslot.bookings.operations import list_without_time
 from openslot.core.config import Settings
-from openslot.core.direct import connect, direct_url, read_clock
 from openslot.core.errors import StartupError
-from openslot.core.key_file import KEY_FILE
-from openslot.core.migrate import ahead_migrations, missing_migrations
+from openslot.core.migrate import ahead_migrations, connect, direct_url, missing_migrations, read_clock
 from openslot.core.sealing import opens_all
-from openslot.core.secrets import load_secrets
+from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning

@@ -14,12 +14,11 @@ from dotenv import dotenv_values
 
 from openslot.backups.create import find_backups
 from openslot.core.config import Settings, environment_name
-from openslot.core.disk import FULL, read_free
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
-from openslot.core.key_file import KEY_FILE
+from openslot.core.outages import FULL, read_free
 from openslot.core.outbound import Outbound
-from openslot.core.secrets import load_secrets
+from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.work import system_clock
 from openslot.doctor.finding import Finding, ok, problem, warning
 from openslot.integrations.mail.ports import MailDeferred

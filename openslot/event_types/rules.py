@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from openslot.core.text import INVISIBLE, is_visible
-from openslot.core.urls import NOT_A_URL, is_web_url
+from openslot.core.text import INVISIBLE, NOT_A_URL, is_visible, is_web_url
 from openslot.event_types.models import (
     BookingWindow,
     EventType,

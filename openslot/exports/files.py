@@ -13,7 +13,7 @@ from openslot.accounts.models import User
 from openslot.bookings.models import BookingDetails
 from openslot.bookings.store import to_details
 from openslot.core.db import Row
-from openslot.core.spreadsheets import make_safe
+from openslot.core.text import make_safe
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import show_detailed

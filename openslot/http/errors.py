@@ -6,9 +6,8 @@ import structlog
 
 from openslot.access.errors import LimitReached
 from openslot.core.db import BUSY, DOWN
-from openslot.core.disk import REFUSED
 from openslot.core.errors import Internal, Refusal, RefusalKind, Unavailable
-from openslot.core.outages import OUTAGE, is_lost, reason
+from openslot.core.outages import OUTAGE, REFUSED, is_lost, reason
 
 
 class HttpRefusal(Refusal):

@@ -15,10 +15,9 @@ from prometheus_client.registry import REGISTRY, Collector
 from openslot.access.door import bearer, is_loopback, is_trusted
 from openslot.core.config import Settings
 from openslot.core.db import BUSY, DOWN, Db
-from openslot.core.disk import DiskState, read_disk
 from openslot.core.errors import StartupError, Unauthorized, Unavailable
 from openslot.core.migrate import missing_migrations
-from openslot.core.outages import reason
+from openslot.core.outages import DiskState, read_disk, reason
 from openslot.core.work import Work
 from openslot.http.errors import headers_of
 from openslot.jobs.health import count_effects, count_workers

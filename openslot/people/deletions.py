@@ -24,7 +24,7 @@ from openslot.bookings.models import UNAVAILABLE
 from openslot.contacts import operations as contacts
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Refusal
-from openslot.core.tenants import count_unfinished, delete_rest, delete_some_events
+from openslot.core.retention import count_unfinished, delete_rest, delete_some_events
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.people import store
 from openslot.people.models import AccountDeletion, DeletionPreview, DeletionState, ShownDeletion

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.config import Settings
-from openslot.core.direct import connect, direct_url, has_table
+from openslot.core.migrate import connect, direct_url, has_table
 from openslot.processes.forks import ask_fork
 
 

@@ -7,10 +7,9 @@ from typing import TypeVar
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import BUSY, DOWN
-from openslot.core.direct import direct_url
 from openslot.core.errors import StartupError
 from openslot.core.log import set_up_logging
-from openslot.core.migrate import check_migrated
+from openslot.core.migrate import check_migrated, direct_url
 from openslot.core.outages import reason
 from openslot.core.profiles import COMMANDS, ConnectionProfile
 from openslot.core.secrets import load_secrets

@@ -10,9 +10,8 @@ import uvicorn
 
 from openslot.app import create_app
 from openslot.core.config import Settings
-from openslot.core.direct import direct_url
 from openslot.core.log import set_up_logging
-from openslot.core.migrate import bring_up_to_date
+from openslot.core.migrate import bring_up_to_date, direct_url
 from openslot.core.work import Wiring
 from openslot.http.protocol import protocol_for
 from openslot.processes.environment import database

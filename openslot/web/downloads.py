@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import BookingRef
-from openslot.core.spreadsheets import make_safe
+from openslot.core.text import make_safe
 from openslot.core.work import Work
 from openslot.http.doors import take_own
 from openslot.integrations.calendars.booking_events import get_feed_owner, write_bookings

@@ -23,9 +23,8 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import Db
-from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.sealing import replace_lost_data_keys, reseal_all
-from openslot.core.secrets import Secrets
+from openslot.core.secrets import KEY_FILE, Secrets, changing_keys, rotate_key_file
 from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from openslot.wiring import SEALED

@@ -17,8 +17,7 @@ from openslot.backups.programs import ServerKind, address, get_program
 from openslot.backups.restore import check_known
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.key_file import KEY_FILE, rotate_key_file
-from openslot.core.secrets import SealBroken, load_secrets
+from openslot.core.secrets import KEY_FILE, SealBroken, load_secrets, rotate_key_file
 from openslot.core.work import Runtime
 from tests.cli.conftest import SECRET, begin_anew, restored, rows_of
 from tests.support.databases import TEMPLATE

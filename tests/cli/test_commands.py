@@ -15,7 +15,7 @@ from openslot.cli.commands import COMMANDS, GROUPS, app
 from openslot.core.config import Settings
 from openslot.core.effects import PlannedEffect, plan_effect
 from openslot.core.errors import StartupError
-from openslot.core.key_file import KEY_FILE, read_key_file
+from openslot.core.secrets import KEY_FILE, read_key_file
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 

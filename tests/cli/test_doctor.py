@@ -17,8 +17,7 @@ from openslot.cli.doctor import examine
 from openslot.core.actor import PUBLIC
 from openslot.core.config import Settings, load_settings
 from openslot.core.ids import new_id
-from openslot.core.key_file import KEY_FILE
-from openslot.core.secrets import load_secrets
+from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.times import at_second
 from openslot.core.work import Runtime
 from openslot.doctor.database import look_at_database

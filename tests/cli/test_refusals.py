@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from openslot.core.key_file import ACCESS, RESTORE
+from openslot.core.secrets import ACCESS, RESTORE
 from tests.cli import stub_postgres
 from tests.cli.support import sentence
 from tests.support.databases import database_at

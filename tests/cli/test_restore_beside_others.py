@@ -12,8 +12,8 @@ from openslot.backups.restore import load_dump
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.inventory import read_inventory
-from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import checksum, known_migrations
+from openslot.core.secrets import KEY_FILE
 from tests.cli.conftest import begin_anew, restored, rows_of
 from tests.support.databases import TEMPLATE
 from tests.support.installation import Installation, ended, installed, interrupt

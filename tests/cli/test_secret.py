@@ -9,9 +9,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from openslot.core.embedded import find_server
-from openslot.core.key_file import KEY_FILE, read_key_file
 from openslot.core.sealing import CLOSED
-from openslot.core.secrets import Secrets
+from openslot.core.secrets import KEY_FILE, Secrets, read_key_file
 from openslot.wiring import SEALED
 from tests.cli.support import sentence
 from tests.support.installation import Installation, ended, interrupt

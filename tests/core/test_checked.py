@@ -8,8 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.contacts.schemas import PhoneOrNone, Tag
 from openslot.core.moments import Moment
-from openslot.core.phones import Phone, PhoneFilter
-from openslot.core.text import CheckedText, EmailAddress, Name, describe_checked, read_checked
+from openslot.core.text import CheckedText, EmailAddress, Name, Phone, PhoneFilter, describe_checked, read_checked
 from openslot.core.times import Zone
 
 TAKEN: tuple[tuple[type[CheckedText], str, str], ...] = (

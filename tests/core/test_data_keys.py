@@ -14,9 +14,8 @@ from openslot.bookings.links import PURPOSE, manage_token, read_manage_token
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import SIGNATURE_BYTES, derive, new_id
-from openslot.core.key_file import KEY_FILE, read_key_file, rotate_key_file
 from openslot.core.sealing import replace_lost_data_keys
-from openslot.core.secrets import SealBroken, Secrets, load_secrets
+from openslot.core.secrets import KEY_FILE, SealBroken, Secrets, load_secrets, read_key_file, rotate_key_file
 from openslot.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
 

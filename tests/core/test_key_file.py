@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from openslot.core.errors import StartupError
-from openslot.core.key_file import RESTORE, changing_keys, read_key_file, rotate_key_file
-from openslot.core.secrets import load_secrets
+from openslot.core.secrets import RESTORE, changing_keys, load_secrets, read_key_file, rotate_key_file
 
 
 def test_the_key_file_is_made_once_and_private(tmp_path: Path) -> None:
@@ -82,7 +81,7 @@ def test_a_command_that_is_killed_in_the_middle_hinders_nobody(tmp_path: Path) -
     path = tmp_path / "secret.key"
     before = read_key_file(path)
     script = (
-        "import os, signal; from pathlib import Path; from openslot.core.key_file import changing_keys\n"
+        "import os, signal; from pathlib import Path; from openslot.core.secrets import changing_keys\n"
         f"with changing_keys(Path({str(path)!r}), lambda keys: ['x' * 40, *keys]): os.kill(os.getpid(), signal.SIGKILL)"
     )
     killed = subprocess.run([sys.executable, "-c", script], check=False)

@@ -8,9 +8,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.core.ddl import LOCK_RETRIES, LockRetries
 from openslot.core.errors import StartupError
-from openslot.core.migrate import LOCK, NO_TRANSACTION, OURS, known_migrations, migrate
+from openslot.core.migrate import LOCK, LOCK_RETRIES, NO_TRANSACTION, OURS, LockRetries, known_migrations, migrate
 
 pytestmark = pytest.mark.own_database
 

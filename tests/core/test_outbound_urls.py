@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal, RefusalKind
 from openslot.core.outbound import Outbound, OutboundReason, OutboundRefused, check_url
-from openslot.core.outbound.errors import SENTENCES
-from openslot.core.outbound.targets import get_target, is_public
+from openslot.core.outbound.targets import SENTENCES, get_target, is_public
 from tests.support.hostile_urls import HOSTILE, PRIVATE_ADDRESSES, SHAPES
 from tests.support.peers import PUBLIC, Internet, Names, serve
 

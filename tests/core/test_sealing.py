@@ -16,9 +16,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
-from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.sealing import OldSecretKey, SealedColumn, count_sealed, reseal_all, seal
-from openslot.core.secrets import Secrets, load_secrets
+from openslot.core.secrets import KEY_FILE, Secrets, changing_keys, load_secrets, rotate_key_file
 from openslot.core.work import Runtime, Work
 from openslot.demo.seed import seed
 from openslot.runtime import open_runtime

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from openslot.core.errors import StartupError
-from openslot.core.key_file import read_key_file, rotate_key_file
-from openslot.core.secrets import SealBroken, Secrets, load_secrets, name_of
+from openslot.core.secrets import SealBroken, Secrets, load_secrets, name_of, read_key_file, rotate_key_file
 
 OLD, NEW = "o" * 40, "n" * 40
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from openslot.core.ddl import split_statements
-from openslot.core.migrate import known_migrations
+from openslot.core.migrate import known_migrations, split_statements
 
 
 @pytest.mark.parametrize(

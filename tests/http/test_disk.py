@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.accounts.models import User
-from openslot.core import disk
+from openslot.core import outages
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.disk import FULL, REFUSED, read_disk
+from openslot.core.outages import FULL, REFUSED, read_disk
 from openslot.core.work import Runtime
 from openslot.doctor import machine
 from openslot.doctor.finding import FindingState
@@ -80,7 +80,7 @@ def test_other_faults_of_the_database_say_nothing_about_its_disk(settings: Setti
 def test_the_disk_of_the_embedded_database_is_read(
     embedded: Settings, monkeypatch: pytest.MonkeyPatch, free: int, words: str, state: FindingState
 ) -> None:
-    monkeypatch.setattr(disk, "read_free", lambda _: free)
+    monkeypatch.setattr(outages, "read_free", lambda _: free)
     monkeypatch.setattr(machine, "read_free", lambda _: free)
     found = look_at_space(embedded.data_dir)
 
@@ -90,16 +90,16 @@ def test_the_disk_of_the_embedded_database_is_read(
 
 def test_space_that_is_free_again_ends_what_was_refused(embedded: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     translate(NO_SPACE)
-    monkeypatch.setattr(disk, "read_free", lambda _: 5)
+    monkeypatch.setattr(outages, "read_free", lambda _: 5)
     assert read_disk(embedded).is_full
-    monkeypatch.setattr(disk, "read_free", lambda _: FULL)
+    monkeypatch.setattr(outages, "read_free", lambda _: FULL)
 
     assert not read_disk(embedded).is_full
     assert not REFUSED.is_full
 
 
 def test_the_disk_of_another_server_is_not_this_machines(embedded: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "read_free", lambda _: 5)
+    monkeypatch.setattr(outages, "read_free", lambda _: 5)
     elsewhere = replace(embedded, database_url="postgresql://ann@db.example/openslot")
 
     assert (read_disk(elsewhere).words, read_disk(elsewhere).free) == ("ok", None)

@@ -8,9 +8,8 @@ from openslot.availability.operations import list_open
 from openslot.bookings.models import Booking, BookingWanted, Invitee
 from openslot.bookings.operations import create_booking, list_without_time
 from openslot.core.actor import PUBLIC
-from openslot.core.ddl import split_statements
 from openslot.core.ids import new_id
-from openslot.core.migrate import known_migrations
+from openslot.core.migrate import known_migrations, split_statements
 from openslot.core.times import at_second
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer

@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 import asyncpg
 import pytest
 
-from openslot.core.ddl import LOCK_RETRIES, run_alone, split_statements
 from openslot.core.ids import new_id
-from openslot.core.migrate import NO_TRANSACTION, known_migrations, migrate
+from openslot.core.migrate import LOCK_RETRIES, NO_TRANSACTION, known_migrations, migrate, run_alone, split_statements
 from tests.support.databases import database_at
 from tests.upgrades.long_locks import find_long_locks
 

@@ -1,9 +1,8 @@
 """The one guarded client for every outgoing URL that a user gave."""
 
 from openslot.core.outbound.client import Outbound, OutboundResponse
-from openslot.core.outbound.errors import FailureKind, OutboundFailed, OutboundReason, OutboundRefused
 from openslot.core.outbound.resolver import Resolver, open_system_resolver
-from openslot.core.outbound.targets import check_url
+from openslot.core.outbound.targets import FailureKind, OutboundFailed, OutboundReason, OutboundRefused, check_url
 from openslot.core.outbound.transport import GuardedTransport, RequestLimits
 
 __all__ = [

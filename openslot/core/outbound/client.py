@@ -23,11 +23,16 @@ from httpcore2._backends.anyio import AnyIOStream
 from msgspec import Struct
 
 from openslot.core.config import Network
-from openslot.core.outbound.errors import FailureKind, OutboundFailed
-from openslot.core.outbound.messages import check_headers, check_method
 from openslot.core.outbound.resolver import Resolver, SystemResolver
-from openslot.core.outbound.targets import Address
-from openslot.core.outbound.transport import DEFAULT_LIMITS, Guard, GuardedTransport, RequestLimits
+from openslot.core.outbound.targets import Address, FailureKind, OutboundFailed
+from openslot.core.outbound.transport import (
+    DEFAULT_LIMITS,
+    Guard,
+    GuardedTransport,
+    RequestLimits,
+    check_headers,
+    check_method,
+)
 
 
 class AddressBackend(httpcore2.AnyIOBackend):

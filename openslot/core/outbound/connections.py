@@ -7,8 +7,15 @@ from weakref import WeakSet
 
 import httpcore2
 
-from openslot.core.outbound.errors import CLOSED, NOT_CONNECTED, NOT_SECURE, FailureKind, OutboundFailed
-from openslot.core.outbound.targets import Address, OutboundTarget
+from openslot.core.outbound.targets import (
+    CLOSED,
+    NOT_CONNECTED,
+    NOT_SECURE,
+    Address,
+    FailureKind,
+    OutboundFailed,
+    OutboundTarget,
+)
 
 MAX_HEADER_BYTES = 65536
 MAX_UNSENT_BYTES = 65536

@@ -1,8 +1,8 @@
 """What calendars refuse: by our own rules, or because of a calendar server's answer."""
 
 from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKind
-from openslot.core.outbound.errors import FAILURES as OUTBOUND_FAILURES
-from openslot.core.outbound.errors import SENTENCES
+from openslot.core.outbound.targets import FAILURES as OUTBOUND_FAILURES
+from openslot.core.outbound.targets import SENTENCES
 from openslot.i18n import Text, recall
 
 SIGN_IN_REFUSED = Text("The calendar's server refuses the user name or the password")

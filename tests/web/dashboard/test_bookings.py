@@ -9,7 +9,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
-from openslot.core.spreadsheets import make_safe
+from openslot.core.text import make_safe
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
