@@ -9,9 +9,9 @@ from openslot.access import reset_store, store
 from openslot.access.errors import ResetLinkInvalid
 from openslot.access.limits import forgive_strangers
 from openslot.access.passwords import STRANGERS, check_password, hash_password
-from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.events import UserPasswordChanged
+from openslot.accounts.member_store import find_managing_organization
 from openslot.accounts.models import User
 from openslot.core.ids import fingerprint
 from openslot.core.secrets import SealBroken
@@ -71,7 +71,7 @@ async def begin_reset(work: Work, reset_id: UUID, requested: ResetRequested) -> 
         work.db, reset_id, user, token_hash=fingerprint(token), now=work.now, expires_at=work.now + RESET_LASTS
     )
     url = f"{work.runtime.settings.public_url}/password/reset/{token}"
-    return Reset(user=user, url=url, managed_by=await members.find_managing_organization(work, user))
+    return Reset(user=user, url=url, managed_by=await find_managing_organization(work.db, user.id))
 
 
 def reset_token(runtime: Runtime, reset_id: UUID) -> str:
@@ -82,7 +82,7 @@ def reset_token(runtime: Runtime, reset_id: UUID) -> str:
 async def get_reset_user(work: Work, token: str) -> User:
     """Read whose password a valid link replaces."""
     user = await reset_store.find_reset(work.db, fingerprint(token), now=work.now)
-    if user is None or await members.find_managing_organization(work, user) is not None:
+    if user is None or await find_managing_organization(work.db, user.id) is not None:
         raise ResetLinkInvalid
     return user
 

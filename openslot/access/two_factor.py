@@ -37,86 +37,16 @@ from openslot.i18n import Text
 HOW_MANY = 10
 # Digits alone, because the field shows phones a keyboard for digits. 20 of them have 66 bits: a plain hash is enough.
 LENGTH, GROUP = 20, 5
-
-
-def new_recovery_codes() -> tuple[str, ...]:
-    """Make a set of codes as they are shown: four groups of five digits."""
-    return tuple(_grouped(f"{secrets.randbelow(10**LENGTH):0{LENGTH}}") for _ in range(HOW_MANY))
-
-
-def is_recovery_code(text: str) -> bool:
-    """Return whether this looks like a recovery code, however it was typed."""
-    bare = bare_code(text)
-    return len(bare) == LENGTH and bare.isascii() and bare.isdigit()
-
-
-def bare_code(text: str) -> str:
-    """Return what was typed without spaces and hyphens; the digits of every script become ASCII."""
-    kept = (sign for sign in text if not sign.isspace() and sign != "-")
-    return "".join(str(int(sign)) if sign.isdecimal() else sign for sign in kept)
-
-
-def hash_recovery_code(user_id: UUID, code: str) -> bytes:
-    """Hash a code for keeping, together with whose it is."""
-    return hashlib.sha256(user_id.bytes + bare_code(code).encode()).digest()
-
-
-def _grouped(code: str) -> str:
-    return "-".join(code[start : start + GROUP] for start in range(0, LENGTH, GROUP))
-
-
 ISSUER = "Openslot"
 STEP_SECONDS = 30
 DIGITS = 6
 SECRET_BYTES = 20
 # Clocks differ and people type slowly: the code before and the code after the current one are accepted too.
 WINDOW = 1
-
-
-def new_secret() -> str:
-    """Make a secret as apps read it, in base32."""
-    return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
-
-
-def code_at(secret: str, step: int) -> str:
-    return _totp(secret).generate(step * STEP_SECONDS).decode()
-
-
-def step_of(now: datetime) -> int:
-    """Return the number of the step that a time is in."""
-    return int(now.timestamp()) // STEP_SECONDS
-
-
-def find_step(secret: str, code: str, *, now: datetime) -> int | None:
-    """Return the newest step within the window whose code this is; None if there is none."""
-    present = step_of(now)
-    # Every code is compared, whichever fits: the time tells nothing.
-    fits = [
-        step
-        for step in range(present - WINDOW, present + WINDOW + 1)
-        if hmac.compare_digest(code_at(secret, step).encode(), code.encode(errors="replace"))
-    ]
-    return max(fits, default=None)
-
-
-def setup_url(secret: str, account: str) -> str:
-    """Write the link that an app reads from a QR code."""
-    return _totp(secret).get_provisioning_uri(account, ISSUER)
-
-
-def grouped(secret: str) -> str:
-    """Write a secret in groups of four, for typing."""
-    return " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
-
-
-def _totp(secret: str) -> TOTP:
-    # SHA-1 is what every app supports; as an HMAC it is sound.
-    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303
-
-
 SETUP_LASTS = timedelta(minutes=30)
 NO_CODE = Text("Enter a code")
 LOST_SEAL = "no secret key opens the secret of an authenticator app; openslot user reset-two-factor removes it"
+PENDING_LASTS = timedelta(minutes=10)
 
 log = structlog.get_logger()
 
@@ -134,7 +64,11 @@ async def is_on(work: Work, user: User) -> bool:
 async def check_current_password(work: Work, user: User, password: str) -> None:
     """Refuse someone in the user's session who does not know the password."""
     async with counted(work, by_session(work.actor.credential_id)):
-        await _check_password(work, user, password)
+        stored = await find_password_hash(work.db, user.id)
+        if stored is None:
+            raise NoPasswordYet
+        if not await is_password(password, stored):
+            raise WrongPassword
 
 
 async def confirm_code(work: Work, user: User, code: str) -> None:
@@ -228,39 +162,6 @@ async def use_code(work: Work, user: User, code: str) -> None:
         raise WrongCode
 
 
-async def _use_recovery_code(work: Work, user: User, code: str) -> None:
-    if not await store.use_recovery_code(work.db, user.id, hash_recovery_code(user.id, code), now=work.now):
-        raise WrongCode
-    left = await store.count_recovery_codes(work.db, user.id)
-    await work.record(RecoveryCodeUsed(user_id=user.id, email=user.email, left=left))
-
-
-async def _check_password(work: Work, user: User, password: str) -> None:
-    stored = await find_password_hash(work.db, user.id)
-    if stored is None:
-        raise NoPasswordYet
-    if not await is_password(password, stored):
-        raise WrongPassword
-
-
-async def _get_sealed_setup(work: Work, user: User) -> bytes:
-    since = work.now - SETUP_LASTS
-    sealed = await store.find_setup(work.db, user.id, begun_in=work.actor.credential_id, since=since)
-    if sealed is None:
-        raise SetupExpired
-    return sealed
-
-
-async def _replace_recovery_codes(work: Work, user: User) -> tuple[str, ...]:
-    codes = new_recovery_codes()
-    hashes = [hash_recovery_code(user.id, code) for code in codes]
-    await store.replace_recovery_codes(work.db, user.id, hashes, now=work.now)
-    return codes
-
-
-PENDING_LASTS = timedelta(minutes=10)
-
-
 async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> SecondFactorNeeded:
     """Remember for ten minutes that the first factor was right; a new password ends it."""
     token = new_token()
@@ -280,3 +181,92 @@ async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> 
 async def has_pending(work: Work, token: str) -> bool:
     """Return whether a sign-in waits for its code."""
     return await store.find_pending(work.db, fingerprint(token), now=work.now) is not None
+
+
+async def _use_recovery_code(work: Work, user: User, code: str) -> None:
+    if not await store.use_recovery_code(work.db, user.id, hash_recovery_code(user.id, code), now=work.now):
+        raise WrongCode
+    left = await store.count_recovery_codes(work.db, user.id)
+    await work.record(RecoveryCodeUsed(user_id=user.id, email=user.email, left=left))
+
+
+async def _get_sealed_setup(work: Work, user: User) -> bytes:
+    since = work.now - SETUP_LASTS
+    sealed = await store.find_setup(work.db, user.id, begun_in=work.actor.credential_id, since=since)
+    if sealed is None:
+        raise SetupExpired
+    return sealed
+
+
+async def _replace_recovery_codes(work: Work, user: User) -> tuple[str, ...]:
+    codes = new_recovery_codes()
+    hashes = [hash_recovery_code(user.id, code) for code in codes]
+    await store.replace_recovery_codes(work.db, user.id, hashes, now=work.now)
+    return codes
+
+
+def new_recovery_codes() -> tuple[str, ...]:
+    """Make a set of codes as they are shown: four groups of five digits."""
+    return tuple(_grouped(f"{secrets.randbelow(10**LENGTH):0{LENGTH}}") for _ in range(HOW_MANY))
+
+
+def is_recovery_code(text: str) -> bool:
+    """Return whether this looks like a recovery code, however it was typed."""
+    bare = bare_code(text)
+    return len(bare) == LENGTH and bare.isascii() and bare.isdigit()
+
+
+def bare_code(text: str) -> str:
+    """Return what was typed without spaces and hyphens; the digits of every script become ASCII."""
+    kept = (sign for sign in text if not sign.isspace() and sign != "-")
+    return "".join(str(int(sign)) if sign.isdecimal() else sign for sign in kept)
+
+
+def hash_recovery_code(user_id: UUID, code: str) -> bytes:
+    """Hash a code for keeping, together with whose it is."""
+    return hashlib.sha256(user_id.bytes + bare_code(code).encode()).digest()
+
+
+def _grouped(code: str) -> str:
+    return "-".join(code[start : start + GROUP] for start in range(0, LENGTH, GROUP))
+
+
+def new_secret() -> str:
+    """Make a secret as apps read it, in base32."""
+    return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def code_at(secret: str, step: int) -> str:
+    return _totp(secret).generate(step * STEP_SECONDS).decode()
+
+
+def step_of(now: datetime) -> int:
+    """Return the number of the step that a time is in."""
+    return int(now.timestamp()) // STEP_SECONDS
+
+
+def find_step(secret: str, code: str, *, now: datetime) -> int | None:
+    """Return the newest step within the window whose code this is; None if there is none."""
+    present = step_of(now)
+    # Every code is compared, whichever fits: the time tells nothing.
+    fits = [
+        step
+        for step in range(present - WINDOW, present + WINDOW + 1)
+        if hmac.compare_digest(code_at(secret, step).encode(), code.encode(errors="replace"))
+    ]
+    return max(fits, default=None)
+
+
+def setup_url(secret: str, account: str) -> str:
+    """Write the link that an app reads from a QR code."""
+    return _totp(secret).get_provisioning_uri(account, ISSUER)
+
+
+def grouped(secret: str) -> str:
+    """Write a secret in groups of four, for typing."""
+    return " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
+
+
+def _totp(secret: str) -> TOTP:
+    # SHA-1 is what every app supports; as an HMAC it is sound.
+    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303

@@ -28,6 +28,16 @@ from openslot.core.errors import NotFound
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 
+ADMINISTRATORS = frozenset({Role.OWNER, Role.ADMIN})
+
+
+class Administration(Struct, frozen=True, kw_only=True):
+    """An organization, and who decides about it with which role; both stay as they are until the commit."""
+
+    organization: Organization
+    user_id: UUID
+    role: Role
+
 
 async def check_another_admin(work: Work, user: User) -> None:
     """Refuse to lose the last administrator who can sign in."""
@@ -59,32 +69,6 @@ async def add_described_member(
     return membership.id
 
 
-async def _insert(
-    work: Work, organization: Organization, user: User, *, role: Role, active: bool, member_id: UUID
-) -> Membership:
-    if await is_leaving(work.db, user.id):
-        raise AccountIsBeingDeleted
-    membership = Membership(
-        id=member_id,
-        organization_id=organization.id,
-        user_id=user.id,
-        role=role,
-        active=active,
-        created_at=work.now,
-        updated_at=work.now,
-    )
-    try:
-        await store.insert_membership(work.db, membership)
-    except asyncpg.UniqueViolationError:
-        raise AlreadyMember from None
-    except asyncpg.ForeignKeyViolationError as fault:
-        if fault.constraint_name != store.OF_ORGANIZATION:
-            raise
-        raise OrganizationNotFound from None
-    await work.record(MemberAdded(user_id=user.id, email=user.email, organization_id=organization.id))
-    return membership
-
-
 async def get_member(work: Work, organization_id: UUID, member_id: UUID) -> Member:
     member = await store.find_member(work.db, organization_id, member_id, now=work.now)
     if member is None:
@@ -100,11 +84,6 @@ async def get_member_for_change(work: Work, organization_id: UUID, member_id: UU
     if member is None:
         raise MemberNotFound
     return member
-
-
-async def find_managing_organization(work: Work, user: User) -> str | None:
-    """Name the organization whose identity provider manages an account, if one does."""
-    return await store.find_managing_organization(work.db, user.id)
 
 
 async def get_member_by_user(work: Work, organization: Organization, user: User) -> Member:
@@ -140,11 +119,6 @@ async def search_members(
     return await store.search_members(
         work.db, organization_id, wanted, now=work.now, limit=limit, offset=(page - 1) * limit
     )
-
-
-async def list_administrators(work: Work, organization: Organization) -> list[UUID]:
-    """Name the owners and administrators of an organization who can act."""
-    return await store.list_administrators(work.db, organization.id)
 
 
 async def describe_member(
@@ -195,9 +169,6 @@ async def remove_member(work: Work, organization: Organization, user: User) -> b
     return True
 
 
-ADMINISTRATORS = frozenset({Role.OWNER, Role.ADMIN})
-
-
 def is_administrator(role: Role) -> bool:
     """Return whether someone looks after the organization."""
     return role in ADMINISTRATORS
@@ -213,14 +184,6 @@ def list_grantable(role: Role) -> tuple[Role, ...]:
     if role is Role.OWNER:
         return (Role.MEMBER, Role.ADMIN, Role.OWNER)
     return (Role.MEMBER, Role.ADMIN) if role is Role.ADMIN else ()
-
-
-class Administration(Struct, frozen=True, kw_only=True):
-    """An organization, and who decides about it with which role; both stay as they are until the commit."""
-
-    organization: Organization
-    user_id: UUID
-    role: Role
 
 
 async def begin_administration(work: Work, organization_id: UUID, user_id: UUID) -> Administration:
@@ -263,6 +226,32 @@ async def change_role(work: Work, administration: Administration, member: Member
     if role is not Role.OWNER:
         await _check_another_owner(work, member)
     await set_role(work, member, role)
+
+
+async def _insert(
+    work: Work, organization: Organization, user: User, *, role: Role, active: bool, member_id: UUID
+) -> Membership:
+    if await is_leaving(work.db, user.id):
+        raise AccountIsBeingDeleted
+    membership = Membership(
+        id=member_id,
+        organization_id=organization.id,
+        user_id=user.id,
+        role=role,
+        active=active,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    try:
+        await store.insert_membership(work.db, membership)
+    except asyncpg.UniqueViolationError:
+        raise AlreadyMember from None
+    except asyncpg.ForeignKeyViolationError as fault:
+        if fault.constraint_name != store.OF_ORGANIZATION:
+            raise
+        raise OrganizationNotFound from None
+    await work.record(MemberAdded(user_id=user.id, email=user.email, organization_id=organization.id))
+    return membership
 
 
 async def _check_another_owner(work: Work, member: Member) -> None:

@@ -21,104 +21,26 @@ from openslot.accounts.errors import (
 )
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled, UserSettingsChanged
 from openslot.accounts.invitation_store import delete_open_invitations
-from openslot.accounts.members import add_member, check_another_admin, remove_member
+from openslot.accounts.members import check_another_admin
 from openslot.accounts.models import Activity, Organization, User, UserSettings, UserStatus, UserWanted
-from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.profile_store import RESERVED
 from openslot.accounts.profiles import check_may_reserve
 from openslot.accounts.rules import check_settings, check_user
 from openslot.accounts.store import is_leaving
 from openslot.core.actor import ActorKind
-from openslot.core.db import Db
 from openslot.core.moments import Span
 from openslot.core.work import Work
 
-
-async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
-    """Change what is given and leave the rest."""
-    given = check_settings(wanted)
-    changed = replace(user, **given)
-    names = tuple(name for name in given if getattr(user, name) != getattr(changed, name))
-    if not names:
-        return user
-    try:
-        async with work.attempt():
-            is_admin = await store.update_settings(work.db, user.id, given, now=work.now)
-            if "username" in names:
-                await _check_renaming(work, user, is_admin=is_admin)
-    except asyncpg.UniqueViolationError:
-        raise UsernameTaken from None
-    await work.record(
-        UserSettingsChanged(
-            user_id=user.id,
-            email=user.email,
-            changed=names,
-            name=changed.name,
-            username=changed.username,
-            zone=changed.zone,
-            locale=changed.locale,
-        )
-    )
-    return replace(changed, updated_at=work.now)
+TELL_KEPT = "mail.address_kept"
 
 
-async def _check_renaming(work: Work, user: User, *, is_admin: bool) -> None:
-    """Refuse a new username after it is written: from then on nobody else changes the user before the commit."""
-    if is_admin and work.actor.kind is ActorKind.AGENT:
-        raise AdministratorProtected
-    await check_may_reserve(work, user)
+class AddressKept(Struct, frozen=True, kw_only=True):
+    """An address that a provider has for an owner, and that the account did not get."""
 
-
-async def set_welcome_step(work: Work, user: User, step: int) -> None:
-    """Keep which of the first steps comes next; once they are finished or skipped, nothing changes."""
-    await store.update_welcome_step(work.db, user.id, step)
-
-
-async def finish_welcome(work: Work, user: User) -> None:
-    """Keep that a user has finished or skipped the first steps."""
-    await store.update_welcome_step(work.db, user.id, None)
-
-
-__all__ = [
-    "add_domain",
-    "add_member",
-    "add_organization",
-    "add_user",
-    "change_email",
-    "change_plan",
-    "change_settings",
-    "count_users",
-    "disable_user",
-    "enable_user",
-    "find_user_by_email",
-    "finish_welcome",
-    "get_organization",
-    "get_user",
-    "get_user_by_email",
-    "has_password",
-    "has_users",
-    "list_activity",
-    "list_plan_grants",
-    "list_users",
-    "note_left",
-    "remove_member",
-    "rename",
-    "replace_password",
-    "set_admin",
-    "set_password",
-    "set_welcome_step",
-]
-
-
-async def has_users(db: Db) -> bool:
-    """Return whether there is any account yet."""
-    return await store.has_users(db)
-
-
-async def count_users(db: Db) -> tuple[int, int]:
-    """Count the accounts, and among them the administrators who can sign in."""
-    return await store.count_users(db)
+    user_id: UUID
+    organization_name: str
+    email: str
 
 
 async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
@@ -181,6 +103,44 @@ async def list_activity(
 ) -> tuple[list[Activity], int]:
     """Read one page of what happened to a user and all that belongs to the account, newest first."""
     return await store.list_activity(work.db, user.id, span=span, limit=limit, offset=(page - 1) * limit)
+
+
+async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
+    """Change what is given and leave the rest."""
+    given = check_settings(wanted)
+    changed = replace(user, **given)
+    names = tuple(name for name in given if getattr(user, name) != getattr(changed, name))
+    if not names:
+        return user
+    try:
+        async with work.attempt():
+            is_admin = await store.update_settings(work.db, user.id, given, now=work.now)
+            if "username" in names:
+                await _check_renaming(work, user, is_admin=is_admin)
+    except asyncpg.UniqueViolationError:
+        raise UsernameTaken from None
+    await work.record(
+        UserSettingsChanged(
+            user_id=user.id,
+            email=user.email,
+            changed=names,
+            name=changed.name,
+            username=changed.username,
+            zone=changed.zone,
+            locale=changed.locale,
+        )
+    )
+    return replace(changed, updated_at=work.now)
+
+
+async def set_welcome_step(work: Work, user: User, step: int) -> None:
+    """Keep which of the first steps comes next; once they are finished or skipped, nothing changes."""
+    await store.update_welcome_step(work.db, user.id, step)
+
+
+async def finish_welcome(work: Work, user: User) -> None:
+    """Keep that a user has finished or skipped the first steps."""
+    await store.update_welcome_step(work.db, user.id, None)
 
 
 async def change_plan(
@@ -259,41 +219,6 @@ async def change_email(work: Work, user: User, email: str) -> None:
     await work.record(UserChanged(user_id=user.id, email=email, name=user.name, previous_email=user.email))
 
 
-async def note_left(work: Work, user: User) -> None:
-    """Record when a user left an organization, so that a booking requested before and made after is refused."""
-    await store.update_left(work.db, user.id, left_at=work.runtime.clock())
-
-
-async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> UUID | None:
-    """Write a new user; None if the username is taken or reserved."""
-    try:
-        async with work.attempt():
-            return await store.insert_user(work.db, wanted, password_hash=password_hash, now=work.now)
-    except asyncpg.UniqueViolationError as fault:
-        if fault.constraint_name != RESERVED:
-            raise EmailTaken from None
-        return None
-
-
-async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[str | None]) -> str:
-    """Choose the first username after the wanted one that may be free."""
-    base = wanted.username or ""
-    taken = tried | await store.taken_usernames(work.db, base)
-    choices = (f"{base}-{n}" for n in range(2, len(taken) + 3))
-    return next(choice for choice in choices if choice not in taken)
-
-
-TELL_KEPT = "mail.address_kept"
-
-
-class AddressKept(Struct, frozen=True, kw_only=True):
-    """An address that a provider has for an owner, and that the account did not get."""
-
-    user_id: UUID
-    organization_name: str
-    email: str
-
-
 async def change_address(work: Work, organization: Organization, user: User, email: str) -> bool:
     """Give an account the address from a provider, unless it would hand an organization over; return whether it did.
 
@@ -322,6 +247,37 @@ async def replace_address(work: Work, user: User, email: str) -> None:
     await change_email(work, user, email)
     # The reader of the former address may be another person, and an open link sets the password.
     await delete_open_invitations(work.db, user.id)
+
+
+async def note_left(work: Work, user: User) -> None:
+    """Record when a user left an organization, so that a booking requested before and made after is refused."""
+    await store.update_left(work.db, user.id, left_at=work.runtime.clock())
+
+
+async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> UUID | None:
+    """Write a new user; None if the username is taken or reserved."""
+    try:
+        async with work.attempt():
+            return await store.insert_user(work.db, wanted, password_hash=password_hash, now=work.now)
+    except asyncpg.UniqueViolationError as fault:
+        if fault.constraint_name != RESERVED:
+            raise EmailTaken from None
+        return None
+
+
+async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[str | None]) -> str:
+    """Choose the first username after the wanted one that may be free."""
+    base = wanted.username or ""
+    taken = tried | await store.taken_usernames(work.db, base)
+    choices = (f"{base}-{n}" for n in range(2, len(taken) + 3))
+    return next(choice for choice in choices if choice not in taken)
+
+
+async def _check_renaming(work: Work, user: User, *, is_admin: bool) -> None:
+    """Refuse a new username after it is written: from then on nobody else changes the user before the commit."""
+    if is_admin and work.actor.kind is ActorKind.AGENT:
+        raise AdministratorProtected
+    await check_may_reserve(work, user)
 
 
 async def _keeps_address(work: Work, user: User) -> bool:

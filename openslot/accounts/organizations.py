@@ -13,7 +13,7 @@ from openslot.accounts import organization_store as store
 from openslot.accounts.errors import DomainNotFound, DomainNotProved, DomainTaken, OrganizationNotFound, SlugTaken
 from openslot.accounts.events import DomainVerified, MemberRemoved
 from openslot.accounts.models import Domain, Organization
-from openslot.accounts.organization_store import Belongings, CountedOrganization
+from openslot.accounts.organization_store import CountedOrganization
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import find_name_fault
 from openslot.accounts.store import delete_unused_account
@@ -26,6 +26,7 @@ SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 # The subdomain where a proof may be published, so that the records of the domain itself need no change.
 PROOF_NAMES = ("_openslot.{domain}", "{domain}")
+RECORDED_AT_ONCE = 500
 
 
 class TxtResolver(Protocol):
@@ -197,13 +198,6 @@ async def get_domain(work: Work, organization_id: UUID, domain: str) -> Domain:
     if claim is None:
         raise DomainNotFound
     return claim
-
-
-RECORDED_AT_ONCE = 500
-
-
-async def count_belongings(work: Work, organization: Organization) -> Belongings:
-    return await store.count_belongings(work.db, organization.id)
 
 
 async def lock_for_deletion(work: Work, organization_id: UUID) -> None:

@@ -18,6 +18,10 @@ from openslot.i18n import Text
 from openslot.jobs.batches import delete_old
 
 LONGEST_WELCOME = 1000
+LONGEST_NAME = 100
+COLOUR = re.compile(r"#[0-9a-f]{6}")
+MAX_RESERVED = 10
+Found = TypeVar("Found")
 
 
 def check_welcome(text: str) -> str | None:
@@ -61,10 +65,6 @@ async def find_photo(work: Work, photo_hash: str) -> bytes | None:
 def photo_path(photo_hash: str | None) -> str | None:
     """Write the path at which a photo is served; None without a photo."""
     return f"/photos/{photo_hash}.jpg" if photo_hash else None
-
-
-LONGEST_NAME = 100
-COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 async def get_brand(work: Work, owner: User | Organization) -> ChosenBrand:
@@ -120,13 +120,6 @@ def check_brand(brand: ChosenBrand) -> ChosenBrand:
 
 def _column(owner: User | Organization) -> str:
     return "user_id" if isinstance(owner, User) else "organization_id"
-
-
-RESERVED_DAYS = 180
-"""How long a name is reserved; the database does it (`reserve_username` in 0065)."""
-MAX_RESERVED = 10
-
-Found = TypeVar("Found")
 
 
 async def find_current_username(work: Work, former: str) -> str | None:

@@ -7,6 +7,7 @@ import typer
 from openslot.accounts import operations as accounts
 from openslot.accounts import profiles
 from openslot.accounts.models import ChosenBrand, Organization, User
+from openslot.accounts.organizations import get_organization
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows
 from openslot.core.errors import Invalid
@@ -50,7 +51,7 @@ async def _get_owner(work: Work, user: str | None, organization: str | None) -> 
         raise Invalid("Specify --user or --organization")
     if user is not None:
         return await accounts.get_user_by_email(work, user)
-    return await accounts.get_organization(work, organization or "")
+    return await get_organization(work, organization or "")
 
 
 def _answer(brand: ChosenBrand) -> Answer:

@@ -9,6 +9,7 @@ import typer
 from openslot.access import operations as access
 from openslot.access.models import Credential, CredentialKind
 from openslot.accounts import operations as accounts
+from openslot.accounts.organizations import get_organization
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.errors import Invalid
@@ -42,7 +43,7 @@ async def create_key(
         owner = await accounts.get_user_by_email(work, user)
         return _answer(*await access.create_api_key(work, owner, name=name, expires_at=expires_at))
     if organization is not None:
-        found = await accounts.get_organization(work, organization)
+        found = await get_organization(work, organization)
         return _answer(*await access.create_scim_token(work, found, name=name, expires_at=expires_at))
     return _answer(*await access.create_agent_key(work, agent or "", name=name, expires_at=expires_at))
 
@@ -91,7 +92,7 @@ async def _find_owner(work: Work, user: str | None, organization: str | None, ag
     if user is not None:
         return CredentialKind.API_KEY, (await accounts.get_user_by_email(work, user)).id
     if organization is not None:
-        return CredentialKind.SCIM_TOKEN, (await accounts.get_organization(work, organization)).id
+        return CredentialKind.SCIM_TOKEN, (await get_organization(work, organization)).id
     return CredentialKind.AGENT_KEY, agent or ""
 
 

@@ -11,8 +11,10 @@ from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import OrganizationNotFound
 from openslot.accounts.member_store import find_membership
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of
+from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan
 from openslot.accounts.profile_store import is_reserved
 from openslot.accounts.store import find_password_hash
@@ -53,7 +55,7 @@ async def make_people(work: Work) -> dict[str, tuple[User, SignIn]]:
     for person in (HOST, SECOND_HOST, ADMIN):
         user = await _find(work, organization, person) or await _add(work, person)
         if await find_membership(work.db, organization.id, user.id) is None:
-            await accounts.add_member(work, organization, user, role=person.role)
+            await add_member(work, organization, user, role=person.role)
         made[person.username] = (await accounts.get_user(work, user.id), await _sign_in(work, user))
     return made
 
@@ -70,10 +72,10 @@ async def make_keys(work: Work, host: User) -> tuple[str, str, dict[str, str]]:
 async def _find_or_add_organization(work: Work) -> Organization:
     name, slug = ORGANIZATION
     try:
-        return await accounts.get_organization(work, slug)
+        return await get_organization(work, slug)
     except OrganizationNotFound:
-        organization = await accounts.add_organization(work, name=name, slug=slug, plan=Plan.BUSINESS)
-        await accounts.add_domain(work, organization, DOMAIN, verified=True)
+        organization = await add_organization(work, name=name, slug=slug, plan=Plan.BUSINESS)
+        await add_domain(work, organization, DOMAIN, verified=True)
         return organization
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 from croniter import croniter
 
-from openslot.accounts.operations import count_users
+from openslot.accounts.store import count_users
 from openslot.bookings.operations import list_without_time
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError

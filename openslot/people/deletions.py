@@ -14,7 +14,7 @@ from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import ManagedByOrganization, OwnsOrganization, UserNotFound
 from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
-from openslot.accounts.members import check_another_admin
+from openslot.accounts.members import check_another_admin, remove_member
 from openslot.accounts.models import Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.accounts.store import lock_host
@@ -72,7 +72,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
         ),
     )
     for _, member in await list_memberships(work, user):
-        await accounts.remove_member(work, await get_organization_by_id(work, member.organization_id), user)
+        await remove_member(work, await get_organization_by_id(work, member.organization_id), user)
     await work.record(UserDeletionBegun(user_id=user.id, email=user.email, finish_by=finish_by))
     await access.end_sessions(work, user)
 

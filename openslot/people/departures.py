@@ -9,7 +9,8 @@ from msgspec import Struct, structs
 from openslot.access import operations as access
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
-from openslot.accounts.members import Administration, check_may_decide, check_may_leave
+from openslot.accounts.member_store import list_administrators
+from openslot.accounts.members import Administration, check_may_decide, check_may_leave, remove_member
 from openslot.accounts.models import Member, Organization, Role, User
 from openslot.accounts.organization_store import lock_organization
 from openslot.accounts.store import lock_host
@@ -70,7 +71,7 @@ async def remove(work: Work, organization: Organization, member: Member) -> None
     if not await _is_held(work, organization, member, removed=True, is_leaving=member.active):
         await people.remove_member(work, organization, member.user)
         return
-    await accounts.remove_member(work, organization, member.user)
+    await remove_member(work, organization, member.user)
     if member.is_managed:
         # The user's row is locked before the sessions, in the same order as by a change of password.
         await accounts.note_left(work, member.user)
@@ -158,7 +159,7 @@ async def _is_held(work: Work, organization: Organization, member: Member, *, re
 
 async def _plan_report(work: Work, organization: Organization) -> None:
     """Plan a mail to every administrator within five minutes; departures held until then are in the same mail."""
-    for administrator_id in await members.list_administrators(work, organization):
+    for administrator_id in await list_administrators(work.db, organization.id):
         report = HeldReport(
             organization_id=organization.id, organization_name=organization.name, administrator_id=administrator_id
         )

@@ -78,7 +78,7 @@ async def remove_member(work: Work, organization: Organization, user: User) -> l
     """
     await lock_host(work.db, user.id)
     member = await members.get_member_by_user(work, organization, user)
-    await accounts.remove_member(work, organization, user)
+    await members.remove_member(work, organization, user)
     if not member.is_managed:
         return []
     cancelled = await bookings.cancel_upcoming(

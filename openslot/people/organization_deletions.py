@@ -5,12 +5,12 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts import members, organizations
+from openslot.accounts import organizations
 from openslot.accounts.errors import OwnerRequired
 from openslot.accounts.events import OrganizationDeleted
-from openslot.accounts.member_store import find_role
+from openslot.accounts.member_store import find_role, list_administrators
 from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.organization_store import Belongings
+from openslot.accounts.organization_store import Belongings, count_belongings
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
@@ -44,7 +44,7 @@ async def preview_deletion(work: Work, organization: Organization) -> Organizati
     """Return what the deletion of an organization would end, delete and cancel."""
     held = await departures.list_held(work, organization)
     return OrganizationDeletionPreview(
-        belongings=await organizations.count_belongings(work, organization),
+        belongings=await count_belongings(work.db, organization.id),
         waiting=len(held),
         to_cancel=sum(each.upcoming for each in held),
     )
@@ -95,8 +95,8 @@ async def _lock(work: Work, organization: Organization) -> None:
 
 
 async def _delete(work: Work, organization: Organization, *, by: str | None) -> OrganizationDeleted:
-    administrators = await members.list_administrators(work, organization)
-    had = await organizations.count_belongings(work, organization)
+    administrators = await list_administrators(work.db, organization.id)
+    had = await count_belongings(work.db, organization.id)
     # Nobody could decide about them later, and the provider has said that these members have left.
     cancelled = await departures.approve_all(work, organization)
     await organizations.end_memberships(work, organization)

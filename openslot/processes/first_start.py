@@ -33,7 +33,7 @@ def _prepare_first_start(settings: Settings, *, demo: bool) -> bytes:
 
 async def _has_accounts(url: str) -> bool:
     """Return whether there are accounts."""
-    from openslot.accounts.operations import has_users
+    from openslot.accounts.store import has_users
 
     connection = await connect(url)
     try:

@@ -11,7 +11,9 @@ from openslot.access import operations as access
 from openslot.access.jobs import tidy_access
 from openslot.access.models import CredentialKind, new_key
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR, SYSTEM
@@ -119,7 +121,7 @@ async def test_what_opens_another_door_does_not_open_this_one(
     client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         token, _ = await access.create_scim_token(work, organization, name="t")
         agent_key, _ = await access.create_agent_key(work, "orchestrator", name="a")
         session = await access.begin_session(work, user, user_agent="test")
@@ -192,8 +194,8 @@ async def test_a_plan_of_the_organization_opens_the_door_too(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, Plan.FREE)
-        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
-        await accounts.add_member(work, organization, user)
+        organization = await add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        await add_member(work, organization, user)
     inside = await client.get(ME, headers=bearer)
     async with runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, organization, user)

@@ -11,8 +11,8 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.access.models import AGENTS, BASE62, CredentialKind, checksum, is_wellformed, new_key
-from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
@@ -76,7 +76,7 @@ def test_no_kind_passes_for_another() -> None:
 
 async def test_only_the_hash_and_the_last_four_are_kept(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         made = [
             await access.create_api_key(work, user, name="k"),
             await access.create_scim_token(work, organization, name="t"),
@@ -100,7 +100,7 @@ async def test_a_credential_needs_a_name_on_one_line(runtime: Runtime, user: Use
 
 async def test_a_credential_of_any_kind_has_a_name_that_can_be_seen(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         for created in (
             access.create_api_key(work, user, name=UNSEEN),
             access.create_scim_token(work, organization, name=UNSEEN),

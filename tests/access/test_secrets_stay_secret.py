@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx2
 
 from openslot.access import operations as access
-from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -21,7 +21,7 @@ from tests.support.ports import held_port
 async def issue(runtime: Runtime, user: User) -> dict[str, str]:
     """Issue one credential of every kind."""
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         return {
             "api key": (await access.create_api_key(work, user, name="k"))[0],
             "scim token": (await access.create_scim_token(work, organization, name="t"))[0],

@@ -15,7 +15,9 @@ from openslot.accounts.errors import (
     UsernameTaken,
     UserNotFound,
 )
+from openslot.accounts.members import add_member
 from openslot.accounts.models import RESERVED, User, UserWanted
+from openslot.accounts.organizations import add_domain, add_organization
 from openslot.accounts.rules import check_user, find_username_fault, suggest_username
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid, Refusal
@@ -205,14 +207,14 @@ async def test_two_administrators_who_disable_each_other_at_once_leave_one(
 
 async def test_slugs_domains_and_memberships_are_had_once(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        first = await accounts.add_organization(work, name="One", slug="one")
-        second = await accounts.add_organization(work, name="Two", slug="two")
-        await accounts.add_domain(work, first, "Lindqvist.example", verified=True)
-        await accounts.add_member(work, first, user)
+        first = await add_organization(work, name="One", slug="one")
+        second = await add_organization(work, name="Two", slug="two")
+        await add_domain(work, first, "Lindqvist.example", verified=True)
+        await add_member(work, first, user)
     tries: list[tuple[type[Refusal], Callable[[Work], Awaitable[object]]]] = [
-        (SlugTaken, lambda work: accounts.add_organization(work, name="Other", slug="ONE")),
-        (DomainTaken, lambda work: accounts.add_domain(work, second, "lindqvist.EXAMPLE", verified=True)),
-        (AlreadyMember, lambda work: accounts.add_member(work, first, user)),
+        (SlugTaken, lambda work: add_organization(work, name="Other", slug="ONE")),
+        (DomainTaken, lambda work: add_domain(work, second, "lindqvist.EXAMPLE", verified=True)),
+        (AlreadyMember, lambda work: add_member(work, first, user)),
         (UserNotFound, lambda work: accounts.get_user(work, new_id())),
     ]
     for refusal, attempt in tries:

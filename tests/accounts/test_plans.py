@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan, effective_plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -69,8 +71,8 @@ CHANGES = [
 async def test_the_database_brings_every_plan_that_may_count(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, FREE)
-        organization = await accounts.add_organization(work, name="Org", slug="org", plan=BUSINESS)
-        await accounts.add_member(work, organization, user)
+        organization = await add_organization(work, name="Org", slug="org", plan=BUSINESS)
+        await add_member(work, organization, user)
         for change, counts in CHANGES:
             await work.db.execute("savepoint before")
             await work.db.execute(change)

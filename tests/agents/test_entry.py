@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.access.models import CredentialKind, new_key
-from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
@@ -209,7 +209,7 @@ async def test_each_credential_opens_only_its_own_door(
     patient: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         keys = {
             "rest": (await access.create_api_key(work, user, name="k"))[0],
             "scim": (await access.create_scim_token(work, organization, name="t"))[0],

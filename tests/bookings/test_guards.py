@@ -9,8 +9,9 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization, get_organization
 from openslot.accounts.plans import Plan
 from openslot.accounts.store import HOSTS
 from openslot.availability import claim_store, claims
@@ -98,7 +99,7 @@ async def _disable(work: Work, host: User, _: EventType) -> None:
 
 
 async def _leave(work: Work, host: User, _: EventType) -> None:
-    organization = await accounts.get_organization(work, "harbor")
+    organization = await get_organization(work, "harbor")
     await people.remove_member(work, organization, host)
 
 
@@ -109,8 +110,8 @@ async def test_every_writer_waits_for_the_hosts_lock(runtime: Runtime, user: Use
     await book(runtime, offered, LATER)
     await hold(runtime, offered)
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await accounts.add_member(work, organization, user)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, organization, user)
 
     async def do() -> None:
         async with runtime.transaction(PUBLIC) as work:
@@ -292,8 +293,8 @@ async def test_a_leavers_meeting_that_was_being_made_is_cancelled_or_refused(
     runtime: Runtime, user: User, meeting: EventType, clock: MovingClock
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await accounts.add_member(work, organization, user)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, organization, user)
 
     async def leave() -> None:
         async with runtime.transaction(OPERATOR) as work:

@@ -14,7 +14,8 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
+from openslot.accounts import organizations
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.availability import claims
@@ -205,8 +206,8 @@ async def clients(web_pair: WebPair) -> AsyncIterator[list[httpx2.AsyncClient]]:
 
 async def add_organization(work: Work, host: User) -> Organization:
     """Add an organization that the host is a member of."""
-    organization = await accounts.add_organization(work, name="Harbor", slug=str(new_id()), plan=Plan.BUSINESS)
-    await accounts.add_member(work, organization, host)
+    organization = await organizations.add_organization(work, name="Harbor", slug=str(new_id()), plan=Plan.BUSINESS)
+    await add_member(work, organization, host)
     return organization
 
 

@@ -15,7 +15,9 @@ from hypothesis.strategies import integers, sampled_from
 from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, User, UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.availability import claims
 from openslot.availability.claims import expire_holds
 from openslot.availability.errors import HoldNotFound
@@ -72,7 +74,7 @@ class Life(RuleBasedStateMachine):
         async with self.runtime.transaction(OPERATOR) as work:
             wanted = UserWanted(email=f"{new_id()}@life.example", name="Life")
             host = await people.welcome(work, wanted)
-            organization = await accounts.add_organization(work, name="Life", slug=str(new_id()))
+            organization = await add_organization(work, name="Life", slug=str(new_id()))
             schedule, *_ = await schedules.list_schedules(work, host)
             offers = {}
             for kind in KINDS:
@@ -216,7 +218,7 @@ class Life(RuleBasedStateMachine):
 
     async def _leave(self) -> None:
         async with self.runtime.transaction(OPERATOR) as work:
-            await accounts.add_member(work, self.organization, self.host)
+            await add_member(work, self.organization, self.host)
             await people.remove_member(work, self.organization, self.host)
 
     async def _disable(self) -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import UsernameTaken
+from openslot.accounts.members import add_member
 from openslot.accounts.models import UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
@@ -70,9 +72,9 @@ async def test_a_person_of_the_demo_who_is_gone_comes_back_under_another_usernam
 
 async def test_somebody_else_with_the_name_of_a_demo_person_is_left_alone(runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        harbor = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        harbor = await add_organization(work, name="Harbor", slug="harbor")
         other = await accounts.add_user(work, UserWanted(email="mara@real.org", name="Mara", username="mara"))
-        await accounts.add_member(work, harbor, other)
+        await add_member(work, harbor, other)
     with pytest.raises(UsernameTaken):
         await make(runtime)
 

@@ -7,8 +7,9 @@ import httpx2
 from msgspec import Struct
 
 from openslot.access import operations as access
-from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, Role, User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
@@ -40,9 +41,9 @@ class Installation(Struct, frozen=True, kw_only=True):
     async def join(self) -> tuple[Organization, UUID]:
         """Take the host into an organization whose owner is the administrator; return the host's membership too."""
         async with self.runtime.transaction(OPERATOR) as work:
-            organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-            await accounts.add_member(work, organization, self.admin, role=Role.OWNER)
-            return organization, (await accounts.add_member(work, organization, self.user)).id
+            organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+            await add_member(work, organization, self.admin, role=Role.OWNER)
+            return organization, (await add_member(work, organization, self.user)).id
 
     async def enable(self) -> None:
         """Enable the host's account, so that the booking can be read as before."""

@@ -17,7 +17,9 @@ from openslot.access.models import SignedIn
 from openslot.access.passwords import AT_ONCE, KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_token, invite
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User, UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.cli.commands import app
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
@@ -274,8 +276,8 @@ async def test_a_crowd_of_strangers_is_refused_at_once_and_leaves_room_for_known
 
 async def test_who_is_invited_takes_a_strangers_place(client: httpx2.AsyncClient, runtime: Runtime, host: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
-        await accounts.add_member(work, organization, host)
+        organization = await add_organization(work, name="Harbor", slug="harbor")
+        await add_member(work, organization, host)
         token = invitation_token(runtime, await invite(work, organization, host))
         await work.db.execute("update users set password_hash = null where id = $1", host.id)
     for _ in range(AT_ONCE + 16):

@@ -15,6 +15,8 @@ from openslot.access.models import LimitVerdict
 from openslot.accounts import invitations
 from openslot.accounts import operations as accounts
 from openslot.accounts import profile_store as profiles
+from openslot.accounts.members import add_member
+from openslot.accounts.organizations import add_organization
 from openslot.app import create_app
 from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
@@ -148,8 +150,8 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
     """Furnish the installation with one of each thing that a link of a stranger can lead to."""
     async with runtime.transaction(OPERATOR) as work:
         mara = await accounts.get_user_by_email(work, (await seed(work)).user.email)
-        organization = await accounts.add_organization(work, name="Pier", slug="pier")
-        await accounts.add_member(work, organization, mara)
+        organization = await add_organization(work, name="Pier", slug="pier")
+        await add_member(work, organization, mara)
         invitation = await invitations.invite(work, organization, mara)
         feed = (await renew_feed(work, mara)).rpartition("/")[2]
         await profiles.save_photo(work.db, mara.id, PHOTO, bytes(100_000), now=work.now)

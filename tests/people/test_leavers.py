@@ -6,7 +6,9 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.availability.operations import list_open
 from openslot.bookings.models import Status
@@ -20,8 +22,8 @@ from tests.support.leavers import PAGE, book_one, statuses
 
 async def join(runtime: Runtime, user: User) -> Organization:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await accounts.add_member(work, organization, user)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, organization, user)
         return organization
 
 

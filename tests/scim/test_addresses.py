@@ -7,7 +7,9 @@ import pytest
 from openslot.accounts import invitations
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import InvitationInvalid
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, Role, User, UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.accounts.store import lock_host
 from openslot.core.actor import OPERATOR, PUBLIC
@@ -58,11 +60,11 @@ async def test_an_owner_keeps_the_address_and_is_told(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         if is_own:
-            await accounts.add_member(work, organization, mara, role=Role.OWNER)
+            await add_member(work, organization, mara, role=Role.OWNER)
         else:
-            other = await accounts.add_organization(work, name="Choir", slug="choir", plan=Plan.FREE)
-            await accounts.add_member(work, other, mara, role=Role.OWNER)
-            await accounts.add_member(work, organization, mara)
+            other = await add_organization(work, name="Choir", slug="choir", plan=Plan.FREE)
+            await add_member(work, other, mara, role=Role.OWNER)
+            await add_member(work, organization, mara)
     member_id = await find_member(provider, mara.email)
     answer = await provider.patch(member_id, RENAME)
     await work_ahead(runtime)
@@ -79,7 +81,7 @@ async def test_who_is_made_an_owner_at_the_same_moment_keeps_the_address(
     provider: Provider, runtime: Runtime, organization: Organization, mara: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.add_member(work, organization, mara)
+        await add_member(work, organization, mara)
     member_id = await find_member(provider, mara.email)
     async with runtime.transaction(OPERATOR) as promoting:
         await lock_host(promoting.db, mara.id)
@@ -97,9 +99,9 @@ async def test_a_link_that_was_sent_to_the_former_address_is_no_longer_valid(
 ) -> None:
     made = await provider.create(f"john.smith@{DOMAIN}")
     async with runtime.transaction(OPERATOR) as work:
-        other = await accounts.add_organization(work, name="Choir", slug="choir", plan=Plan.FREE)
+        other = await add_organization(work, name="Choir", slug="choir", plan=Plan.FREE)
         user = await accounts.get_user_by_email(work, f"john.smith@{DOMAIN}")
-        await accounts.add_member(work, other, user)
+        await add_member(work, other, user)
         await invitations.invite(work, other, user)
     former = [
         invitations.invitation_token(runtime, row["id"])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts import operations as accounts
 from openslot.accounts import organizations
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -186,7 +186,7 @@ async def test_a_leaver_outside_the_domain_who_is_created_again_goes_on_waiting(
     provider: Provider, runtime: Runtime, organization: Organization, user: User, end: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.add_member(work, organization, user)
+        await add_member(work, organization, user)
     await book_one(runtime)
     await close_brake(provider)
     await take([delete, post(active=False), delete, post(active=False)], provider, user.email)

@@ -1,7 +1,7 @@
 """What SCIM sets off by mail: an invitation to a joiner, and one report of held departures to each administrator."""
 
-from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_url
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, Role, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -20,7 +20,7 @@ async def suspend_all(provider: Provider, count: int) -> None:
 async def make_administrator(runtime: Runtime, organization: Organization, user: User) -> None:
     """Give an organization someone who looks after it."""
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.add_member(work, organization, user, role=Role.ADMIN)
+        await add_member(work, organization, user, role=Role.ADMIN)
 
 
 async def test_a_joiner_is_sent_the_link(provider: Provider, runtime: Runtime) -> None:

@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, UserWanted
 from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.work import Runtime, Work
@@ -56,7 +57,7 @@ async def add(runtime: Runtime, organization: Organization, user: dict[str, Any]
         email = f"{n}.{user['userName']}"
         account = await accounts.add_user(work, UserWanted(email=email, name=f"Name {n} ü"))
         if n % 3 == 0:
-            await accounts.add_member(work, organization, account, active=user["active"])
+            await add_member(work, organization, account, active=user["active"])
             return {**derive_user(email=account.email, name=account.name), "active": user["active"]}
         profile = {**read_user(user), "userName": email}
         active = profile.pop("active")

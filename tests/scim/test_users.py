@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
@@ -59,7 +60,7 @@ async def test_a_member_that_no_provider_made_shows_the_account(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         user = await people.welcome(work, UserWanted(email="mara@harbor.example", name="Mara Lindqvist"))
-        await accounts.add_member(work, organization, user)
+        await add_member(work, organization, user)
     shown = (await provider.find('userName eq "MARA@harbor.example"'))["Resources"][0]
 
     assert shown["userName"] == "mara@harbor.example"

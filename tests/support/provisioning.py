@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from openslot.access import operations as access
-from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization
+from openslot.accounts.organizations import add_domain, add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.queue import Job
@@ -71,8 +71,8 @@ async def found_organization(
 ) -> tuple[Organization, str]:
     """Make an organization with a verified domain and a token."""
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name=slug.capitalize(), slug=slug, plan=plan)
-        await accounts.add_domain(work, organization, domain, verified=True)
+        organization = await add_organization(work, name=slug.capitalize(), slug=slug, plan=plan)
+        await add_domain(work, organization, domain, verified=True)
         token, _ = await access.create_scim_token(work, organization, name="Okta")
         return organization, token
 

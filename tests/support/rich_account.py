@@ -4,9 +4,9 @@ from uuid import UUID
 
 from openslot.access import operations as access
 from openslot.accounts import members
-from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invite
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
@@ -95,7 +95,7 @@ async def furnish(runtime: Runtime, user: User) -> Booking:
         await access.begin_session(work, user, user_agent="Firefox on Linux")
         endpoint, _ = await webhooks.add_endpoint(work, user, EndpointWanted(url="http://127.0.0.1:9/hook"))
         await booking_events.renew_feed(work, user)
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         # A member that has yet to accept is not managed by the organization.
         profile = {"userName": "mara@lindqvist.example"}
         await members.add_described_member(work, organization, user, profile=profile, said_active=True, pending=True)

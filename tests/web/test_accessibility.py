@@ -7,9 +7,10 @@ from playwright.async_api import Browser, Page
 
 from openslot.access import operations as access
 from openslot.access.address_changes import change_token
-from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_url, invite
+from openslot.accounts.members import add_member
 from openslot.accounts.models import UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -29,11 +30,11 @@ async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterat
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", plan=Plan.PRO)
         user = await people.welcome(work, wanted, password_hash=password_hash)
-        organization = await accounts.add_organization(work, name="Harbor Studio", slug="harbor", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Harbor Studio", slug="harbor", plan=Plan.BUSINESS)
         joiner = await people.welcome(work, UserWanted(email="li@harbor.example", name="Li Wen"))
         links = []
         for invited in (user, joiner):
-            await accounts.add_member(work, organization, invited)
+            await add_member(work, organization, invited)
             links.append(invitation_url(work.runtime, await invite(work, organization, invited)))
     for link, name in zip(links, ("accept", "first password"), strict=True):
         await page.goto("/invite/" + link.rpartition("/")[2])

@@ -8,7 +8,9 @@ import httpx2
 from openslot.access import operations as access
 from openslot.access.models import CredentialKind
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User, UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -66,8 +68,8 @@ async def test_a_cookie_is_found_beside_strange_neighbours(member: httpx2.AsyncC
 
 async def test_an_organizations_plan_is_named_with_it(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        studio = await accounts.add_organization(work, name="Studio & Sons", slug="studio", plan=Plan.BUSINESS)
-        await accounts.add_member(work, studio, user)
+        studio = await add_organization(work, name="Studio & Sons", slug="studio", plan=Plan.BUSINESS)
+        await add_member(work, studio, user)
 
     assert "Business, through Studio &amp; Sons" in (await member.get("/account")).text
 
@@ -119,8 +121,8 @@ async def test_leaving_an_organization_ends_the_session(
     member: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        studio = await accounts.add_organization(work, name="Studio", slug="studio", plan=Plan.PRO)
-        await accounts.add_member(work, studio, user)
+        studio = await add_organization(work, name="Studio", slug="studio", plan=Plan.PRO)
+        await add_member(work, studio, user)
         await people.remove_member(work, studio, user)
 
     assert (await member.get("/account")).status_code == 303

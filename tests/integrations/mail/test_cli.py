@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.errors import Invalid, NotFound
@@ -108,8 +109,8 @@ async def test_reminders_that_make_no_sense(cli: Cli, user: User, minutes: str) 
 
 async def test_a_brand_stands_on_mail(runtime: Runtime, clock: MovingClock, book: Book, cli: Cli, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Lindqvist AB", slug="lindqvist")
-        await accounts.add_member(work, organization, user)
+        organization = await add_organization(work, name="Lindqvist AB", slug="lindqvist")
+        await add_member(work, organization, user)
     set_ = ("brand", "set", "--organization", "lindqvist")
     shown = await cli(*set_, "--colour", "#AA1122", "--logo", "https://x.example/logo.png", "--json")
     assert shown == {"name": None, "colour": "#aa1122", "logoUrl": "https://x.example/logo.png"}

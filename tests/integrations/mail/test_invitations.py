@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from openslot.accounts import invitations, members, profiles
-from openslot.accounts import organizations as accounts
 from openslot.accounts.models import ChosenBrand, User
+from openslot.accounts.organizations import add_organization
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind
@@ -19,7 +19,7 @@ MARA = "mara@lindqvist.example"
 async def invite(runtime: Runtime, user: User) -> str:
     """Invite the user to an organization with a colour, and give the link."""
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        organization = await add_organization(work, name="Harbor", slug="harbor")
         await members.add_member(work, organization, user)
         await profiles.set_brand(work, organization, ChosenBrand(colour="#0f766e"))
         return invitations.invitation_url(work.runtime, await invitations.invite(work, organization, user))

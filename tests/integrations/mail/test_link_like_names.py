@@ -8,9 +8,9 @@ from html import unescape
 import pytest
 
 from openslot.accounts import invitations, members
-from openslot.accounts import organizations as accounts
 from openslot.accounts.models import Brand, Role, User
 from openslot.accounts.operations import get_user
+from openslot.accounts.organizations import add_organization
 from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.text import WORD_JOINER
@@ -82,7 +82,7 @@ async def test_mails_about_an_organization_show_its_name_without_links(
     runtime: Runtime, clock: MovingClock, book: Book, hostile: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name=EVIL, slug="evil")
+        organization = await add_organization(work, name=EVIL, slug="evil")
         await members.add_member(work, organization, hostile, role=Role.OWNER)
         await invitations.invite(work, organization, hostile)
     await work_off(runtime, clock)

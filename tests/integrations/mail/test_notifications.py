@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from openslot.accounts.invitations import invite
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User
-from openslot.accounts.operations import add_member, add_organization
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.pictures import Picture
 from openslot.accounts.plans import Plan
 from openslot.accounts.profiles import set_photo

@@ -16,7 +16,9 @@ from openslot.accounts.errors import (
     OwnsOrganization,
     UsernameTaken,
 )
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Role, User, UserSettings, UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
@@ -178,9 +180,9 @@ async def test_an_account_that_is_being_deleted_is_never_opened_again(
     async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(AccountIsBeingDeleted):
             await accounts.enable_user(work, user)
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         with pytest.raises(AccountIsBeingDeleted):
-            await accounts.add_member(work, organization, user)
+            await add_member(work, organization, user)
     assert await runtime.pool.fetchval("select disabled_at is not null from users where id = $1", user.id)
 
 
@@ -190,8 +192,8 @@ async def test_a_member_whom_an_organization_manages_is_refused(
 ) -> None:
     booking = await book()
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await accounts.add_member(work, organization, user, role=role)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, organization, user, role=role)
 
     with pytest.raises(refusal, match="Harbor"):
         await delete()
@@ -205,7 +207,7 @@ async def test_a_membership_that_was_not_accepted_ends(
     runtime: Runtime, user: User, clock: MovingClock, delete: Delete
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         await members.add_described_member(work, organization, user, profile=None, said_active=True, pending=True)
     await delete()
 

@@ -9,9 +9,8 @@ import pytest
 from msgspec import Struct
 
 from openslot.accounts import members
-from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, Role, User, UserWanted
-from openslot.accounts.organizations import TxtResolver
+from openslot.accounts.organizations import TxtResolver, add_domain, add_organization
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
@@ -97,10 +96,10 @@ async def join(runtime: Runtime, organization: Organization, user: User, role: R
 async def harbor(runtime: Runtime, password_hash: str) -> Harbor:
     """Make everyone."""
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await accounts.add_domain(work, organization, DOMAIN, verified=True)
-        other = await accounts.add_organization(work, name="Beacon", slug="beacon", plan=Plan.BUSINESS)
-        await accounts.add_domain(work, other, "beacon.example", verified=True)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_domain(work, organization, DOMAIN, verified=True)
+        other = await add_organization(work, name="Beacon", slug="beacon", plan=Plan.BUSINESS)
+        await add_domain(work, other, "beacon.example", verified=True)
     made = {name: await add_user(runtime, name, password_hash) for name in ("olga", "anna", "mara")}
     foreign = await add_user(runtime, "bo", password_hash, email="bo@beacon.example")
     ids = {

@@ -9,7 +9,7 @@ from openslot.access.operations import create_scim_token
 from openslot.accounts import invitations
 from openslot.accounts.errors import TooManyInvitations
 from openslot.accounts.models import Organization, User, UserWanted
-from openslot.accounts.operations import add_organization
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from openslot.accounts import invitations, members
-from openslot.accounts import organizations as accounts
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
@@ -158,7 +158,7 @@ async def test_an_invitation_with_a_first_password_asks_for_the_code_too(
     client: httpx2.AsyncClient, host: User, phone: App, runtime: Runtime
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        organization = await add_organization(work, name="Harbor", slug="harbor")
         await members.add_member(work, organization, host)
         link = invitations.invitation_url(work.runtime, await invitations.invite(work, organization, host))
         await work.db.execute("update users set password_hash = null where id = $1", host.id)

@@ -10,6 +10,7 @@ from openslot.access.address_changes import LASTS
 from openslot.access.jobs import tidy_access
 from openslot.accounts import invitations, organizations
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import Role, User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
@@ -56,7 +57,7 @@ async def test_the_link_changes_the_address_and_ends_what_the_former_one_could_o
     async with runtime.transaction(OPERATOR) as work:
         key, _ = await access.create_api_key(work, user, name="Website")
         harbor = await organizations.add_organization(work, name="Harbor", slug="harbor")
-        await accounts.add_member(work, harbor, user)
+        await add_member(work, harbor, user)
         await invitations.invite(work, harbor, user)
     await member.post("/password/forgot", data={"email": user.email})
     reset = path_in((await read_mail(user.email))[-1], "/password/reset/")

@@ -11,6 +11,7 @@ from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import EmailTaken
 from openslot.accounts.models import User, UserWanted
+from openslot.accounts.organizations import add_organization
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
@@ -135,7 +136,7 @@ async def test_a_sign_up_against_an_account_made_by_a_provider(
     client: httpx2.AsyncClient, runtime: Runtime, link: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        organization = await add_organization(work, name="Harbor", slug="harbor")
 
     async def provision() -> bool:
         actor = Actor(kind=ActorKind.SCIM, organization_id=organization.id)
@@ -157,7 +158,7 @@ async def test_a_sign_up_after_an_invitation_of_the_same_address_leads_to_the_si
     client: httpx2.AsyncClient, runtime: Runtime, link: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        organization = await add_organization(work, name="Harbor", slug="harbor")
         user = await people.welcome(work, UserWanted(email=EMAIL, name="Noor"))
         await members.add_member(work, organization, user)
         invitation_id = await invitations.invite(work, organization, user)

@@ -3,8 +3,9 @@
 import httpx2
 import pytest
 
-from openslot.accounts import operations as accounts
+from openslot.accounts.members import add_member
 from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -85,8 +86,8 @@ async def test_with_a_second_factor_a_code_is_needed_too(
 
 async def test_a_managed_member_reads_what_to_do(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await accounts.add_member(work, organization, user)
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, organization, user)
 
     shown = (await member.get(PAGE)).text
     assert "Harbor manages your account. Ask its administrator to remove you first." in shown
