@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations
 from openslot.bookings.links import list_manage_urls, manage_url
-from openslot.bookings.models import BookingRef, BookingWanted, Status
+from openslot.bookings.models import BookingRef, Status
 from openslot.bookings.schemas import (
     BookingBody,
     BookingFilter,
@@ -18,7 +18,7 @@ from openslot.bookings.schemas import (
     DetailedBooking,
     RescheduleBody,
     ShownBooking,
-    read_invitee,
+    read_wanted,
     show_detailed_entry,
     show_email,
     show_entry,
@@ -62,14 +62,7 @@ async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooki
 @post()
 async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBooking:
     """Book an available slot of one of your event types for an invitee."""
-    wanted = BookingWanted(
-        which=BySlug(user.id, data.event_type_slug),
-        starts_at=data.start_time,
-        invitee=read_invitee(data),
-        notes=data.notes,
-        answers=data.answers,
-        guests=tuple(data.guests),
-    )
+    wanted = read_wanted(data, BySlug(user.id, data.event_type_slug))
     booking = await operations.create_booking(work, wanted)
     return CreatedBooking(booking_id=str(booking.id))
 

@@ -173,11 +173,6 @@ async def list_all_bookings(
     )
 
 
-async def list_confirmed(work: Work, host: User, *, since: datetime, limit: int) -> list[BookingDetails]:
-    """Read a host's confirmed bookings since a given time, latest first."""
-    return await store.list_confirmed(work.db, host.id, since=since, limit=limit)
-
-
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
     """Cancel all upcoming bookings of a host who leaves, and name them."""
     upcoming = await store.list_upcoming(work.db, host.id, now=work.now)

@@ -15,7 +15,7 @@ from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
 from openslot.bookings import operations
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import BookingRef, BookingWanted
+from openslot.bookings.models import BookingRef
 from openslot.bookings.rules import can_change
 from openslot.bookings.schemas import (
     CancelBody,
@@ -25,7 +25,7 @@ from openslot.bookings.schemas import (
     ManagedBooking,
     PublicBookingBody,
     RescheduleBody,
-    read_invitee,
+    read_wanted,
     show_created,
     show_managed,
 )
@@ -71,13 +71,10 @@ def invitee_of(request: Request) -> str | None:
 @post("/api/bookings", retried_by=invitee_of)
 async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
     """Book an available slot of a host, as the booking page and the widget do."""
-    wanted = BookingWanted(
-        which=ById(parse_id(data.event_type_id), data.token),
-        starts_at=data.start_time,
-        invitee=read_invitee(data, accept_language=request.headers.get("accept-language", "")),
-        notes=data.notes,
-        answers=data.answers,
-        guests=tuple(data.guests),
+    wanted = read_wanted(
+        data,
+        ById(parse_id(data.event_type_id), data.token),
+        accept_language=request.headers.get("accept-language", ""),
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
     )
     booking = await operations.create_booking(work, wanted)

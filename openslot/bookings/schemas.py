@@ -3,14 +3,17 @@
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
+from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from openslot.availability.models import EventTypeRef
 from openslot.bookings.models import (
     AnswerValue,
     Booking,
     BookingDetails,
     BookingEntry,
+    BookingWanted,
     EmailEntry,
     Host,
     Invitee,
@@ -219,12 +222,22 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
     previous: Previous | UnsetType = UNSET
 
 
-def read_invitee(body: InviteeFields, *, accept_language: str = "") -> Invitee:
-    """Read who books; a browser tells their language where they don't."""
+def read_wanted(
+    body: InviteeFields, which: EventTypeRef, *, accept_language: str = "", hold_id: UUID | None = None
+) -> BookingWanted:
+    """Read what is to be booked; a browser tells the invitee's language if the body does not."""
     locale: str | None = body.invitee_locale
     if locale is None and accept_language.strip("* "):
         locale = LanguageTag.parse(negotiate(None, accept_language).formats)
-    return Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale)
+    return BookingWanted(
+        which=which,
+        starts_at=body.start_time,
+        invitee=Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale),
+        notes=body.notes,
+        answers=body.answers,
+        guests=tuple(body.guests),
+        hold_id=hold_id,
+    )
 
 
 SHOWN_BOOKING = Shape(ShownBooking, Booking, given=("event_type", "contact", "manage_url"))

@@ -8,9 +8,9 @@ from icalendar.parser import Contentline, Contentlines
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, Status
+from openslot.bookings.store import list_confirmed
 from openslot.core.errors import NotFound
 from openslot.core.ids import fingerprint, new_token
 from openslot.core.text import without_turns
@@ -122,6 +122,6 @@ async def get_feed_owner(work: Work, token: str) -> User:
 
 async def write_bookings(work: Work, owner: User) -> bytes:
     """Write the confirmed bookings of a user, starting 90 days ago, as iCalendar."""
-    found = await bookings.list_confirmed(work, owner, since=work.now - BEHIND, limit=MAX_BOOKINGS)
+    found = await list_confirmed(work.db, owner.id, since=work.now - BEHIND, limit=MAX_BOOKINGS)
     linked = ((details, booking_url(work.runtime, details.booking.id)) for details in found)
     return write_feed(linked, host_name=owner.name, host_email=owner.email)
