@@ -1,11 +1,22 @@
-"""What the service says to many requests, and how it describes itself, is as it was recorded.
+"""What the service says to some 340 requests, and how it describes itself, is as it was recorded.
 
-Where an answer was changed on purpose, record it anew and read the difference: `python -m tests.http.golden`.
+The record has every route with its success and its methods, and each kind of refusal once per door. If an answer was
+changed on purpose, record it anew and read the difference: `python -m tests.http.golden`.
+
+What else can be wrong with a request is held by other tests: bodies and their fields by `test_bodies.py` and
+`test_all_faults.py`, queries and strange paths by `test_queries.py` and `test_router.py`, forms by `test_forms.py` and
+`tests/web`, the status, shape and headers of all answers by `test_edge.py`, what is no HTTP by `tests/hostile`, forms
+of other sites by `tests/web/test_same_origin.py` and `test_csrf.py`, dates by `tests/bookings/test_far_dates.py`, and
+all of it at random by `tests/contracts/test_openapi.py`.
 """
+
+import json
+import re
 
 import pytest
 
 from openslot.core.config import Settings
+from tests.http.golden.cases import read_case
 from tests.http.golden.recording import ANSWERS, DESCRIPTION, list_answers, read_description
 
 
@@ -20,3 +31,15 @@ async def test_every_recorded_request_is_answered_as_before(settings: Settings) 
 
 def test_the_description_is_as_it_was() -> None:
     assert read_description() == DESCRIPTION.read_text("utf-8")
+
+
+def test_every_route_of_the_api_is_recorded_with_a_success() -> None:
+    recorded = [read_case(line) for line in ANSWERS.read_text("utf-8").splitlines() if line.startswith("2")]
+    sent = {(case.method.lower(), case.target.partition("?")[0]) for case in recorded}
+    routes = [(method, path) for path, methods in json.loads(read_description())["paths"].items() for method in methods]
+    missing = [
+        (method, path)
+        for method, path in routes
+        if not any(method == one and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), target) for one, target in sent)
+    ]
+    assert missing == []

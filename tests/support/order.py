@@ -11,7 +11,6 @@ LONGEST = (
     "tests/contracts/test_openapi.py",
     "tests/bookings/test_pairs.py",
     "tests/cli/test_restore_beside_others.py",
-    "tests/http/test_golden.py",
     "tests/cli/test_secret.py",
     "tests/jobs/test_killed_workers.py",
     "tests/web/",

@@ -13,6 +13,7 @@ from openslot.access.models import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.app import create_app
+from openslot.availability import claims
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.links import manage_token
@@ -120,6 +121,7 @@ async def _people(work: Work) -> dict[str, str]:
     their_offer = await work.db.fetchval(one_of.format("event_types", "owner_id", "slug"), jonas.id)
     li = Invitee(name="Li", email="li@okafor.example", zone="UTC")
     booked = await bookings.create_booking(work, BookingWanted(which=ById(their_offer), starts_at=TUESDAY, invitee=li))
+    held = await claims.hold(work, ById(their_offer), TUESDAY + timedelta(days=1), holder="192.0.2.1")
     ids = {
         "booking": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at",
         "managed": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at desc",
@@ -144,6 +146,7 @@ async def _people(work: Work) -> dict[str, str]:
         "contact": str(await work.db.fetchval(one_of.format("contacts", "owner_id", "email"), mara.id)),
         "foreign-contact": str(theirs.id),
         "foreign-booking": str(booked.id),
+        "hold": str(held.id),
         "foreign-event-type": str(their_offer),
         "api-key": str(keys[0].id),
         "manage": manage_token(work.runtime, await work.db.fetchval("select $1::uuid", found["managed"])),
