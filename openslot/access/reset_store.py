@@ -3,8 +3,6 @@
 from datetime import datetime
 from uuid import UUID
 
-from msgspec import Struct
-
 from openslot.access.models import AddressChange
 from openslot.accounts.models import User
 from openslot.accounts.store import USER_COLUMNS, to_user
@@ -19,15 +17,8 @@ VALID = f"""r.hash = $1 and r.expires_at > $2 and u.disabled_at is null and lowe
     and r.password_digest is not distinct from {DIGEST}"""
 
 
-class RecentResets(Struct, frozen=True, kw_only=True):
-    """How many links a recipient was sent."""
-
-    in_an_hour: int
-    in_a_day: int
-
-
-async def count_resets(db: Db, user: User, *, but: UUID, now: datetime) -> RecentResets:
-    """Count the links that a recipient was sent lately, for whichever account; locks make the count exact."""
+async def count_resets(db: Db, user: User, *, but: UUID, now: datetime) -> tuple[int, int]:
+    """Count the links that a recipient was sent within an hour and a day, for any account; locks make it exact."""
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, user.email)
     await db.execute("select 1 from users where id = $1 for update", user.id)
     statement = """select count(*) filter (where created_at > $3::timestamptz - interval '1 hour') as in_an_hour,
@@ -36,7 +27,7 @@ async def count_resets(db: Db, user: User, *, but: UUID, now: datetime) -> Recen
         where (user_id = $1 or canonical_recipient(email) = canonical_recipient($4)) and id <> $2
           and created_at > $3::timestamptz - interval '1 day'"""
     row = await db.fetchrow(statement, user.id, but, now, user.email)
-    return RecentResets(**row) if row else RecentResets(in_an_hour=0, in_a_day=0)
+    return (row["in_an_hour"], row["in_a_day"]) if row else (0, 0)
 
 
 async def insert_reset(

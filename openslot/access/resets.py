@@ -63,8 +63,8 @@ async def begin_reset(work: Work, reset_id: UUID, requested: ResetRequested) -> 
         return NoReset("no account has this address")
     if user.disabled_at is not None:
         return NoReset("the account is closed")
-    recent = await reset_store.count_resets(work.db, user, but=reset_id, now=work.now)
-    if recent.in_an_hour >= MAX_IN_AN_HOUR or recent.in_a_day >= MAX_IN_A_DAY:
+    in_an_hour, in_a_day = await reset_store.count_resets(work.db, user, but=reset_id, now=work.now)
+    if in_an_hour >= MAX_IN_AN_HOUR or in_a_day >= MAX_IN_A_DAY:
         return NoReset("the recipient was sent as many links as allowed")
     token = reset_token(work.runtime, reset_id)
     await reset_store.insert_reset(

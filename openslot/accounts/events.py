@@ -15,12 +15,10 @@ class UserEvent(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The user's own."""
         return self.user_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The user."""
         return "user", self.user_id
 
 
@@ -148,7 +146,6 @@ class OrganizationDeleted(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The organization that was."""
         return "organization", self.organization_id
 
 
@@ -160,7 +157,6 @@ class SignUpRequested(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The sign-up."""
         return "sign_up", self.sign_up_id
 
 
@@ -202,7 +198,6 @@ class UserDeleted(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The user that was."""
         return "user", self.user_id
 
 

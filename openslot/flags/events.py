@@ -23,12 +23,10 @@ class FlagOverrideEvent(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The user's own."""
         return self.user_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The user."""
         return "user", self.user_id
 
 

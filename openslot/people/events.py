@@ -21,7 +21,6 @@ class DepartureHeld(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The user."""
         return "user", self.user_id
 
 
@@ -35,7 +34,6 @@ class DepartureDecided(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The user."""
         return "user", self.user_id
 
 
