@@ -44,7 +44,7 @@ class SignUpForm(Struct, frozen=True, kw_only=True):
 
 
 class VerifyForm(Struct, frozen=True, kw_only=True):
-    """The password, where the form was sent by another browser."""
+    """The password, if the form was sent by another browser."""
 
     password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -33,6 +34,20 @@ class Asset(Struct, frozen=True, kw_only=True):
     version: str
 
 
+def make_asset(body: bytes, media_type: str) -> Asset:
+    """Return a file whose version is the hash of its content."""
+    return Asset(body=body, media_type=media_type, version=hashlib.sha256(body).hexdigest()[:16])
+
+
+def send_asset(request: Request, asset: Asset, headers: Mapping[str, str]) -> Response:
+    """Send a file, or respond that the browser's copy is still valid."""
+    etag = f'"{asset.version}"'
+    known = request.headers.get("if-none-match", "")
+    if any(one.strip().removeprefix("W/") in {etag, "*"} for one in known.split(",")):
+        return Response(status=304, headers={**headers, "etag": etag})
+    return Response(headers={**headers, "etag": etag, "content-type": asset.media_type}, body=asset.body)
+
+
 @cache
 def assets() -> dict[str, Asset]:
     return dict(_read(files("openslot.web") / "static", ""))
@@ -49,9 +64,7 @@ def _read(folder: Traversable, beginning: str) -> list[tuple[str, Asset]]:
         if entry.is_dir():
             found += _read(entry, f"{beginning}{entry.name}/")
         elif (media_type := MEDIA_TYPES.get(entry.name.rpartition(".")[2])) is not None:
-            body = entry.read_bytes()
-            version = hashlib.sha256(body).hexdigest()[:16]
-            found.append((beginning + entry.name, Asset(body=body, media_type=media_type, version=version)))
+            found.append((beginning + entry.name, make_asset(entry.read_bytes(), media_type)))
     return found
 
 
@@ -62,7 +75,7 @@ def accent_url(colour: str) -> str:
 
 
 def find_accent(path: str) -> Asset | None:
-    """Return the stylesheet of a colour, or None where a path is not one."""
+    """Return the stylesheet of a colour, or None if a path is not one."""
     match = PATH.fullmatch(path)
     return _make(match[1]) if match else None
 
@@ -71,9 +84,7 @@ def find_accent(path: str) -> Asset | None:
 def _make(colour: str) -> Asset:
     light, dark = (shade(f"#{colour}", paper) for paper in (PAPER, DARK_PAPER))
     rules = ";".join(f"--{name}:light-dark({light[name]},{dark[name]})" for name in light)
-    body = f":root{{{rules}}}\n".encode()
-    version = hashlib.sha256(body).hexdigest()[:16]
-    return Asset(body=body, media_type="text/css; charset=utf-8", version=version)
+    return make_asset(f":root{{{rules}}}\n".encode(), MEDIA_TYPES["css"])
 
 
 def shade(accent: str, paper: str) -> dict[str, str]:
@@ -88,38 +99,27 @@ def shade(accent: str, paper: str) -> dict[str, str]:
 
 @get("/static/{path:path}")
 async def static_file(request: Request, path: str) -> Response:
-    return send_asset(request, path)
+    return _send_static(request, path)
 
 
 @get("/favicon.ico")
 async def favicon(request: Request) -> Response:
     """Send the icon to browsers that request it without reading the page."""
-    return send_asset(request, "favicon.svg")
+    return _send_static(request, "favicon.svg")
 
 
 @get("/robots.txt")
 async def robots(request: Request) -> Response:
     """List for crawlers the paths to skip."""
-    return send_asset(request, "robots.txt")
+    return _send_static(request, "robots.txt")
 
 
-def send_asset(request: Request, path: str) -> Response:
-    """Send a file, or respond that the browser's copy is still valid."""
+def _send_static(request: Request, path: str) -> Response:
     asset = assets().get(path) or find_accent(path)
     if asset is None:
         raise NotFound
-    etag = f'"{asset.version}"'
-    named = request.query.get("v") == asset.version
-    headers = {"etag": etag, "cache-control": FOR_GOOD if named else ASK_AGAIN}
-    if is_current(request, etag):
-        return Response(status=304, headers=headers)
-    return Response(headers={**headers, "content-type": asset.media_type}, body=asset.body)
-
-
-def is_current(request: Request, etag: str) -> bool:
-    """Return whether the browser's copy is still valid."""
-    known = request.headers.get("if-none-match", "")
-    return any(one.strip().removeprefix("W/") in {etag, "*"} for one in known.split(","))
+    is_named = request.query.get("v") == asset.version
+    return send_asset(request, asset, {"cache-control": FOR_GOOD if is_named else ASK_AGAIN})
 
 
 @get("/photos/{name}")
@@ -128,7 +128,5 @@ async def send_photo(request: Request, work: Work, name: str) -> Response:
     photo = await find_photo(work, match[1]) if match else None
     if match is None or photo is None:
         raise NotFound
-    headers = {"etag": f'"{match[1]}"', "cache-control": FOR_GOOD, "cross-origin-resource-policy": "cross-origin"}
-    if is_current(request, headers["etag"]):
-        return Response(status=304, headers=headers)
-    return Response(headers={**headers, "content-type": "image/jpeg"}, body=photo)
+    asset = Asset(body=photo, media_type="image/jpeg", version=match[1])
+    return send_asset(request, asset, {"cache-control": FOR_GOOD, "cross-origin-resource-policy": "cross-origin"})

@@ -1,11 +1,11 @@
 """The booking widget for other sites: its script, and a page that shows it."""
 
-import hashlib
 import re
 from functools import cache
 from importlib.resources import files
 
 import msgspec
+from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
 from openslot.core.work import Work
@@ -18,7 +18,7 @@ from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.refusals import VIEWS
 from openslot.web.pages import page
-from openslot.web.static_files import FOR_GOOD, MEDIA_TYPES, Asset, is_current
+from openslot.web.static_files import FOR_GOOD, MEDIA_TYPES, Asset, make_asset, send_asset
 
 BOOK, CLOSE = Text("Book a time"), Text("Close")
 # Sites name the script without its version, so an update reaches their visitors within the hour.
@@ -35,12 +35,8 @@ WITH_FRAMES = f"{PAGE_POLICY.decode()}; frame-src 'self'"
 async def widget_script(request: Request) -> Response:
     """Send the script that shows a booking page on another site."""
     script = get_script()
-    etag = f'"{script.version}"'
     is_named = request.query.get("v") == script.version
-    headers = {**FOR_EVERY_SITE, "etag": etag, "cache-control": FOR_GOOD if is_named else FOR_AN_HOUR}
-    if is_current(request, etag):
-        return Response(status=304, headers=headers)
-    return Response(headers={**headers, "content-type": script.media_type}, body=script.body)
+    return send_asset(request, script, {**FOR_EVERY_SITE, "cache-control": FOR_GOOD if is_named else FOR_AN_HOUR})
 
 
 @cache
@@ -48,7 +44,7 @@ def get_script() -> Asset:
     """Read the script once, without comments and indentation, and with its texts in every language."""
     source = (files("openslot.web") / "widget.js").read_text("utf-8")
     body = COMMENT_OR_INDENT.sub("", source).replace(WORDS, f"const WORDS = {_words()};").encode()
-    return Asset(body=body, media_type=MEDIA_TYPES["js"], version=hashlib.sha256(body).hexdigest()[:16])
+    return make_asset(body, MEDIA_TYPES["js"])
 
 
 def _words() -> str:
@@ -59,22 +55,16 @@ def _words() -> str:
 
 @get("/widget-demo", limit=VIEWS)
 async def show_widget_demo(work: Work) -> Response:
-    """Show the widget, or what to do where there is no demo data."""
+    """Show the widget, or what to do if there is no demo data."""
     base_url = work.runtime.settings.public_url
     host = await accounts.find_user_by_email(work, DEMO_HOST)
     offers = (await get_host_page(work, host.username)).event_types if host else ()
     offer = next((each for each in offers if _is_simple(each)), None)
     if host is None or offer is None:
         return page("widget/no_demo.html", None, status=404, base_url=base_url)
-    shown = page(
-        "widget/demo.html",
-        None,
-        base_url=base_url,
-        path=f"/{host.username}/{offer.slug}",
-        offer=offer,
-        host=host,
-    )
-    return Response(headers={**shown.headers, "content-security-policy": WITH_FRAMES}, body=shown.body)
+    path = f"/{host.username}/{offer.slug}"
+    shown = page("widget/demo.html", None, base_url=base_url, path=path, offer=offer, host=host)
+    return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
 
 
 def _is_simple(offer: EventType) -> bool:

@@ -1,6 +1,5 @@
 """The page of the API reference: its operations by topic, with texts, fields and examples."""
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -22,7 +21,7 @@ from openslot.routing import Mount, Request, Response, get
 from openslot.web.api_docs.fields import FieldRow, kind_of, parameter_row, rows_inside
 from openslot.web.api_docs.shapes import ExampleParameter, Schema, Schemas, as_json, curl, example_of, read_schema
 from openslot.web.pages import HTML, locale_of, render
-from openslot.web.static_files import Asset, is_current
+from openslot.web.static_files import Asset, make_asset, send_asset
 from openslot.web.templating import templates
 
 CODE = re.compile(r"`([^`\n]+)`")
@@ -161,7 +160,7 @@ def serve_reference(make_reference: Callable[[], Reference], *, limit: int) -> M
     def written(language: Language, *, is_signed_in: bool) -> Asset:
         locale = Locale(language=language, formats=language.formats)
         body = render("api_docs.html", locale, user=is_signed_in, reference=reference(), limit=limit)
-        return Asset(body=body, media_type=HTML, version=hashlib.sha256(body).hexdigest()[:16])
+        return make_asset(body, HTML)
 
     @get("/api/docs")
     async def show_api_docs(work: Work, request: Request, user: User | None) -> Response:
@@ -169,9 +168,6 @@ def serve_reference(make_reference: Callable[[], Reference], *, limit: int) -> M
         if not await flags.is_enabled(work, FlagKey.API_DOCS, user_id=user.id if user else None):
             raise NotFound
         asset = written(locale_of(request).language, is_signed_in=user is not None)
-        headers = {**FOR_ITS_READER, "etag": f'"{asset.version}"'}
-        if is_current(request, headers["etag"]):
-            return Response(status=304, headers=headers)
-        return Response(headers={**headers, "content-type": asset.media_type}, body=asset.body)
+        return send_asset(request, asset, FOR_ITS_READER)
 
     return Mount(prefix="", handlers=[show_api_docs])

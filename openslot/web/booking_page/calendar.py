@@ -155,13 +155,13 @@ class ShownMonth(Struct, frozen=True, kw_only=True):
     grid: Markup
     """The rows of the calendar's table."""
     times: Markup
-    """The times of each day; empty where there are none."""
+    """The times of each day; empty if there are none."""
     earlier: str
     later: str
-    """The months before and after, such as `2026-04`; empty where there is nothing to see."""
+    """The months before and after, such as `2026-04`; empty if there is nothing to see."""
     later_title: str
     chosen: str
-    """The day whose times are shown; the first of the month where there are none."""
+    """The day whose times are shown; the first of the month if there are none."""
 
 
 def show_month(found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | None) -> ShownMonth:
@@ -208,7 +208,7 @@ def _choose(days: list[date], on: date | None) -> date | None:
 
 
 def _count_seats(found: MonthOfSlots) -> SeatsLeft | None:
-    """Count the seats left in sessions; None where a meeting is for one."""
+    """Count the seats left in sessions; None if a meeting is for one."""
     inputs = found.found.inputs
     if inputs.event_type.seats == 1:
         return None

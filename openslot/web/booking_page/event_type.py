@@ -35,7 +35,7 @@ from openslot.web.booking_page.forms import (
 from openslot.web.booking_page.options import Options, count_visit, read_options, read_start, with_zone
 from openslot.web.booking_page.refusals import follow_former, limit_views, list_warnings
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
-from openslot.web.booking_page.view import hours_of, initials, manage_path, show, show_zone, zones_page
+from openslot.web.booking_page.view import hours_of, manage_path, show, show_zone, zones_page
 from openslot.web.pages import redirect
 
 
@@ -149,7 +149,6 @@ def _show(
         path=context.path,
         host_name=found.host_name,
         host_path=f"/{found.host_username}",
-        initials=initials(found.host_name),
         event_type=event_type,
         preview=preview_event_type(context.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),
@@ -182,5 +181,4 @@ async def show_host(work: Work, request: Request, username: str) -> Response:
         host=host,
         preview=preview_host(work, host.name, host.username),
         offers=offers,
-        initials=initials(host.name),
     )

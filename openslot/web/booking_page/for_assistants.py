@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
-from openslot.availability.models import ByPage, SlotContext
+from openslot.availability.models import ByPage
 from openslot.availability.months import MAX_DAYS
 from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
@@ -77,8 +77,8 @@ def quote(text: str) -> str:
 _templates.filters |= {"plain": plain, "quote": quote}
 
 
-def write_markdown(template: str, **values: object) -> str:
-    return _templates.get_template(template).render(**values)
+def write_markdown(template: str, **values: object) -> bytes:
+    return _templates.get_template(template).render(**values).encode()
 
 
 class Format(Enum):
@@ -202,7 +202,7 @@ async def write_host(work: Work, username: str, wanted: Format) -> Response:
         offered = [show_offered(each) for each in page.event_types]
         return _send_json(HostForAssistants(host=show_host(page), event_types=offered, page_url=page_url))
     offers = [(each, _list_facts(each, page.name)) for each in page.event_types]
-    return _send_markdown(write_markdown("host.md", host=page, offers=offers, page_url=page_url))
+    return _send_markdown("host.md", host=page, offers=offers, page_url=page_url)
 
 
 async def write_offer(work: Work, request: Request, which: ByPage, wanted: Format) -> Response:
@@ -215,8 +215,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     if wanted is Format.JSON:
         return _send_json(offer)
     facts = _list_facts(event_type, offer.host.name)
-    text = write_markdown("offer.md", offer=offer, facts=facts, token=which.token, max_=MAX_SLOTS, days=MAX_DAYS)
-    return _send_markdown(text)
+    return _send_markdown("offer.md", offer=offer, facts=facts, token=which.token, max_=MAX_SLOTS, days=MAX_DAYS)
 
 
 async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[OfferForAssistants, EventType]:
@@ -231,7 +230,7 @@ async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[Offe
     query = urlencode(asked | ({"token": which.token} if which.token else {}))
     base, path = work.runtime.settings.public_url, f"{found.host_username}/{event_type.slug}"
     offer = OfferForAssistants(
-        host=_show_host(found),
+        host=ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone),
         event_type=show_offered(event_type),
         timezone=str(zone),
         first_day=first.isoformat(),
@@ -243,31 +242,27 @@ async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[Offe
     return offer, event_type
 
 
-def _show_host(found: SlotContext) -> ShownHost:
-    return ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
-
-
 def _list_facts(event_type: EventType, host_name: str) -> list[str]:
     return [str(fact.text) for fact in list_facts(event_type, host_name, DEFAULT)]
 
 
-def _send_json(body: Struct) -> Response:
+def _send_json(body: object) -> Response:
     return Response(headers={**HEADERS, "content-type": JSON}, body=encode(body))
 
 
-def _send_markdown(text: str) -> Response:
-    return Response(headers={**HEADERS, "content-type": MARKDOWN}, body=text.encode())
+def _send_markdown(template: str, **values: object) -> Response:
+    return Response(headers={**HEADERS, "content-type": MARKDOWN}, body=write_markdown(template, **values))
 
 
 def write_refusal(refusal: Refusal, wanted: Format) -> Response:
     """Write why there is nothing to read, in the format that was asked for."""
-    headers = {**HEADERS, "x-error-code": refusal.code, **headers_of(refusal)}
+    headers = {"x-error-code": refusal.code, **headers_of(refusal)}
     if wanted is Format.JSON:
-        body = encode({"error": refusal.message})
-        return Response(status=status_of(refusal), headers={**headers, "content-type": JSON}, body=body)
-    wait = refusal.retry_after if isinstance(refusal, TooMany) else None
-    text = write_markdown("refused.md", message=refusal.message, wait=wait)
-    return Response(status=status_of(refusal), headers={**headers, "content-type": MARKDOWN}, body=text.encode())
+        shown = _send_json({"error": refusal.message})
+    else:
+        wait = refusal.retry_after if isinstance(refusal, TooMany) else None
+        shown = _send_markdown("refused.md", message=refusal.message, wait=wait)
+    return replace(shown, status=status_of(refusal), headers={**headers, **shown.headers})
 
 
 @get("/llms.txt")
@@ -275,4 +270,4 @@ async def llms_text(work: Work) -> Response:
     """Explain to assistants what the service is, and how to book with it."""
     settings = work.runtime.settings
     text = write_markdown("llms.txt", base_url=settings.public_url, bookings_per_minute=booking_limit(settings).max_)
-    return Response(headers={"content-type": PLAIN, "cache-control": "public, max-age=3600"}, body=text.encode())
+    return Response(headers={"content-type": PLAIN, "cache-control": "public, max-age=3600"}, body=text)

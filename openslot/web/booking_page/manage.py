@@ -1,5 +1,8 @@
 """The page of one booking, for anyone who has its link: view it, reschedule it, cancel it."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,7 +18,6 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
-from openslot.event_types.models import LocationKind
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
@@ -35,7 +37,7 @@ from openslot.web.booking_page.forms import (
 )
 from openslot.web.booking_page.options import Options, read_options, read_start
 from openslot.web.booking_page.refusals import limit_views, list_warnings
-from openslot.web.booking_page.view import find_look, hours_of, initials, manage_path, show, show_zone, zones_page
+from openslot.web.booking_page.view import find_look, hours_of, manage_path, show, show_zone, zones_page
 from openslot.web.pages import redirect
 
 HEADINGS = {
@@ -64,16 +66,12 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
         booking=booking,
         reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
         is_on=is_on,
-        is_cancelled=booking.status is Status.CANCELLED,
-        host_name=host.name,
-        host_path=f"/{host.username}",
-        initials=initials(host.name),
+        host=host,
         event_type=details.event_type,
         day=format_day(booking.starts_at, zone, locale),
         time=format_hours(booking.starts_at, booking.ends_at, zone, locale),
         zone=format_zone(booking.starts_at, zone, locale),
         place=format_place(booking.location, host.name),
-        is_link=booking.location.kind is LocationKind.VIDEO_LINK,
         google=google_url(entry),
         outlook=outlook_url(entry),
         starts_at=iso(booking.starts_at),
@@ -134,8 +132,9 @@ async def reschedule(work: Work, request: Request, token: str, form: Form[Resche
     managed = await _open(work, request, token)
     if form.faults:
         return await _ask_again(managed, form, Invalid())
+    sent = form.get()
     try:
-        await _move(managed, form.get())
+        await _change(managed, partial(bookings.reschedule_booking, starts_at=sent.start, reason=sent.reason))
     except (TimeTaken, TooMany, Invalid) as refusal:
         return await _ask_again(managed, form.with_faults(name_faults(refusal.faults)), refusal)
     except (BookingIsCancelled, BookingIsOver):
@@ -156,7 +155,7 @@ async def cancel(work: Work, request: Request, token: str, form: Form[CancelForm
     if form.faults:
         return await _show_cancel(managed, form, Invalid())
     try:
-        await _cancel(managed, form.get())
+        await _change(managed, partial(bookings.cancel_booking, reason=form.get().reason))
     except TooMany as refusal:
         return await _show_cancel(managed, form, refusal)
     except BookingIsOver:
@@ -177,18 +176,11 @@ async def _open(work: Work, request: Request, token: str) -> Managed:
     )
 
 
-async def _move(managed: Managed, sent: RescheduleForm) -> None:
-    work = managed.work
-    await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
-    ref = BookingRef(managed.booking.id, None)
-    await work.runtime.run(PUBLIC, lambda it: bookings.reschedule_booking(it, ref, sent.start, reason=sent.reason))
-
-
-async def _cancel(managed: Managed, sent: CancelForm) -> None:
-    work = managed.work
-    await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
-    ref = BookingRef(managed.booking.id, None)
-    await work.runtime.run(PUBLIC, lambda it: bookings.cancel_booking(it, ref, reason=sent.reason))
+async def _change(managed: Managed, change: Callable[[Work, BookingRef], Awaitable[object]]) -> None:
+    """Change a booking on behalf of the public, within the limit of the API."""
+    runtime, ref = managed.work.runtime, BookingRef(managed.booking.id, None)
+    await take(runtime, booking_limit(runtime.settings), managed.address)
+    await runtime.run(PUBLIC, lambda work: change(work, ref))
 
 
 async def _pick(managed: Managed, start: str = "") -> Picked:
@@ -230,7 +222,6 @@ async def _show_times(
         back=managed.path.removesuffix("/reschedule") + options.query,
         host_name=host.name,
         host_path=f"/{host.username}",
-        initials=initials(host.name),
         event_type=event_type,
         facts=list_facts(event_type, host.name, locale),
         picked=picked,

@@ -91,12 +91,12 @@ def read_options(request: Request) -> Options:
 
 
 def with_zone(options: Options, zone: str) -> Options:
-    """Fill in the zone that a form was filled in with, where the address names none."""
+    """Fill in the zone that a form was filled in with, if the address names none."""
     return options if options.zone else replace(options, zone=find_zone(zone))
 
 
 def read_start(text: str) -> datetime | None:
-    """Read an instant in whole seconds; None where a text is none."""
+    """Read an instant in whole seconds; None if a text is none."""
     try:
         start = datetime.fromisoformat(text)
     except ValueError:

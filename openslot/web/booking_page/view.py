@@ -81,16 +81,19 @@ async def find_look(work: Work, host_id: UUID, *, colour: str) -> HostLook:
     )
 
 
-def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) -> str:
-    """Write the path of a booking's own page, which first says what was done."""
-    kept = options.query.replace("?", "&", 1)
-    return f"/manage/{manage_token(work.runtime, booking_id)}?done={done}{kept}"
-
-
 def initials(name: str) -> str:
     """Write one or two letters that stand for a person without a picture."""
     words = name.split()
     return "".join(word[0] for word in (words[0], words[-1])[: len(words)]).upper() if words else ""
+
+
+templates.filters["initials"] = initials
+
+
+def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) -> str:
+    """Write the path of a booking's own page, which first says what was done."""
+    kept = options.query.replace("?", "&", 1)
+    return f"/manage/{manage_token(work.runtime, booking_id)}?done={done}{kept}"
 
 
 def zones_page(work: Work, options: Options, *, back: str) -> Response:
