@@ -160,7 +160,6 @@ async def finish_effect(
 
 
 async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelta, now: datetime) -> None:
-    """Schedule the next attempt after a failed one."""
     row = await db.fetchrow(POSTPONE, effect.id, effect.round, now + delay, error, now)
     await _enqueue_again(db, effect, row, after=delay, priority=Priority.LATER)
 

@@ -73,22 +73,18 @@ class Effect(Struct, frozen=True, kw_only=True):
 
     @property
     def event_id(self) -> UUID:
-        """The id of the event that it follows from."""
         return self._get_cause().event_id
 
     @property
     def event_type(self) -> str:
-        """The type of the event that it follows from."""
         return self._get_cause().event_type
 
     @property
     def event_at(self) -> datetime:
-        """When the event happened."""
         return self._get_cause().event_at
 
     @property
     def actor(self) -> Actor:
-        """Who caused the event."""
         return _read_actor(self._get_cause().actor)
 
     def event(self, kind: type[E]) -> E:

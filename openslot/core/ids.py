@@ -114,7 +114,6 @@ def sign_id(signer: Signer, purpose: str, named: UUID) -> str:
 
 
 def sign_ids(signer: Signer, purpose: str, named: Iterable[UUID]) -> list[str]:
-    """Write the token of each id."""
     sign = signer.prepare(purpose)
     return [_write(each + sign(each)[:SIGNATURE_BYTES]) for each in (one.bytes for one in named)]
 

@@ -24,7 +24,6 @@ class _Lossy:
         return len(text)
 
     def flush(self) -> None:
-        """Flush the stream, ignoring errors."""
         with suppress(OSError):
             self._stream.flush()
 

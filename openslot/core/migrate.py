@@ -156,10 +156,10 @@ def direct_url(chosen: Settings) -> str:
     return chosen.direct_database_url or chosen.database_url or ""
 
 
-async def connect(url: str) -> asyncpg.Connection:
+async def connect(url: str, **settings: str) -> asyncpg.Connection:
     """Open one connection, or raise a `StartupError` if the server can't be reached or is too old."""
     try:
-        connection = await asyncpg.connect(url, timeout=10)
+        connection = await asyncpg.connect(url, timeout=10, server_settings=settings)
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
         raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
     version = connection.get_server_version()
@@ -170,12 +170,10 @@ async def connect(url: str) -> asyncpg.Connection:
 
 
 async def has_table(connection: asyncpg.Connection, name: str) -> bool:
-    """Return whether the database has this table of ours."""
     return bool(await connection.fetchval("select to_regclass('public.' || $1::text) is not null", name))
 
 
 async def read_clock(connection: asyncpg.Connection) -> datetime:
-    """Return the time on the server's clock."""
     now: datetime = await connection.fetchval("select clock_timestamp()")
     return now
 
@@ -239,10 +237,7 @@ async def migrate(
 ) -> list[str]:
     """Apply missing migrations, one process at a time, and return their names; leave a newer database unchanged."""
     known = known_migrations() if known is None else known
-    try:
-        connection = await asyncpg.connect(url, timeout=10, server_settings={"timezone": "UTC"})
-    except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
-        raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
+    connection = await connect(url, timezone="UTC")
     try:
         if ahead := await ahead_migrations(connection, known):
             log.info("the database is ahead of this version", migrations=ahead)
@@ -326,7 +321,6 @@ async def _apply_one_by_one(connection: asyncpg.Connection, name: str, sql: str,
 
 async def bring_up_to_date(url: str, known: Mapping[str, str] | None = None) -> list[str]:
     """Apply the missing migrations, and return their names; raise a `StartupError` if the server is too old."""
-    await (await connect(url)).close()
     try:
         return await migrate(url, known)
     except asyncpg.PostgresError as fault:

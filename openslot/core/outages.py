@@ -96,7 +96,6 @@ class RefusedWrites:
             self.is_full = True
 
     def forget(self) -> None:
-        """Forget it, because there is space again."""
         self.is_full = False
 
 
@@ -127,7 +126,6 @@ def read_disk(settings: Settings) -> DiskState:
 
 
 def read_free(place: Path) -> int:
-    """Return how many bytes are free on a disk."""
     return shutil.disk_usage(place).free
 
 

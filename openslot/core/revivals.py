@@ -86,7 +86,6 @@ class LaneEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def is_unfinished(self) -> bool:
-        """Return whether it is still to be done."""
         return self.state in UNFINISHED
 
 

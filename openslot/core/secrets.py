@@ -28,7 +28,6 @@ LEFTOVER = re.compile(r"\.(new|\d+\.[0-9a-f]{8})")
 
 
 def new_key() -> str:
-    """Make a key that nobody can guess."""
     return random.token_urlsafe(48)
 
 
@@ -190,7 +189,6 @@ class Secrets:
         return True
 
     def newest(self) -> "Secrets":
-        """Return only the newest key."""
         return Secrets(self.keys[:1])
 
     def find(self, name: bytes) -> "Secrets | None":

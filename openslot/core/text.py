@@ -108,7 +108,6 @@ def is_prose(text: str) -> bool:
 
 
 def is_visible(text: str) -> bool:
-    """Return whether a text has a character that can be seen."""
     return any(unicodedata.category(each) not in _INKLESS and not _BLANK.match(each) for each in text)
 
 
@@ -306,5 +305,4 @@ def find_setting_fault(text: str, *, has_query: bool = False, has_path: bool = F
 
 
 def is_web_url(text: str) -> bool:
-    """Return whether a text is the address of a web page."""
     return len(text) <= LONGEST and text.isprintable() and _SHAPE.fullmatch(text) is not None

@@ -102,22 +102,18 @@ def spans_of_days(offsets: Offsets, first: int, last: int) -> list[tuple[int, in
 
 
 def day_number(on: date) -> int:
-    """Return the number of days since 1970."""
     return on.toordinal() - _EPOCH_ORDINAL
 
 
 def date_of(day: int) -> date:
-    """Convert a number of days since 1970 to a date."""
     return date.fromordinal(day + _EPOCH_ORDINAL)
 
 
 def floor_second(at: datetime) -> int:
-    """Return the seconds since 1970, rounded down."""
     return (at - _EPOCH) // _SECOND
 
 
 def ceil_second(at: datetime) -> int:
-    """Return the seconds since 1970, rounded up."""
     return -((_EPOCH - at) // _SECOND)
 
 

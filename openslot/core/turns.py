@@ -97,7 +97,6 @@ class Batcher(Generic[Item, Result]):
         self._askers: set[asyncio.Task[None]] = set()
 
     async def ask(self, asked: Item) -> Result:
-        """Ask as part of the next batch."""
         return await self._join(asked)
 
     def tell(self, item: Item, *, max_waiting: int) -> None:

@@ -325,5 +325,4 @@ class Wiring(Struct, frozen=True, kw_only=True):
     migrations: Mapping[str, str] = {}
 
     def reaction(self, name: str) -> Reaction | None:
-        """Find a reaction by its name."""
         return next((reaction for reaction in self.reactions if reaction.name == name), None)

@@ -127,12 +127,10 @@ class Exchange(Request):
 
     @property
     def user(self) -> User | None:
-        """The authenticated user, if there is one."""
         return self.entry.user
 
     @property
     def chosen_locale(self) -> str | None:
-        """The language that the user has chosen."""
         return self.entry.user.locale if self.entry.user else None
 
     @property

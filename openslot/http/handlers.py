@@ -117,7 +117,6 @@ def _idempotent_request(handler: Handler, exchange: Exchange) -> idempotency.Ret
 
 
 async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
-    """Call a handler and write its answer."""
     return _write(handler.declaration, exchange, await handler.run(**_gather(handler, exchange, values)))
 
 

@@ -69,7 +69,6 @@ class Shapes:
         self._schemas = list(schemas)
 
     def of(self, kind: Any) -> JsonSchema:
-        """Return the schema of one of the types."""
         return next(schema for known, schema in zip(self._kinds, self._schemas, strict=True) if known is kind)
 
 

@@ -55,7 +55,6 @@ def _parse(query: bytes) -> dict[str, list[str]]:
 
 
 def read_parameters(hints: Mapping[str, Any], arguments: Mapping[str, inspect.Parameter]) -> tuple[Parameter, ...]:
-    """Return the query parameters that a handler declares."""
     found = []
     for argument, annotation in hints.items():
         query = find_query(annotation)

@@ -30,11 +30,6 @@ def find_query(annotation: Any) -> Query | None:
     return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Query)), None)
 
 
-def is_query(annotation: Any) -> bool:
-    """Return whether an argument is a query parameter."""
-    return find_query(annotation) is not None
-
-
 def without_null(annotation: Any) -> Any:
     """Remove null from a parameter's type: in a URL a parameter is present or absent."""
     if hasattr(annotation, "__metadata__"):
@@ -185,7 +180,6 @@ delete = partial(route, "DELETE")
 
 
 def find_declaration(handler: HandlerFunction) -> Declaration | None:
-    """Return the declaration that a decorator has attached."""
     declaration: Declaration | None = vars(handler).get("declaration")
     return declaration
 
@@ -210,7 +204,7 @@ def _walk(module: ModuleType) -> Iterator[ModuleType]:
 def _path_of(handler: HandlerFunction) -> str:
     """Build the path from the domain's collection and the arguments that are not query, body or injected."""
     parameters = inspect.signature(handler).parameters.values()
-    values = [each.name for each in parameters if each.name not in GIVEN and not is_query(each.annotation)]
+    values = [each.name for each in parameters if each.name not in GIVEN and find_query(each.annotation) is None]
     return "/".join(("", _domain_of(handler).replace("_", "-"), *(f"{{{name}}}" for name in values)))
 
 

@@ -61,7 +61,6 @@ class Cookie(Struct, frozen=True, kw_only=True):
     secure: bool
 
     def written(self) -> str:
-        """Write the value of a `Set-Cookie` header."""
         value = self.value or '""'
         parts = [f"{self.name}={value}", "HttpOnly", f"Max-Age={self.max_age}", "Path=/", "SameSite=lax"]
         return "; ".join([*parts, "Secure"] if self.secure else parts)

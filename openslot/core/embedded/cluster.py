@@ -20,12 +20,10 @@ SYSTEM_USER = "openslot-postgres"
 
 
 def postgres_program(name: str) -> str:
-    """Return the path of one of PostgreSQL's own programs."""
     return str(find_binaries() / name)
 
 
 def find_binaries() -> Path:
-    """Return the directory of PostgreSQL's programs."""
     # Look the package up without importing it: the import creates directories and warns.
     spec = find_spec(WHEEL)
     if spec is None or spec.origin is None:
@@ -99,12 +97,10 @@ LONGEST_SOCKET_PATH = 100
 
 
 def pgdata(data_dir: Path) -> Path:
-    """Return where the cluster of a data directory is."""
     return data_dir.resolve() / "postgres"
 
 
 def has_cluster(data_dir: Path) -> bool:
-    """Return whether this data directory has an embedded database."""
     return (pgdata(data_dir) / "PG_VERSION").exists()
 
 

@@ -68,7 +68,6 @@ def await_server(directory: Path) -> str | None:
 
 
 def launch(directory: Path, options: Mapping[str, str]) -> str:
-    """Start the server and wait until it is ready."""
     _forget_dead_server(directory)
     deadline = time.monotonic() + RECOVERY_WITHIN
     while True:

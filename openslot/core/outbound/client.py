@@ -176,7 +176,6 @@ class Outbound:
         return OutboundResponse(response.status_code, dict(response.headers.items()), content, truncated, elapsed_ms)
 
     async def close(self) -> None:
-        """Cancel all calls in progress."""
         self._guard.close()
         for transport in tuple(self._transports):
             await transport.aclose()

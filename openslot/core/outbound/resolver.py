@@ -41,7 +41,6 @@ class WatchedFile(Generic[Content]):
         self._content: tuple[tuple[int, ...], Content] | None = None
 
     def get(self) -> Content:
-        """Return the content as it is now."""
         version = self._get_version()
         if self._content is None or self._content[0] != version:
             self._content = (version, self._read(self._get_text()))
@@ -196,7 +195,6 @@ class SystemResolver:
 
 @asynccontextmanager
 async def open_system_resolver(_: Settings) -> AsyncIterator[SystemResolver]:
-    """Open the adapter of the port `Resolver`."""
     yield SystemResolver()
 
 

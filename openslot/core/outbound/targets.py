@@ -155,7 +155,6 @@ NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: Address) -> bool:
-    """Return whether the address belongs to the public internet."""
     if isinstance(address, IPv4Address):
         return not is_inside(address, NOT_PUBLIC_V4)
     if address in NAT64:
@@ -245,7 +244,6 @@ def check_addresses(target: OutboundTarget, addresses: Iterable[Address], *, all
 
 
 def is_private_name(host: str) -> bool:
-    """Return whether the name can only belong to a private network."""
     return "." not in host or f".{host}".endswith(tuple(f".{end}" for end in PRIVATE_SUFFIXES))
 
 

@@ -215,7 +215,6 @@ class Guard:
         return addresses
 
     def close(self) -> None:
-        """End all look-ups that are under way."""
         self._look_ups.close()
 
     async def _look_up(self, host: str, owner_id: UUID | None) -> tuple[Address, ...]:

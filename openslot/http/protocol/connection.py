@@ -168,7 +168,6 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def wait_until_sent(self) -> None:
-        """Wait until the client has received most of what was sent."""
         self._sent = ClientWait(loop=self._loop)
         await self._sent
 

@@ -127,7 +127,7 @@ def counted_address(peer: str | None, trusted: Networks) -> str:
     return client_address(peer, None, trusted)
 
 
-# Longer than almost every step of a request, so that waiting costs next to nothing where clients are well-behaved.
+# Longer than almost every step of a request, so that waiting costs next to nothing if clients are well-behaved.
 SHARE_SECONDS = 0.005
 # Fewer than a process has connections to the database, so that one client never holds all of them.
 MAX_BESIDE_OTHERS = 8

@@ -3,6 +3,7 @@
 import asyncio
 import urllib.parse
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -272,32 +273,28 @@ class ResponseTransport(Protocol):
         """Continue with what follows this response."""
 
 
+@dataclass(slots=True, eq=False)
 class Cycle:
     """Passes one request to the app, and sends its response."""
 
-    __slots__ = (
-        "_body", "_expects_continue", "_has_news", "_head", "_is_bodiless", "_is_chunked", "_left", "_waiter", "_wire",
-        "has_started", "is_answered", "is_gone", "is_whole", "keeps_alive", "scope",
-    )  # fmt: skip
-
-    def __init__(self, wire: ResponseTransport, scope: AsgiScope, *, keeps_alive: bool, expects_continue: bool) -> None:
-        self._wire = wire
-        self.scope = scope
-        self.keeps_alive = keeps_alive
-        self._expects_continue = expects_continue
-        self._body = b""
-        self._has_news = False
-        self._waiter: asyncio.Future[None] | None = None
-        self.is_whole = False
-        """Whether the body has arrived completely."""
-        self._head = b""
-        self._is_bodiless = False
-        self._is_chunked = False
-        self._left: int | None = None
-        self.has_started = False
-        self.is_answered = False
-        self.is_gone = False
-        """Whether the client is gone."""
+    _wire: ResponseTransport
+    scope: AsgiScope
+    _: KW_ONLY
+    keeps_alive: bool
+    expects_continue: bool
+    is_whole: bool = False
+    """Whether the body has arrived completely."""
+    has_started: bool = False
+    is_answered: bool = False
+    is_gone: bool = False
+    """Whether the client is gone."""
+    _body: bytes = b""
+    _has_news: bool = False
+    _waiter: asyncio.Future[None] | None = None
+    _head: bytes = b""
+    _is_bodiless: bool = False
+    _is_chunked: bool = False
+    _left: int | None = None
 
     async def run(self, app: AsgiApp) -> None:
         try:
@@ -324,8 +321,8 @@ class Cycle:
 
     async def receive(self) -> AsgiMessage:
         """Return the next part of the body, or a disconnect message if the client is gone."""
-        if self._expects_continue and not (self._has_news or self.is_gone or self.has_started):
-            self._expects_continue = False
+        if self.expects_continue and not (self._has_news or self.is_gone or self.has_started):
+            self.expects_continue = False
             self._wire.write(CONTINUE)
         while not (self._has_news or self.is_gone or self.is_answered):
             self._wire.resume_reading()
