@@ -12,9 +12,8 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.moments import read_span
 from openslot.core.work import Work
-from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedDelivery
+from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedDelivery, Replay
 
 app = group("Webhook endpoints.")
 
@@ -120,7 +119,7 @@ async def list_deliveries(
 ) -> Answer:
     """List the delivery attempts of the last 30 days, newest first."""
     ref = EndpointRef(parse_id(endpoint_id))
-    found, total = await delivery_log.list_attempts(work, ref, only_failed=failed, page=page, limit=limit)
+    found, total = await webhooks.list_attempts(work, ref, only_failed=failed, page=page, limit=limit)
     tried = [(each.attempt, each.event_type) for each in found]
     rows = [(a.id, a.at, event_type, a.attempt, a.status, a.duration_ms, a.error) for a, event_type in tried]
     columns = ("Id", "At", "Event", "Try", "Status", "ms", "Error")
@@ -149,7 +148,7 @@ async def replay(
         await webhooks.replay_delivery(work, parse_id(delivery_id), owner_id=None)
     else:
         ref, span = EndpointRef(parse_id(endpoint or "")), read_span(from_, to)
-        count = await (webhooks.replay_all if every else webhooks.replay_missed)(work, ref, span)
+        count = await webhooks.replay(work, ref, span, Replay.ALL if every else Replay.MISSED)
     return Answer({"replayed": count}, f"{count} event{'' if count == 1 else 's'} will be sent again.")
 
 

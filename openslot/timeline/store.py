@@ -10,7 +10,7 @@ from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MailPot
 from openslot.integrations.mail.reactions import REMIND, SEND
 from openslot.timeline.models import Attention, EffectKind, FailedEffect, TimelineEffect, Trouble, UnsentMail
-from openslot.webhooks.operations import DELIVER, OLD_DELIVER
+from openslot.webhooks.store import DELIVER, OLD_DELIVER
 
 KINDS = {
     SEND: EffectKind.MAIL,
@@ -116,7 +116,11 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
     held = tuple(sorted(row["finished_at"] for row in found.get("held", ())))
     return Attention(
         failed=tuple(_to_failed(row) for row in found.get("effect", ())),
-        troubles=tuple(_to_trouble(row) for row in (*found.get("calendar", ()), *found.get("webhook", ()))),
+        troubles=tuple(
+            Trouble(kind=kind, label=row["place"], since=row["finished_at"], reason=row["last_error"])
+            for kind in (EffectKind.CALENDAR, EffectKind.WEBHOOK)
+            for row in found.get(kind, ())
+        ),
         unsent=tuple(
             UnsentMail(pot=MailPot(row["place"]), since=row["finished_at"]) for row in found.get("unsent", ())
         ),
@@ -156,10 +160,4 @@ def _to_failed(row: Row) -> FailedEffect:
         booking_id=row["booking_id"] if row["invitee_name"] is not None else None,
         invitee_name=row["invitee_name"],
         event_type_name=row["event_type_name"],
-    )
-
-
-def _to_trouble(row: Row) -> Trouble:
-    return Trouble(
-        kind=EffectKind(row["found"]), label=row["place"], since=row["finished_at"], reason=row["last_error"]
     )

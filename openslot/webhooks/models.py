@@ -47,12 +47,12 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     description: str | None
     events: tuple[str, ...]
     """None: every event."""
-    state: State
-    state_reason: str | None
+    state: State = State.ACTIVE
+    state_reason: str | None = None
     state_since: datetime
-    previous_until: datetime | None
+    previous_until: datetime | None = None
     """Until when the secret before this one signs too."""
-    failing_since: datetime | None
+    failing_since: datetime | None = None
     created_at: datetime
     updated_at: datetime
 
@@ -145,6 +145,19 @@ class EndpointOverview(Struct, frozen=True, kw_only=True):
     endpoint: Endpoint
     last: Attempt | None
     test: LastTest | None = None
+
+
+class Replay(StrEnum):
+    """Which events are sent again; those under way need no replay."""
+
+    MISSED = "missed"
+    ALL = "all"
+
+    @property
+    def but(self) -> tuple[str, ...]:
+        """In which states of its delivery an event is left out."""
+        under_way = (EffectState.WAITING, EffectState.QUEUED, EffectState.RUNNING)
+        return under_way if self is Replay.ALL else (EffectState.DONE, *under_way)
 
 
 class DeliveryFilter(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from openslot.core.queue import Priority
 from openslot.core.sealing import seal
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime, Work
-from openslot.webhooks import store
+from openslot.webhooks import delivery_log_store, store
 from openslot.webhooks.errors import (
     DeliveryNotFound,
     EventExpired,
@@ -30,12 +30,16 @@ from openslot.webhooks.models import (
     HAS_FAILED,
     IS_GONE,
     Attempt,
+    DeliveryFilter,
     Endpoint,
     EndpointChanges,
+    EndpointOverview,
     EndpointRef,
     EndpointWanted,
     KeptBody,
+    LoggedDelivery,
     PastEvent,
+    Replay,
     State,
 )
 from openslot.webhooks.rules import (
@@ -50,6 +54,7 @@ from openslot.webhooks.rules import (
     new_secret,
 )
 from openslot.webhooks.schemas import PUBLISHED_TYPES, complete, write_body
+from openslot.webhooks.store import DELIVER
 
 BODIES, ANSWERS = "webhook bodies", "webhook answers"
 # An answer without this prefix was stored in the clear by an earlier release.
@@ -85,11 +90,6 @@ def open_answer(runtime: Runtime, attempt_id: UUID, kept: bytes | None) -> bytes
         return None
 
 
-DELIVER = "webhooks.send"
-OLD_DELIVER = "webhooks.deliver"
-DELIVERIES = (DELIVER, OLD_DELIVER)
-
-
 async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple[Endpoint, str]:
     """Begin to send events to a URL, and return the signing secret, which is shown only once."""
     work.runtime.outbound.check_url(wanted.url)
@@ -99,11 +99,7 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
         url=wanted.url,
         description=check_description(wanted.description),
         events=check_events(wanted.events, PUBLISHED_TYPES),
-        state=State.ACTIVE,
-        state_reason=None,
         state_since=work.now,
-        previous_until=None,
-        failing_since=None,
         created_at=work.now,
         updated_at=work.now,
     )
@@ -113,8 +109,9 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
     return endpoint, secret
 
 
-async def get_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
-    endpoint = await store.find_endpoint(work.db, ref)
+async def get_endpoint(work: Work, ref: EndpointRef, *, lock: bool = False) -> Endpoint:
+    """Read an endpoint; with a lock, others can't change it until the commit."""
+    endpoint = await store.find_endpoint(work.db, ref, lock=lock)
     if endpoint is None:
         raise WebhookNotFound
     return endpoint
@@ -127,7 +124,7 @@ async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
 
 async def change_endpoint(work: Work, ref: EndpointRef, changes: EndpointChanges) -> Endpoint:
     """Change an endpoint's URL, events or description."""
-    endpoint = await _get_for_change(work, ref)
+    endpoint = await get_endpoint(work, ref, lock=True)
     if changes.url is not UNSET:
         work.runtime.outbound.check_url(changes.url)
         endpoint = replace(endpoint, url=changes.url)
@@ -140,17 +137,17 @@ async def change_endpoint(work: Work, ref: EndpointRef, changes: EndpointChanges
 
 async def pause_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     """Send an endpoint nothing until it is resumed; what happens meanwhile can be replayed."""
-    return await _switch(work, await _get_for_change(work, ref), State.PAUSED)
+    return await _switch(work, await get_endpoint(work, ref, lock=True), State.PAUSED)
 
 
 async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     """Resume sending events to an endpoint, whatever the reason it was stopped."""
-    return await _switch(work, replace(await _get_for_change(work, ref), failing_since=None), State.ACTIVE)
+    return await _switch(work, replace(await get_endpoint(work, ref, lock=True), failing_since=None), State.ACTIVE)
 
 
 async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
     """Give an endpoint a new secret, shown only once; the previous one also signs for a day."""
-    endpoint = await _get_for_change(work, ref)
+    endpoint = await get_endpoint(work, ref, lock=True)
     since = endpoint.previous_until - SECRETS_OVERLAP if endpoint.previous_until else None
     if since is not None and work.now < since + ROTATE_AGAIN_AFTER:
         raise SecretJustRotated
@@ -181,29 +178,21 @@ async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None
     endpoint, event = found
     if event.type == WebhookTested.type:
         return await send_test(work, EndpointRef(endpoint.id, endpoint.owner_id))
-    _check_active(endpoint)
     await _send_again(work, endpoint, (event,))
     return endpoint
 
 
-async def replay_missed(work: Work, ref: EndpointRef, span: Span) -> int:
-    """Send every event of a span that was not delivered to an endpoint and is not under way; return how many."""
-    return await _replay(work, ref, span, but=("done", *store.UNDER_WAY))
+async def replay(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
+    """Send the events of a span that an endpoint subscribes to and that are not under way; return how many."""
+    endpoint = await get_endpoint(work, ref)
+    events = await store.list_events_in(work.db, endpoint, span, but=which.but, limit=MAX_REPLAYED)
+    await _send_again(work, endpoint, events)
+    return len(events)
 
 
-async def replay_all(work: Work, ref: EndpointRef, span: Span) -> int:
-    """Send every event of a span that an endpoint subscribes to, delivered or not; return how many."""
-    return await _replay(work, ref, span, but=store.UNDER_WAY)
-
-
-async def count_missed(work: Work, ref: EndpointRef, span: Span) -> int:
-    """Count what `replay_missed` would send."""
-    return await _count(work, ref, span, but=("done", *store.UNDER_WAY))
-
-
-async def count_all(work: Work, ref: EndpointRef, span: Span) -> int:
-    """Count what `replay_all` would send."""
-    return await _count(work, ref, span, but=store.UNDER_WAY)
+async def count_replay(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
+    """Count what `replay` would send."""
+    return await store.count_events_in(work.db, await get_endpoint(work, ref), span, but=which.but, limit=MAX_REPLAYED)
 
 
 async def keep_message(work: Work, event: PastEvent) -> None:
@@ -246,6 +235,53 @@ async def keep_attempt(work: Work, attempt: Attempt) -> None:
         await _disable(work, EndpointRef(attempt.endpoint_id), reason=HAS_FAILED)
 
 
+async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:
+    """Read an owner's endpoints, oldest first, each with the latest try at it."""
+    return await delivery_log_store.list_overview(work.db, owner.id)
+
+
+async def get_overview(work: Work, owner: User, endpoint_id: UUID) -> EndpointOverview:
+    """Read one endpoint with the latest try at it and its latest test."""
+    found = await delivery_log_store.find_overview(work.db, endpoint_id, owner.id)
+    if found is None:
+        raise WebhookNotFound
+    return found
+
+
+async def list_deliveries(
+    work: Work, owner: User, endpoint_id: UUID, wanted: DeliveryFilter, *, page: int, limit: int
+) -> tuple[list[LoggedDelivery], bool]:
+    """Read one page of an endpoint's tries, newest first, and whether there are more."""
+    ref = EndpointRef(endpoint_id, owner.id)
+    found = await delivery_log_store.list_deliveries(work.db, ref, wanted, limit=limit + 1, offset=(page - 1) * limit)
+    return found[:limit], len(found) > limit
+
+
+async def list_attempts(
+    work: Work, ref: EndpointRef, *, only_failed: bool = False, page: int = 1, limit: int = 20
+) -> tuple[list[LoggedDelivery], int]:
+    """Read one page of the tries at an endpoint, newest first, and how many there are."""
+    endpoint = await get_endpoint(work, ref)
+    logged, total = await delivery_log_store.list_attempts(
+        work.db, endpoint, only_failed=only_failed, limit=limit, offset=(page - 1) * limit
+    )
+    return [_open_answer(work, each) for each in logged], total
+
+
+async def get_delivery(work: Work, owner: User, endpoint_id: UUID, delivery_id: UUID) -> LoggedDelivery:
+    """Read one try with what was sent and what was answered."""
+    found = await delivery_log_store.find_delivery(work.db, EndpointRef(endpoint_id, owner.id), delivery_id)
+    if found is None:
+        raise DeliveryNotFound
+    logged, kept = found
+    return replace(_open_answer(work, logged), body=open_body(work.runtime, logged.attempt.event_id, kept))
+
+
+def _open_answer(work: Work, logged: LoggedDelivery) -> LoggedDelivery:
+    attempt = logged.attempt
+    return replace(logged, attempt=replace(attempt, answer=open_answer(work.runtime, attempt.id, attempt.answer)))
+
+
 async def list_feed(
     work: Work, owner: User, *, after: UUID | None, types: tuple[str, ...], limit: int
 ) -> tuple[list[PastEvent], bool]:
@@ -259,20 +295,9 @@ async def list_feed(
     return [complete(work.runtime, each) for each in found[:limit]], len(found) > limit
 
 
-async def _replay(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, ...]) -> int:
-    endpoint = await get_endpoint(work, ref)
-    _check_active(endpoint)
-    events = await store.list_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MAX_REPLAYED)
-    await _send_again(work, endpoint, events)
-    return len(events)
-
-
-async def _count(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, ...]) -> int:
-    endpoint = await get_endpoint(work, ref)
-    return await store.count_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MAX_REPLAYED)
-
-
 async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent]) -> None:
+    if endpoint.state is not State.ACTIVE:
+        raise WebhookNotActive
     reaction = work.runtime.wiring.reaction(DELIVER)
     if reaction is None:
         raise LookupError(f"no reaction is named {DELIVER}")
@@ -293,7 +318,7 @@ async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent
 
 
 async def _disable(work: Work, ref: EndpointRef, *, reason: str) -> None:
-    endpoint = await _get_for_change(work, ref)
+    endpoint = await get_endpoint(work, ref, lock=True)
     if endpoint.state is State.DISABLED:
         return
     await _switch(work, endpoint, State.DISABLED, reason=reason)
@@ -308,19 +333,7 @@ async def _switch(work: Work, endpoint: Endpoint, state: State, *, reason: str |
     return await _keep(work, replace(endpoint, state=state, state_reason=reason, state_since=work.now))
 
 
-async def _get_for_change(work: Work, ref: EndpointRef) -> Endpoint:
-    endpoint = await store.lock_endpoint(work.db, ref)
-    if endpoint is None:
-        raise WebhookNotFound
-    return endpoint
-
-
 async def _keep(work: Work, endpoint: Endpoint) -> Endpoint:
     kept = replace(endpoint, updated_at=work.now)
     await store.update_endpoint(work.db, kept)
     return kept
-
-
-def _check_active(endpoint: Endpoint) -> None:
-    if endpoint.state is not State.ACTIVE:
-        raise WebhookNotActive

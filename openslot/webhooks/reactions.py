@@ -22,11 +22,10 @@ from openslot.core.work import (
     Work,
     to_target,
 )
-from openslot.jobs.batches import repeat
+from openslot.jobs.batches import delete_old, repeat
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import Attempt, EndpointRef, OutgoingMessage, State
-from openslot.webhooks.operations import DELIVER, OLD_DELIVER
 from openslot.webhooks.rules import (
     ANSWER_KEPT,
     ANSWER_WITHIN,
@@ -41,6 +40,7 @@ from openslot.webhooks.rules import (
     signed_headers,
 )
 from openslot.webhooks.schemas import PUBLISHED, write_test_event
+from openslot.webhooks.store import DELIVER, OLD_DELIVER
 
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
@@ -148,7 +148,7 @@ MIGRATION = "0022_found_in_clear.sql"
 async def tidy_webhooks(work: Work) -> str:
     """Remove deliveries and bodies after 30 days, and replaced secrets after 24 hours."""
     before = work.now - LOG_KEPT_FOR
-    tries = await repeat(lambda limit: store.delete_attempts(work.db, before, limit=limit))
+    tries = await delete_old(work.db, "webhook_deliveries", "at", before=before)
     bodies = await repeat(lambda limit: store.delete_messages(work.db, before, limit=limit))
     await store.forget_secrets(work.db, now=work.now)
     return f"{tries} tries, {bodies} bodies removed"

@@ -12,6 +12,9 @@ from openslot.core.rows import Rows
 from openslot.webhooks.models import Attempt, Endpoint, EndpointRef, KeptBody, OutgoingMessage, PastEvent
 from openslot.webhooks.rules import FAILS_AT_MOST
 
+DELIVER, OLD_DELIVER = "webhooks.send", "webhooks.deliver"
+DELIVERIES = (DELIVER, OLD_DELIVER)
+
 ENDPOINTS = Rows(Endpoint, "webhook_endpoints e")
 CHANGED = ENDPOINTS.stored.without("id", "owner_id", "previous_until", "created_at")
 ATTEMPTS = Rows(Attempt, "webhook_deliveries d")
@@ -52,7 +55,6 @@ update webhook_endpoints e set failing_since = case
     then e.failing_since else $2 end
 where e.id = $1 returning failing_since"""
 
-# Deliveries under way need no replay.
 IN_SPAN = f"""
 select {EVENT_COLUMNS} from events v
 where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.type = any($3))
@@ -61,7 +63,6 @@ where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.ty
       and f.state = any($7))
 order by v.no limit $8"""
 COUNT_IN_SPAN = f"select count(*) from ({IN_SPAN}) s"
-UNDER_WAY = ("waiting", "queued", "running")
 
 # The last removed event keeps its place, so that a reader who has read up to it can continue from there.
 FEED = f"""
@@ -79,9 +80,6 @@ select s.no as place, s.is_cut, e.* from start s left join lateral (
     ) f join events v on v.id = f.event_id
 ) e on true order by e.no"""
 
-DELETE_ATTEMPTS = """
-delete from webhook_deliveries where id = any(array(
-    select id from webhook_deliveries where at < $1 order by at limit $2))"""
 # `offset 0` makes the planner look up each one by itself.
 DELETE_MESSAGES = """
 delete from webhook_messages where kept_since < $1 and event_id = any(array(
@@ -112,16 +110,10 @@ async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, max_: in
     return True
 
 
-async def find_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
-    row = await db.fetchrow(f"select {ENDPOINTS.columns} from webhook_endpoints e where {OWN}", ref.id, ref.owner_id)
-    return ENDPOINTS.read(row) if row else None
-
-
-async def lock_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
-    """Look an endpoint up and keep others from changing it until the commit."""
-    row = await db.fetchrow(
-        f"select {ENDPOINTS.columns} from webhook_endpoints e where {OWN} for no key update", ref.id, ref.owner_id
-    )
+async def find_endpoint(db: Db, ref: EndpointRef, *, lock: bool = False) -> Endpoint | None:
+    ending = " for no key update" if lock else ""
+    statement = f"select {ENDPOINTS.columns} from webhook_endpoints e where {OWN}{ending}"
+    row = await db.fetchrow(statement, ref.id, ref.owner_id)
     return ENDPOINTS.read(row) if row else None
 
 
@@ -239,23 +231,20 @@ async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tu
 
 @custom_plans
 async def list_events_in(
-    db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
+    db: Db, endpoint: Endpoint, span: Span, *, but: tuple[str, ...], limit: int
 ) -> list[PastEvent]:
-    """List the events of a span that an endpoint wants, but those with an effect in one of some states."""
-    rows = await db.fetch(IN_SPAN, *_wanted_in(endpoint, span), reactions, but, limit)
-    return [to_past_event(row) for row in rows]
+    """List the events of a span that an endpoint wants, but those with a delivery in one of some states."""
+    return [to_past_event(row) for row in await db.fetch(IN_SPAN, *_wanted_in(endpoint, span), but, limit)]
 
 
 @custom_plans
-async def count_events_in(
-    db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
-) -> int:
-    count: int = await db.fetchval(COUNT_IN_SPAN, *_wanted_in(endpoint, span), reactions, but, limit)
+async def count_events_in(db: Db, endpoint: Endpoint, span: Span, *, but: tuple[str, ...], limit: int) -> int:
+    count: int = await db.fetchval(COUNT_IN_SPAN, *_wanted_in(endpoint, span), but, limit)
     return count
 
 
 def _wanted_in(endpoint: Endpoint, span: Span) -> tuple[object, ...]:
-    return endpoint.owner_id, str(endpoint.id), endpoint.events, span.starts_at, span.ends_before
+    return endpoint.owner_id, str(endpoint.id), endpoint.events, span.starts_at, span.ends_before, DELIVERIES
 
 
 async def list_feed(
@@ -270,10 +259,6 @@ async def list_feed(
     if rows[0]["place"] is None:
         return None, is_cut
     return [to_past_event(row) for row in rows if row["id"] is not None], is_cut
-
-
-async def delete_attempts(db: Db, before: datetime, *, limit: int) -> int:
-    return count_of(await db.execute(DELETE_ATTEMPTS, before, limit))
 
 
 async def delete_messages(db: Db, before: datetime, *, limit: int) -> int:

@@ -17,9 +17,8 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.jobs.worker import run_job
-from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointRef
+from openslot.webhooks.models import EndpointRef, Replay
 from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, offer
 from tests.hostile.support import find_in_dump
@@ -118,7 +117,7 @@ async def test_a_dump_holds_no_link_and_no_token(
     assert sent == {each.json()["manageUrl"] for each in (booked, by_hold, shown)}
     feed = (await client.get("/api/v1/events?limit=100", headers=bearer)).json()["data"]
     assert {each["id"]: each for each in feed} == {each.id: each.json for each in receiver.got}
-    logged, _ = await delivery_log.list_attempts(
+    logged, _ = await webhooks.list_attempts(
         runtime.work(OPERATOR), EndpointRef((await webhooks.list_endpoints(runtime.work(OPERATOR), user))[0].id)
     )
     assert {each.attempt.answer and b"manageUrl" in each.attempt.answer for each in logged} == {True, False}
@@ -136,7 +135,7 @@ async def test_a_message_is_sent_again_byte_by_byte(
     receiver.answer(500)
     await work_until_settled(runtime, clock)
     receiver.answer(200)
-    logged, _ = await delivery_log.list_attempts(runtime.work(OPERATOR), EndpointRef(endpoint.id))
+    logged, _ = await webhooks.list_attempts(runtime.work(OPERATOR), EndpointRef(endpoint.id))
     async with runtime.transaction(OPERATOR) as work:
         await webhooks.replay_delivery(work, logged[0].attempt.id, owner_id=None)
     await work_until_settled(runtime, clock)
@@ -211,7 +210,7 @@ async def test_what_an_earlier_release_has_kept_in_the_clear_is_sealed_a_day_aft
         slots = await client.get(
             "/api/public/mara/meeting/slots", params={"timezone": "UTC", "startDate": "2026-03-17", "token": token}
         )
-        logged, _ = await delivery_log.list_attempts(runtime.work(OPERATOR), EndpointRef(endpoint.id))
+        logged, _ = await webhooks.list_attempts(runtime.work(OPERATOR), EndpointRef(endpoint.id))
         kept = next(each.attempt.answer for each in logged if each.attempt.id == attempt_id)
         shown = await get_private_token(runtime.work(OPERATOR), meeting)
         return feed, slots.status_code, kept, shown
@@ -256,7 +255,7 @@ async def test_after_a_lost_key_a_message_is_made_anew(
     await work_until_settled(runtime, clock)
     await runtime.pool.execute("update webhook_messages set sealed = sealed || 'x'")
     async with runtime.transaction(OPERATOR) as work:
-        assert await webhooks.replay_all(work, EndpointRef(endpoint.id), Span()) == 1
+        assert await webhooks.replay(work, EndpointRef(endpoint.id), Span(), Replay.ALL) == 1
     await work_until_settled(runtime, clock)
 
     assert len(receiver.got) == 2

@@ -13,10 +13,9 @@ from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.people import operations as people
-from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
-from openslot.webhooks.operations import DELIVER
+from openslot.webhooks.store import DELIVER
 from tests.support.clocks import MovingClock
 from tests.support.effects import next_try, work_off, work_until_settled
 from tests.support.receiver import Receiver, receiving
@@ -288,7 +287,7 @@ async def test_every_try_is_logged_with_what_was_sent_and_what_came_back(
     await work_off(runtime, clock)
 
     async with runtime.transaction(OPERATOR) as work:
-        (logged,), total = await delivery_log.list_attempts(work, EndpointRef(endpoint.id, endpoint.owner_id))
+        (logged,), total = await webhooks.list_attempts(work, EndpointRef(endpoint.id, endpoint.owner_id))
     sent = {name.lower(): value for name, value in logged.attempt.request_headers.items()}
     assert total == 1
     assert sent.items() <= receiver.got[0].headers.items()

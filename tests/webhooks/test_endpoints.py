@@ -14,10 +14,9 @@ from openslot.core.moments import Span
 from openslot.core.outbound import Outbound, OutboundRefused
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
-from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, State
+from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, Replay, State
 from openslot.webhooks.reactions import tidy_webhooks
 from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
@@ -121,8 +120,8 @@ async def test_anothers_endpoint_is_not_found_by_any_verb(runtime: Runtime, stra
         lambda work: webhooks.rotate_secret(work, theirs),
         lambda work: webhooks.delete_endpoint(work, theirs),
         lambda work: webhooks.send_test(work, theirs),
-        lambda work: delivery_log.list_attempts(work, theirs),
-        lambda work: webhooks.replay_all(work, theirs, ALWAYS),
+        lambda work: webhooks.list_attempts(work, theirs),
+        lambda work: webhooks.replay(work, theirs, ALWAYS, Replay.ALL),
     )
     for verb in verbs:
         with pytest.raises(WebhookNotFound):
@@ -176,12 +175,14 @@ async def test_what_was_missed_is_replayed_once_under_its_own_id_and_in_order(
     await work_until_settled(runtime, clock)
     with pytest.raises(WebhookNotActive):
         async with runtime.transaction(OPERATOR) as work:
-            await webhooks.replay_missed(work, ref, ALWAYS)
+            await webhooks.replay(work, ref, ALWAYS, Replay.MISSED)
     async with runtime.transaction(OPERATOR) as work:
         await webhooks.resume_endpoint(work, ref)
-        assert await webhooks.replay_missed(work, ref, Span(clock.now - timedelta(minutes=1), None)) == 3
-        assert await webhooks.replay_missed(work, ref, ALWAYS) == 1  # the one from before the endpoint was there
-        assert await webhooks.replay_missed(work, ref, ALWAYS) == 0
+        assert await webhooks.replay(work, ref, Span(clock.now - timedelta(minutes=1), None), Replay.MISSED) == 3
+        assert (
+            await webhooks.replay(work, ref, ALWAYS, Replay.MISSED) == 1
+        )  # the one from before the endpoint was there
+        assert await webhooks.replay(work, ref, ALWAYS, Replay.MISSED) == 0
     await work_until_settled(runtime, clock)
 
     told = [got.json["data"]["id"] for got in receiver.got]
@@ -200,7 +201,7 @@ async def test_all_of_a_range_is_sent_again_with_the_same_bytes(
     clock.pass_time(days=31)
     async with runtime.transaction(OPERATOR) as work:
         assert await tidy_webhooks(work) == "3 tries, 3 bodies removed"
-        assert await webhooks.replay_all(work, EndpointRef(endpoint.id, user.id), ALWAYS) == 3
+        assert await webhooks.replay(work, EndpointRef(endpoint.id, user.id), ALWAYS, Replay.ALL) == 3
     await work_until_settled(runtime, clock)
 
     first, again = receiver.got[:3], receiver.got[3:]

@@ -23,7 +23,7 @@ from openslot.jobs.worker import run_job
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointRef
+from openslot.webhooks.models import EndpointRef, Replay
 from openslot.wiring import WIRING
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
@@ -133,7 +133,7 @@ async def test_an_event_is_kept_while_a_delivery_of_it_is_in_the_log(
     await work_off(runtime, clock)
     clock.pass_time(days=89)
     async with runtime.transaction(OPERATOR) as work:
-        assert await webhooks.replay_all(work, EndpointRef(endpoint.id), Span(None, None)) == 1
+        assert await webhooks.replay(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL) == 1
     await work_off(runtime, clock)
     assert len(receiver.got) == 2
 
@@ -156,7 +156,7 @@ async def test_who_adds_something_to_an_old_event_at_this_moment_keeps_it(
     await runtime.pool.execute("delete from webhook_deliveries")
     clock.pass_time(days=1000)
     async with runtime.transaction(OPERATOR) as work:
-        await webhooks.replay_all(work, EndpointRef(endpoint.id), Span(None, None))
+        await webhooks.replay(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL)
         async with asyncio.timeout(60):
             assert await run_job(runtime, TIDY_EVENTS) == "1 events removed", "the account's own, without waiting"
     await run_job(runtime, TIDY_EVENTS)
@@ -177,7 +177,7 @@ async def test_what_was_added_to_an_event_since_it_was_looked_at_keeps_it(
     old = await find_old_events(runtime.pool, uses=uses, before=clock.now, behind=0, limit=10)
     assert (len(old.ids), old.next) == (2, None)
     async with runtime.transaction(OPERATOR) as work:
-        await webhooks.replay_all(work, EndpointRef(endpoint.id), Span(None, None))
+        await webhooks.replay(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL)
 
     async with runtime.transaction(OPERATOR) as work:
         assert await delete_events(work.db, old.ids, uses=uses) == 1

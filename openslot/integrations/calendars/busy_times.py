@@ -64,13 +64,6 @@ class Version(Struct, frozen=True, kw_only=True):
     component: Component
 
 
-class Series(Struct, frozen=True):
-    """An event as a series, and the changes at some of its times."""
-
-    masters: list[Version]
-    changed: dict[datetime, Version]
-
-
 def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> list[BusyEvent]:
     """Read every event of a text; an invalid event does not affect the others."""
     lines = read_lines(text)
@@ -82,17 +75,17 @@ def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> lis
 def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, budget: Budget) -> BusyEvent:
     versions = [found for component in group if (found := _find_version(component, lines, scope)) is not None]
     fault = None if len(versions) == len(group) else "has no time that can be read"
-    series = _sort_out(versions)
     spans: list[Interval] = []
     try:
         # Spans are added one by one, so that those found before a rule fails still count.
-        for span in _list_spans(series, lines, scope, budget):
+        for span in _list_spans(versions, lines, scope, budget):
             spans.append(span)  # noqa: PERF402
     except BadRule as found:
         fault = f"its rule {found}"
     except OverflowError:
         fault = "is outside the supported years"
-    only = versions[0] if len(versions) == 1 and not _repeats(versions[0].component) else None
+    repeats = any(each.component.find(name) is not None for each in versions for name in ("RRULE", "RDATE"))
+    only = versions[0] if len(versions) == 1 and not repeats else None
     return BusyEvent(
         uid=uid,
         spans=tuple(merge(spans)),
@@ -104,27 +97,21 @@ def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, 
     )
 
 
-def _sort_out(versions: list[Version]) -> Series:
-    masters = [version for version in versions if version.replaces is None]
-    changed: dict[datetime, Version] = {}
-    for version in sorted(versions, key=attrgetter("sequence")):
-        if version.replaces is not None:
-            changed[version.replaces.instant] = version
-    return Series(masters, changed)
-
-
-def _list_spans(series: Series, lines: Lines, scope: Scope, budget: Budget) -> Iterator[Interval]:
+def _list_spans(versions: list[Version], lines: Lines, scope: Scope, budget: Budget) -> Iterator[Interval]:
     """List when an event keeps the host busy, those that need no rule first."""
-    for version in series.changed.values():
+    by_sequence = sorted(versions, key=attrgetter("sequence"))
+    changed = {version.replaces.instant: version for version in by_sequence if version.replaces is not None}
+    for version in changed.values():
         yield from _span_of(version, version.start, scope)
-    later = sorted((version for version in series.changed.values() if version.and_future), key=_replaced_at)
-    farthest = _farthest(later)
-    for master in series.masters:
-        left_out = _read_excluded(master, lines, scope)
-        days_out = _read_excluded_days(master)
+    later = sorted((version for version in changed.values() if version.and_future), key=_replaced_at)
+    farthest = max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
+    for master in versions:
+        if master.replaces is not None:
+            continue
+        left_out, days_out = _read_excluded(master, lines, scope), _read_excluded_days(master)
         yield from _list_periods(master, lines, scope)
         for start in _list_starts(master, lines, scope, budget, moved=farthest):
-            is_changed = start.instant in series.changed
+            is_changed = start.instant in changed
             if not is_changed and start.instant not in left_out and start.wall.date() not in days_out:
                 yield from _span_of(*_apply(later, master, start), scope)
 
@@ -150,15 +137,10 @@ def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Inter
         yield floor_second(begins), floor_second(ends)
 
 
-def _farthest(later: list[Version]) -> timedelta:
-    """Return the most by which a change of "this and all following" moves repetitions to a later time."""
-    return max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
-
-
 def _list_starts(
     master: Version, lines: Lines, scope: Scope, budget: Budget, *, moved: timedelta
 ) -> Iterator[EventTime]:
-    """List the starts of a series that may reach into the scope, always including the first."""
+    """List the starts of a series that may reach into the scope, or are moved there, always including the first."""
     yield master.start
     component = master.component
     for line in component.list("RDATE"):
@@ -247,7 +229,3 @@ def _read_excluded_days(master: Version) -> set[date]:
     """Read dates that exclude everything that begins on them: some programs exclude timed events this way."""
     texts = (text for line in master.component.list("EXDATE") for text in line.value.split(",")[:MAX_DATES])
     return {day.wall.date() for text in texts if "T" not in text.upper() and (day := read_wall(text)) is not None}
-
-
-def _repeats(component: Component) -> bool:
-    return any(component.find(name) is not None for name in ("RRULE", "RDATE"))

@@ -9,6 +9,7 @@ import msgspec
 from openslot.availability.grid import merge
 from openslot.core.db import Db, count_of
 from openslot.core.rows import Rows
+from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.models import KeptObject, MissingEvent, OwnTime, WriteTarget, WrittenEvent
 
 # The reactions that write a booking into a calendar, and that take the invitee's link out of its event.
@@ -34,6 +35,11 @@ insert into calendar_objects (calendar_id, {OBJECTS.stored.columns})
 select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::text[])
 on conflict (calendar_id, href) do update set etag = excluded.etag, uid = excluded.uid, repeats = excluded.repeats,
     is_unread = excluded.is_unread, text = excluded.text"""
+KEEP_READ = """
+update calendars set state = $2, unread_events = o.unread, expanded_at = coalesce($3, expanded_at)
+from (select count(*) as all_events, count(*) filter (where is_unread) as unread
+      from calendar_objects where calendar_id = $1) o
+where id = $1 returning o.all_events"""
 KEEP_WRITTEN = f"""
 insert into calendar_events ({WRITTEN.stored.columns}, has_token) values ({WRITTEN.stored.places()}, false)
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
@@ -116,18 +122,10 @@ async def delete_all_objects(db: Db, calendar_id: UUID) -> None:
     await db.execute("delete from calendar_objects where calendar_id = $1", calendar_id)
 
 
-async def count_objects(db: Db, calendar_id: UUID) -> tuple[int, int]:
-    """Count the events of a calendar, and those of them that could not be understood."""
-    statement = """select count(*) as all_events, count(*) filter (where is_unread) as unread
-        from calendar_objects where calendar_id = $1"""
-    row = await db.fetchrow(statement, calendar_id)
-    return (row["all_events"], row["unread"]) if row else (0, 0)
-
-
-async def keep_read(db: Db, calendar_id: UUID, *, state: str, unread: int, expanded_at: datetime | None) -> None:
-    statement = """update calendars set state = $2, unread_events = $3, expanded_at = coalesce($4, expanded_at)
-        where id = $1"""
-    await db.execute(statement, calendar_id, state, unread, expanded_at)
+async def keep_read(db: Db, calendar_id: UUID, *, state: str, expanded_at: datetime | None) -> int:
+    """Write how far a calendar was read, and how many of its events could not be understood; count all of them."""
+    count: int = await db.fetchval(KEEP_READ, calendar_id, state, expanded_at)
+    return count
 
 
 async def find_own(db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Collection[UUID]) -> dict[UUID, OwnTime]:
@@ -216,13 +214,13 @@ async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID],
     await db.execute(statement, calendar_id, list(booking_ids), now)
 
 
-async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UUID]) -> list[tuple[UUID, UUID, UUID]]:
-    """Name booking, calendar and connection of each event that has disappeared."""
-    statement = """select w.booking_id, w.calendar_id, k.connection_id
+async def list_restorable(db: Db, owner_id: UUID, booking_id: UUID) -> list[CalendarRestoreWanted]:
+    """Say of each event of a booking that has disappeared that it is to be restored."""
+    statement = """select w.booking_id, w.calendar_id, k.connection_id, c.owner_id, c.label
         from calendar_events w join calendars k on k.id = w.calendar_id
-        where k.owner_id = $1 and w.booking_id = any($2::uuid[]) and w.missing_since is not null"""
-    rows = await db.fetch(statement, owner_id, list(booking_ids))
-    return [(row["booking_id"], row["calendar_id"], row["connection_id"]) for row in rows]
+        join calendar_connections c on c.id = k.connection_id
+        where k.owner_id = $1 and w.booking_id = $2 and w.missing_since is not null"""
+    return [CalendarRestoreWanted(**row) for row in await db.fetch(statement, owner_id, booking_id)]
 
 
 async def list_missing(db: Db, owner_id: UUID, *, now: datetime) -> list[MissingEvent]:

@@ -21,15 +21,13 @@ from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import event_store, rules
 from openslot.integrations.calendars.busy_times import BusyEvent
-from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing, CalendarRestoreWanted
+from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
 from openslot.integrations.calendars.models import (
     Calendar,
     CalendarConnection,
-    ConnectionRef,
     MissingEvent,
     WrittenEvent,
 )
-from openslot.integrations.calendars.operations import get_connection
 from openslot.integrations.calendars.ports import RemoteObject
 
 LANE, WRITE_LANE = "calendars", "calendars:write"
@@ -46,11 +44,6 @@ class RemoteChanges(Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...]
     left: int
     """How many events the calendar has now."""
-
-
-def lanes_of(booking_id: UUID, calendar_id: UUID) -> list[str]:
-    """Name the lanes in which our own writes of a booking wait."""
-    return [f"{LANE}:booking:{booking_id}", f"{WRITE_LANE}:{booking_id}@{calendar_id}"]
 
 
 def calendar_actor(connection: CalendarConnection) -> Actor:
@@ -132,7 +125,11 @@ async def _find_current(
     """Look a booking up under its host's lock; None where it can't be changed, or a write of our own is on its way."""
     await lock_host(work.db, connection.owner_id)
     kept = await event_store.lock_written(work.db, written.booking_id, written.calendar_id)
-    if kept is None or await event_store.is_on_its_way(work.db, lanes_of(kept.booking_id, kept.calendar_id)):
+    if kept is None:
+        return None
+    # Our own writes of a booking wait in these lanes.
+    lanes = [f"{LANE}:booking:{kept.booking_id}", f"{WRITE_LANE}:{kept.booking_id}@{kept.calendar_id}"]
+    if await event_store.is_on_its_way(work.db, lanes):
         return None
     booking = (await bookings.get_booking(work, BookingRef(kept.booking_id, connection.owner_id))).booking
     if booking.status is not Status.CONFIRMED or is_over(booking, now=work.now):
@@ -210,12 +207,6 @@ async def decide_missing(
         if decision is Decision.CANCEL:
             await bookings.cancel_booking(work, BookingRef(booking_id, owner.id), reason=CALENDAR_CHANGED)
         else:
-            await _restore(work, owner, booking_id)
+            for wanted in await event_store.list_restorable(work.db, owner.id, booking_id):
+                await work.record(wanted)
     return len(chosen)
-
-
-async def _restore(work: Work, owner: User, booking_id: UUID) -> None:
-    for _, calendar_id, connection_id in await event_store.list_missing_places(work.db, owner.id, [booking_id]):
-        connection = await get_connection(work, ConnectionRef(connection_id, owner.id))
-        wanted = CalendarRestoreWanted(**connection.identity, booking_id=booking_id, calendar_id=calendar_id)
-        await work.record(wanted)

@@ -70,13 +70,13 @@ class CalendarConnection(Struct, frozen=True, kw_only=True):
     addresses: tuple[str, ...]
     trust_hours: int | None
     """How long what was last read is trusted when it can't be read any more; None: not at all."""
-    synced_at: datetime | None
-    tried_at: datetime | None
+    synced_at: datetime | None = None
+    tried_at: datetime | None = None
     next_sync_at: datetime
-    failures: int
-    failing_since: datetime | None
-    told_at: datetime | None
-    last_error: str | None
+    failures: int = 0
+    failing_since: datetime | None = None
+    told_at: datetime | None = None
+    last_error: str | None = None
     created_at: datetime
     listed_at: datetime | None = None
     calendars: tuple[Calendar, ...] = ()

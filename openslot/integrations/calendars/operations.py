@@ -54,10 +54,6 @@ READ = "calendars.read"
 CONNECT_WITHIN = timedelta(seconds=60)
 
 
-# The kind, the label, how it is opened, the calendars, and the owner's addresses.
-Found = tuple[ConnectionKind, str, Credentials, list[RemoteCalendar], frozenset[str]]
-
-
 async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> CalendarConnection:
     """Connect a calendar: sign in, find what is there, and keep how it is reached; what it holds is read by the sync.
 
@@ -66,32 +62,27 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
     outbound = work.runtime.outbound.on_behalf_of(owner.id)
     try:
         async with asyncio.timeout(CONNECT_WITHIN.total_seconds()):
-            kind, label, secret, found, addresses = await (
-                _look_at_caldav(outbound, wanted)
-                if isinstance(wanted, CalDavWanted)
-                else _look_at_feed(outbound, wanted)
-            )
+            kind, label, credentials = await _find_account(outbound, wanted)
+            server = SERVERS[kind](outbound, credentials)
+            try:
+                found, addresses = await server.list_calendars(), await server.list_addresses()
+            finally:
+                await server.close()
     except TimeoutError:
         raise CalendarUnreachable(SLOW) from None
     connection = CalendarConnection(
         id=new_id(),
         owner_id=owner.id,
         kind=kind,
-        server=_host_of(secret.url),
+        server=_host_of(credentials.url),
         label=label,
         addresses=tuple(sorted(addresses)),
         trust_hours=DEFAULT_TRUST_HOURS,
-        synced_at=None,
-        tried_at=None,
         next_sync_at=work.now,
-        failures=0,
-        failing_since=None,
-        told_at=None,
-        last_error=None,
         created_at=work.now,
     )
     async with work.transaction():
-        sealed = await seal(work, msgspec.json.encode(secret).decode())
+        sealed = await _seal(work, credentials)
         if not await store.insert_connection(work.db, connection, sealed, max_=MAX_CONNECTIONS):
             raise TooManyConnections(MAX_CONNECTIONS)
         calendars = await keep_calendars(work, connection, found)
@@ -131,15 +122,9 @@ async def keep_calendars(work: Work, connection: CalendarConnection, found: list
     return calendars
 
 
-async def get_connection(work: Work, ref: ConnectionRef) -> CalendarConnection:
-    connection = await store.find_connection(work.db, ref)
-    if connection is None:
-        raise ConnectionNotFound
-    return connection
-
-
-async def _lock_connection(work: Work, ref: ConnectionRef) -> CalendarConnection:
-    connection = await store.find_connection(work.db, ref, lock=True)
+async def get_connection(work: Work, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection:
+    """Read a connection with its calendars; with a lock, others can't change it until the commit."""
+    connection = await store.find_connection(work.db, ref, lock=lock)
     if connection is None:
         raise ConnectionNotFound
     return connection
@@ -152,7 +137,7 @@ async def list_connections(work: Work, owner: User | None) -> list[CalendarConne
 
 async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> CalendarConnection:
     """Change which calendars count as busy, which one receives bookings, and what happens when nothing can be read."""
-    connection = await _lock_connection(work, ref)
+    connection = await get_connection(work, ref, lock=True)
     if changes.busy is not None:
         await _set_busy(work, connection, changes.busy)
     if changes.write_to is not None:
@@ -167,7 +152,7 @@ async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionC
 
 async def disconnect(work: Work, ref: ConnectionRef) -> None:
     """Delete a connection and its busy spans; events that were written into its calendars stay there."""
-    connection = await _lock_connection(work, ref)
+    connection = await get_connection(work, ref, lock=True)
     await busy.drop_sources(work, [calendar.id for calendar in connection.calendars])
     await store.delete_connection(work.db, connection.id)
     await work.drop_planned(READ, str(connection.id), reason="the calendar is disconnected")
@@ -176,13 +161,20 @@ async def disconnect(work: Work, ref: ConnectionRef) -> None:
 
 async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
     """Make connections due at once, starting with the list of calendars, even if they are being read now."""
-    found = await store.list_connections(work.db, owner.id if owner else None)
+    found = await list_connections(work, owner)
     for connection in found:
         await store.make_due(work.db, connection.id, now=work.now)
     return found
 
 
-async def _look_at_caldav(outbound: Outbound, wanted: CalDavWanted) -> Found:
+async def _find_account(
+    outbound: Outbound, wanted: CalDavWanted | IcsWanted
+) -> tuple[ConnectionKind, str, Credentials]:
+    """Return the kind of a connection, its label, and how it is opened."""
+    if isinstance(wanted, IcsWanted):
+        url = read_url(wanted.url)
+        outbound.check_url(url)
+        return ConnectionKind.ICS, f"Feed of {_host_of(url)}", Credentials(url=url)
     faults = {} if is_line(wanted.username) and wanted.username else {"username": "must be one line"}
     if not wanted.password:
         faults["password"] = "must not be empty"  # noqa: S105 - what is said of it
@@ -195,22 +187,11 @@ async def _look_at_caldav(outbound: Outbound, wanted: CalDavWanted) -> Found:
         credentials = await server.discover()
     finally:
         await server.close()
-    found, addresses = await _ask(CalDavServer(outbound, credentials))
-    return ConnectionKind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", credentials, found, addresses
+    return ConnectionKind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", credentials
 
 
-async def _look_at_feed(outbound: Outbound, wanted: IcsWanted) -> Found:
-    url = read_url(wanted.url)
-    outbound.check_url(url)
-    found, addresses = await _ask(IcsFeed(outbound, url))
-    return ConnectionKind.ICS, f"Feed of {_host_of(url)}", Credentials(url=url), found, addresses
-
-
-async def _ask(server: CalendarServer) -> tuple[list[RemoteCalendar], frozenset[str]]:
-    try:
-        return await server.list_calendars(), await server.list_addresses()
-    finally:
-        await server.close()
+async def _seal(work: Work, credentials: Credentials) -> bytes:
+    return await seal(work, msgspec.json.encode(credentials).decode())
 
 
 async def _receive_by_default(work: Work, owner: User, calendars: list[Calendar]) -> None:
@@ -272,8 +253,7 @@ async def check_connection(work: Work, ref: ConnectionRef) -> int:
 
     The server is contacted here, so the work must begin without a transaction.
     """
-    connection, secret = await _open(work, ref)
-    return await _list_calendars(work, connection, secret)
+    return await _list_calendars(work, *await _open(work, ref))
 
 
 async def replace_password(work: Work, ref: ConnectionRef, password: str) -> None:
@@ -289,15 +269,14 @@ async def replace_password(work: Work, ref: ConnectionRef, password: str) -> Non
     new = replace(secret, password=password)
     await _list_calendars(work, connection, new)
     async with work.transaction():
-        await _lock_connection(work, ref)
-        await store.update_secret(work.db, connection.id, await seal(work, msgspec.json.encode(new).decode()))
+        await get_connection(work, ref, lock=True)
+        await store.update_secret(work.db, connection.id, await _seal(work, new))
         await _make_due(work, connection)
 
 
 async def read_now(work: Work, ref: ConnectionRef) -> None:
     """Let the worker read a connection now, starting with the list of calendars."""
-    connection = await _lock_connection(work, ref)
-    await _make_due(work, connection)
+    await _make_due(work, await get_connection(work, ref, lock=True))
 
 
 async def _make_due(work: Work, connection: CalendarConnection) -> None:

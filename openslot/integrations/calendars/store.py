@@ -52,15 +52,11 @@ async def insert_connection(db: Db, connection: CalendarConnection, secret: byte
     return count_of(await db.execute(INSERT, *CONNECTIONS.values(connection), secret, max_)) == 1
 
 
-async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
-    return await _with_calendars(db, await _list_rows(db, owner_id))
-
-
 @custom_plans
-async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
+async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
     statement = f"""select {CONNECTIONS.columns} from calendar_connections c where $1::uuid is null or c.owner_id = $1
         order by c.created_at, c.id"""
-    return await db.fetch(statement, owner_id)
+    return await _with_calendars(db, await db.fetch(statement, owner_id))
 
 
 async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection | None:

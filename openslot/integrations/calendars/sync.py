@@ -19,6 +19,7 @@ from openslot.integrations.calendars.busy_times import BusyEvent, read_events
 from openslot.integrations.calendars.content_lines import TooManyEvents
 from openslot.integrations.calendars.errors import (
     MISSING,
+    SLOW,
     CalendarFault,
     CalendarForbidden,
     CalendarGone,
@@ -71,12 +72,9 @@ async def sync_connection(
             sightings = await _read(runtime, lease, open_server)
     except LeaseLost:
         return None
-    except (CalendarFault, TooManyEvents) as fault:
-        await _keep_failure(runtime, lease, fault.message, is_final=isinstance(fault, FINAL))
-        return fault.message
-    except TimeoutError:
-        message = "The calendar's server took too long"
-        await _keep_failure(runtime, lease, message, is_final=False)
+    except (CalendarFault, TooManyEvents, TimeoutError) as fault:
+        message = str(SLOW) if isinstance(fault, TimeoutError) else fault.message
+        await _keep_failure(runtime, lease, message, is_final=isinstance(fault, FINAL))
         return message
     for changes in sightings:
         await follow(runtime, lease.connection, changes)
@@ -142,7 +140,8 @@ async def _read_calendar(
         raise CalendarUnreachable(MISSING.fill(name=calendar.name)) from None
     read = await asyncio.to_thread(_read_objects, changes.changed, scope)
     again = await _expand_again(runtime, calendar, scope, {each.remote.href for each in read})
-    booking_ids = _list_own_ids((*read, *(again or ())))
+    named = (rules.find_booking_id(each.uid) for each in (*read, *(again or ())) if each.events)
+    booking_ids = [each for each in named if each is not None]
     own = await event_store.find_own(runtime.pool, lease.connection.owner_id, calendar.id, booking_ids)
     async with runtime.transaction(SYSTEM) as work:
         await _check_lease(work, lease)
@@ -150,9 +149,8 @@ async def _read_calendar(
         if calendar.is_busy and again is not None:
             await _replace_spans(work, calendar, again, own)
             await busy.forget_past(work, calendar.id, before=scope.first)
-        left, unread = await event_store.count_objects(work.db, calendar.id)
         expanded_at = now if again is not None else None
-        await event_store.keep_read(work.db, calendar.id, state=changes.state, unread=unread, expanded_at=expanded_at)
+        left = await event_store.keep_read(work.db, calendar.id, state=changes.state, expanded_at=expanded_at)
     return RemoteChanges(
         calendar=calendar,
         seen=tuple((each.remote, each.events[0]) for each in read if rules.find_booking_id(each.uid) in own),
@@ -213,10 +211,6 @@ def _kept(read: ReadObject) -> KeptObject:
         is_unread=not read.remote.text or any(event.fault for event in read.events),
         text="\n".join(event.text for event in read.events) if repeats else None,
     )
-
-
-def _list_own_ids(read: Sequence[ReadObject]) -> list[UUID]:
-    return [found for each in read if each.events and (found := rules.find_booking_id(each.uid)) is not None]
 
 
 async def _check_lease(work: Work, lease: Lease) -> None:

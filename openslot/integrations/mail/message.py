@@ -4,7 +4,6 @@ import re
 import unicodedata
 from base64 import encodebytes
 from binascii import b2a_qp
-from collections.abc import Mapping
 from email import policy
 from email.headerregistry import Address as HeaderAddress
 from email.utils import format_datetime
@@ -13,7 +12,7 @@ from uuid import UUID
 from email_validator import validate_email
 
 from openslot.core.text import defuse, without_turns
-from openslot.integrations.mail.models import Attachment, Mail, MailAddress
+from openslot.integrations.mail.models import Mail, MailAddress
 
 TEXT = 'text/{kind}; charset="utf-8"'
 
@@ -24,9 +23,11 @@ def write_parts(mail: Mail) -> bytes:
     if mail.calendar is None:
         return _write_multipart("alternative", texts, boundary=_boundary(mail, 0))
     # The entry is there twice, as in Google's mail: some programs read the alternative, others the file.
-    texts.append(_write_calendar(mail.calendar))
+    content = encodebytes(mail.calendar.content).replace(b"\n", b"\r\n")
+    texts.append(_write_part(f'{TEXT.format(kind="calendar")}; method="{mail.calendar.method}"', "base64", content))
     body = _write_multipart("alternative", texts, boundary=_boundary(mail, 1))
-    return _write_multipart("mixed", [body, _write_file(mail.calendar)], boundary=_boundary(mail, 0))
+    file = _write_part("application/ics", "base64", content, 'Content-Disposition: attachment; filename="invite.ics"')
+    return _write_multipart("mixed", [body, file], boundary=_boundary(mail, 0))
 
 
 def _boundary(mail: Mail, number: int) -> str:
@@ -47,20 +48,6 @@ def _write_part(kind: str, encoding: str, content: bytes, *more: str) -> bytes:
 def _write_text(text: str, kind: str) -> bytes:
     lines = b"".join(line + b"\r\n" for line in text.encode().splitlines())
     return _write_part(TEXT.format(kind=kind), "quoted-printable", b2a_qp(lines, istext=True))
-
-
-def _write_calendar(calendar: Attachment) -> bytes:
-    kind = f'{TEXT.format(kind="calendar")}; method="{calendar.method.value}"'
-    return _write_part(kind, "base64", _base64(calendar.content))
-
-
-def _write_file(calendar: Attachment) -> bytes:
-    disposition = 'Content-Disposition: attachment; filename="invite.ics"'
-    return _write_part("application/ics", "base64", _base64(calendar.content), disposition)
-
-
-def _base64(content: bytes) -> bytes:
-    return encodebytes(content).replace(b"\n", b"\r\n")
 
 
 LONGEST_LINE = 200
@@ -129,7 +116,8 @@ def write_message(mail: Mail) -> bytes:
         "MIME-Version": "1.0",
     }
     written = b"".join(rules.fold_binary(*rules.header_store_parse(name, value)) for name, value in entered.items())
-    return _write_headers(own) + written + write_parts(mail)
+    headers = "".join(f"{name}: {one_line(value, max_=LONGEST_HEADER)}\r\n" for name, value in own.items())
+    return headers.encode() + written + write_parts(mail)
 
 
 def _list_headers(mail: Mail) -> dict[str, str]:
@@ -140,10 +128,6 @@ def _list_headers(mail: Mail) -> dict[str, str]:
         "List-Unsubscribe": f"<{mail.unsubscribe_url}>",
         "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
     }
-
-
-def _write_headers(headers: Mapping[str, str]) -> bytes:
-    return "".join(f"{name}: {one_line(value, max_=LONGEST_HEADER)}\r\n" for name, value in headers.items()).encode()
 
 
 def write_message_id(mail_id: UUID, sender: MailAddress) -> str:

@@ -1,7 +1,7 @@
 """Notices to users about their account: one entry and one letter each."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 from uuid import UUID
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDe
 from openslot.accounts.models import PRODUCT, BrandedHost, SignUp, User
 from openslot.availability.errors import TimeTaken
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
-from openslot.core.events import Effect, Event
+from openslot.core.events import E, Effect
 from openslot.i18n import PluralText, Text, recall
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.calendars.events import (
@@ -54,11 +54,11 @@ POT_NAMES = {
 }
 
 
-class Notice(Struct, frozen=True):
+class Notice(Struct, Generic[E], frozen=True):
     """Which event its tenant is told of, what the letter says, and which topic switches it off, if any does."""
 
-    event: type[Event]
-    write: Callable[[Any], Letter]
+    event: type[E]
+    write: Callable[[E], Letter]
     topic: MailTopic | None = None
 
 
@@ -90,69 +90,6 @@ def _about_security(subject: Text, *paragraphs: Text, service: str = "") -> Lett
     return compose(subject, *paragraphs, NOT_YOU, facts=facts, footer=SECURITY_FOOTER)
 
 
-def _write_turned_on(_: TwoFactorTurnedOn) -> Letter:
-    return _about_security(
-        Text("Two-factor authentication is on"),
-        Text("From now on you need a code from your authenticator app to sign in."),
-        Text("Keep your recovery codes in a safe place. You need one if you lose your phone."),
-    )
-
-
-def _write_turned_off(event: TwoFactorTurnedOff) -> Letter:
-    return _about_security(
-        Text("Two-factor authentication is off"),
-        Text("Your administrator has turned two-factor authentication off for your account.")
-        if event.by_operator
-        else Text("You have turned two-factor authentication off."),
-        Text("Your password alone is enough to sign in."),
-    )
-
-
-def _write_code_used(event: RecoveryCodeUsed) -> Letter:
-    return _about_security(
-        Text("A recovery code was used"),
-        Text("Someone used one of your recovery codes instead of a code from your authenticator app."),
-        PluralText(
-            "You have %(count)s recovery code left.", "You have %(count)s recovery codes left.", count=event.left
-        ),
-    )
-
-
-def _write_codes_renewed(_: RecoveryCodesRenewed) -> Letter:
-    return _about_security(
-        Text("You have new recovery codes"), Text("New recovery codes were created. The earlier ones no longer work.")
-    )
-
-
-def _write_connected(event: IdentityConnected) -> Letter:
-    return _about_security(
-        Text("A new way to sign in to your account"),
-        Text("From now on you can also sign in through this service."),
-        service=event.issuer,
-    )
-
-
-def _write_disconnected(event: IdentityDisconnected) -> Letter:
-    return _about_security(
-        Text("A way to sign in to your account was removed"),
-        Text("You can no longer sign in through this service."),
-        service=event.issuer,
-    )
-
-
-def _write_webhook_disabled(event: WebhookDisabled) -> Letter:
-    return compose(
-        Text("A webhook endpoint was switched off"),
-        Text("Openslot could not deliver events to this endpoint and has stopped sending them."),
-        Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
-        facts=(
-            Fact(label=Text("Address"), lines=(one_line(event.url),), is_verbatim=True),
-            Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),), is_verbatim=True),
-        ),
-        footer=Text("You received this email because the endpoint belongs to your account."),
-    )
-
-
 def _about_calendar(event: CalendarEvent, subject: Text, *paragraphs: Text, fact: Fact) -> Letter:
     return compose(
         subject,
@@ -162,95 +99,149 @@ def _about_calendar(event: CalendarEvent, subject: Text, *paragraphs: Text, fact
     )
 
 
-def _write_calendar_broken(event: CalendarBroken) -> Letter:
-    return _about_calendar(
-        event,
-        Text("Openslot can't sync your calendar"),
-        Text("Until it can be synced again, we keep using the last known busy times for the period you chose."),
-        Text("After that, no times are offered. Check the calendar, or reconnect it."),
-        fact=Fact(label=Text("Reason"), lines=(show_failure(one_line(event.reason)),), is_verbatim=True),
-    )
-
-
-def _write_calendar_change_refused(event: CalendarChangeRefused) -> Letter:
-    return _about_calendar(
-        event,
-        Text("A booking was not changed"),
-        Text("You changed or deleted a booking in your calendar. This was not possible, so the booking is unchanged."),
-        fact=Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), REFUSALS),), is_verbatim=True),
-    )
-
-
-def _write_calendar_events_missing(event: CalendarEventsMissing) -> Letter:
-    return _about_calendar(
-        event,
-        Text("Bookings are missing from your calendar"),
-        Text("Several bookings disappeared from your calendar at the same time. None of them was cancelled."),
-        Text("Decide whether to cancel these bookings or restore their events."),
-        fact=Fact(label=Text("Bookings"), lines=(str(len(event.booking_ids)),)),
-    )
-
-
-def _write_data_exported(event: UserDataExported) -> Letter:
-    return compose(
-        Text("Your data is ready to download"),
-        Text("You requested a copy of all data that Openslot keeps about you."),
-        Text("You can download it for seven days. You need to sign in."),
-        button=Link(label=Text("Go to your data"), url=f"{event.base_url}/settings/data"),
-        footer=ACCOUNT_FOOTER,
-    )
-
-
-def _write_deletion_begun(_: UserDeletionBegun) -> Letter:
-    return compose(
-        Text("Your account is being deleted"),
-        Text("Your booking page is closed and you are signed out everywhere."),
-        Text("Your upcoming bookings are being cancelled, and everyone who booked will be notified by email."),
-        Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
-        footer=ACCOUNT_FOOTER,
-    )
-
-
-def _write_deletion_ending(event: UserDeletionEnding) -> Letter:
-    return compose(
-        Text("Your account is deleted"),
-        Text("Everyone who booked with you has been notified. Your data is now being deleted."),
-        Text("This is the last email you'll receive from us."),
-        facts=(Fact(label=Text("Cancelled bookings"), lines=(str(event.cancelled_bookings),)),),
-        footer=ACCOUNT_FOOTER,
-    )
-
-
-def _write_mail_limit_reached(event: MailLimitReached) -> Letter:
-    return compose(
-        Text("Some emails about your bookings were not sent"),
-        Text("More emails were triggered on your booking page than are allowed within 24 hours."),
-        Text("Your bookings are not affected, and you still get an email about each new one."),
-        Text("If this is not what you expect, check your latest bookings: someone may be misusing your page."),
-        facts=(
-            Fact(label=Text("Emails"), lines=(POT_NAMES[event.pot],)),
-            Fact(label=Text("Limit"), lines=(Text("%(count)s in 24 hours", count=event.limit),)),
+LETTERS = (
+    Notice(
+        UserDataExported,
+        lambda event: compose(
+            Text("Your data is ready to download"),
+            Text("You requested a copy of all data that Openslot keeps about you."),
+            Text("You can download it for seven days. You need to sign in."),
+            button=Link(label=Text("Go to your data"), url=f"{event.base_url}/settings/data"),
+            footer=ACCOUNT_FOOTER,
         ),
-        footer=ACCOUNT_FOOTER,
-    )
-
-
-NOTICES = {
-    notice.event.type: notice
-    for notice in (
-        Notice(UserDataExported, _write_data_exported),
-        Notice(UserDeletionBegun, _write_deletion_begun),
-        Notice(UserDeletionEnding, _write_deletion_ending),
-        Notice(MailLimitReached, _write_mail_limit_reached),
-        Notice(WebhookDisabled, _write_webhook_disabled, MailTopic.WEBHOOK),
-        Notice(CalendarBroken, _write_calendar_broken, MailTopic.CALENDAR),
-        Notice(CalendarChangeRefused, _write_calendar_change_refused, MailTopic.CALENDAR),
-        Notice(CalendarEventsMissing, _write_calendar_events_missing, MailTopic.CALENDAR),
-        Notice(TwoFactorTurnedOn, _write_turned_on),
-        Notice(TwoFactorTurnedOff, _write_turned_off),
-        Notice(RecoveryCodeUsed, _write_code_used),
-        Notice(RecoveryCodesRenewed, _write_codes_renewed),
-        Notice(IdentityConnected, _write_connected),
-        Notice(IdentityDisconnected, _write_disconnected),
-    )
-}
+    ),
+    Notice(
+        UserDeletionBegun,
+        lambda _: compose(
+            Text("Your account is being deleted"),
+            Text("Your booking page is closed and you are signed out everywhere."),
+            Text("Your upcoming bookings are being cancelled, and everyone who booked will be notified by email."),
+            Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
+            footer=ACCOUNT_FOOTER,
+        ),
+    ),
+    Notice(
+        UserDeletionEnding,
+        lambda event: compose(
+            Text("Your account is deleted"),
+            Text("Everyone who booked with you has been notified. Your data is now being deleted."),
+            Text("This is the last email you'll receive from us."),
+            facts=(Fact(label=Text("Cancelled bookings"), lines=(str(event.cancelled_bookings),)),),
+            footer=ACCOUNT_FOOTER,
+        ),
+    ),
+    Notice(
+        MailLimitReached,
+        lambda event: compose(
+            Text("Some emails about your bookings were not sent"),
+            Text("More emails were triggered on your booking page than are allowed within 24 hours."),
+            Text("Your bookings are not affected, and you still get an email about each new one."),
+            Text("If this is not what you expect, check your latest bookings: someone may be misusing your page."),
+            facts=(
+                Fact(label=Text("Emails"), lines=(POT_NAMES[event.pot],)),
+                Fact(label=Text("Limit"), lines=(Text("%(count)s in 24 hours", count=event.limit),)),
+            ),
+            footer=ACCOUNT_FOOTER,
+        ),
+    ),
+    Notice(
+        WebhookDisabled,
+        lambda event: compose(
+            Text("A webhook endpoint was switched off"),
+            Text("Openslot could not deliver events to this endpoint and has stopped sending them."),
+            Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
+            facts=(
+                Fact(label=Text("Address"), lines=(one_line(event.url),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),), is_verbatim=True),
+            ),
+            footer=Text("You received this email because the endpoint belongs to your account."),
+        ),
+        MailTopic.WEBHOOK,
+    ),
+    Notice(
+        CalendarBroken,
+        lambda event: _about_calendar(
+            event,
+            Text("Openslot can't sync your calendar"),
+            Text("Until it can be synced again, we keep using the last known busy times for the period you chose."),
+            Text("After that, no times are offered. Check the calendar, or reconnect it."),
+            fact=Fact(label=Text("Reason"), lines=(show_failure(one_line(event.reason)),), is_verbatim=True),
+        ),
+        MailTopic.CALENDAR,
+    ),
+    Notice(
+        CalendarChangeRefused,
+        lambda event: _about_calendar(
+            event,
+            Text("A booking was not changed"),
+            Text(
+                "You changed or deleted a booking in your calendar. This was not possible, so the booking is unchanged."
+            ),
+            fact=Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), REFUSALS),), is_verbatim=True),
+        ),
+        MailTopic.CALENDAR,
+    ),
+    Notice(
+        CalendarEventsMissing,
+        lambda event: _about_calendar(
+            event,
+            Text("Bookings are missing from your calendar"),
+            Text("Several bookings disappeared from your calendar at the same time. None of them was cancelled."),
+            Text("Decide whether to cancel these bookings or restore their events."),
+            fact=Fact(label=Text("Bookings"), lines=(str(len(event.booking_ids)),)),
+        ),
+        MailTopic.CALENDAR,
+    ),
+    Notice(
+        TwoFactorTurnedOn,
+        lambda _: _about_security(
+            Text("Two-factor authentication is on"),
+            Text("From now on you need a code from your authenticator app to sign in."),
+            Text("Keep your recovery codes in a safe place. You need one if you lose your phone."),
+        ),
+    ),
+    Notice(
+        TwoFactorTurnedOff,
+        lambda event: _about_security(
+            Text("Two-factor authentication is off"),
+            Text("Your administrator has turned two-factor authentication off for your account.")
+            if event.by_operator
+            else Text("You have turned two-factor authentication off."),
+            Text("Your password alone is enough to sign in."),
+        ),
+    ),
+    Notice(
+        RecoveryCodeUsed,
+        lambda event: _about_security(
+            Text("A recovery code was used"),
+            Text("Someone used one of your recovery codes instead of a code from your authenticator app."),
+            PluralText(
+                "You have %(count)s recovery code left.", "You have %(count)s recovery codes left.", count=event.left
+            ),
+        ),
+    ),
+    Notice(
+        RecoveryCodesRenewed,
+        lambda _: _about_security(
+            Text("You have new recovery codes"),
+            Text("New recovery codes were created. The earlier ones no longer work."),
+        ),
+    ),
+    Notice(
+        IdentityConnected,
+        lambda event: _about_security(
+            Text("A new way to sign in to your account"),
+            Text("From now on you can also sign in through this service."),
+            service=event.issuer,
+        ),
+    ),
+    Notice(
+        IdentityDisconnected,
+        lambda event: _about_security(
+            Text("A way to sign in to your account was removed"),
+            Text("You can no longer sign in through this service."),
+            service=event.issuer,
+        ),
+    ),
+)
+NOTICES: dict[str, Notice[Any]] = {notice.event.type: notice for notice in LETTERS}

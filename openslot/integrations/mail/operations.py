@@ -156,7 +156,7 @@ async def _find_limit(work: Work, draft: Draft) -> str | None:
     settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
     to_recipient, in_pot = await store.count_public(work.db, draft, since=since)
     if to_recipient >= settings.limit_mail_recipient:
-        return rules.format_recipient_limit(settings.limit_mail_recipient)
+        return f"not sent: the public has set off {settings.limit_mail_recipient} mails to this address within 24 hours"
     pot = rules.find_pot(draft.kind, draft.recipient.role)
     if pot is None or draft.host_id is None:
         return None
@@ -165,7 +165,7 @@ async def _find_limit(work: Work, draft: Draft) -> str | None:
         return None
     if await store.reach_limit(work.db, draft.host_id, pot, now=work.now, told_since=since):
         await work.record(MailLimitReached(host_id=draft.host_id, pot=pot, limit=size))
-    return rules.format_pot_limit(pot, size)
+    return f"not sent: the public has set off {size} mails of this kind ({pot}) for this host within 24 hours"
 
 
 def _sender(runtime: Runtime, brand: Brand) -> MailAddress:

@@ -1,7 +1,8 @@
 """What mail does because something happened or is due: mails, reminders, notices to hosts, and tidying up."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from itertools import product
 from uuid import UUID
 
 from msgspec import Struct
@@ -30,11 +31,11 @@ from openslot.integrations.mail.letters import (
     write_draft,
 )
 from openslot.integrations.mail.meetings import MailHost, is_wanted, list_recipients
-from openslot.integrations.mail.models import UNWANTED, MailKind, Recipient
+from openslot.integrations.mail.models import UNWANTED, MailKind
 from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS
-from openslot.jobs.batches import repeat
+from openslot.jobs.batches import delete_old
 from openslot.people.deletions import SEND_LINK
 
 REMIND = "mail.remind"
@@ -60,7 +61,8 @@ async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Ac
     wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
     is_on = booking.status is Status.CONFIRMED
     due = rules.plan_reminders(booking.starts_at, wanted, now=work.now) if is_on else {}
-    for minutes, recipient in _list_all(booking, host, wanted):
+    reminded = [each for each in list_recipients(booking, host) if is_wanted(host, each, MailKind.REMINDER)]
+    for minutes, recipient in product(wanted, reminded):
         key = f"{booking.id}:{minutes}:{recipient.email.casefold()}"
         if minutes not in due:
             await work.drop_planned(REMIND, key, reason=MOVED if is_on else CANCELLED)
@@ -99,11 +101,6 @@ async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -
     return rules.find_lost_meaning(booking.starts_at, reminder.minutes, wanted, now=work.now)
 
 
-def _list_all(booking: Booking, host: MailHost, wanted: tuple[int, ...]) -> Iterator[tuple[int, Recipient]]:
-    reminded = [each for each in list_recipients(booking, host) if is_wanted(host, each, MailKind.REMINDER)]
-    return ((minutes, recipient) for minutes in wanted for recipient in reminded)
-
-
 SEND = "mail.send"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
 
@@ -117,7 +114,10 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
     if is_over(booking, now=work.now):
         return Skipped(OVER)
     return Expanded(
-        tuple(_target(booking, each) for each in list_recipients(booking, host)),
+        tuple(
+            Target(reaction=SEND, target=name_recipient(to), lane=f"{effect.lane}@{to.email.casefold()}")
+            for to in list_recipients(booking, host)
+        ),
         write=lambda work: plan_reminders(work, booking, host, effect.actor),
     )
 
@@ -165,11 +165,6 @@ async def notify(work: Work, effect: Effect) -> Outcome:
     return await deliver(work, effect, draft, effect.actor)
 
 
-def _target(booking: Booking, recipient: Recipient) -> Target:
-    lane = f"mail:booking:{booking.id}@{recipient.email.casefold()}"
-    return Target(reaction=SEND, target=name_recipient(recipient), lane=lane)
-
-
 def _mailing(name: str, run: Callable[[Work, Effect], Awaitable[Outcome]], *on: type[Event]) -> Reaction:
     return Reaction(name=name, on=on, run=run, delays=DELAYS, destination=mail_server)
 
@@ -198,7 +193,7 @@ async def tidy_mail(work: Work) -> str:
     """Close log entries of emails that are no longer tried, and remove emails past their retention."""
     failed = await store.fail_abandoned(work.db, limit=LOOKED_AT)
     before = work.now - timedelta(days=work.runtime.settings.keep_mail_days)
-    removed = await repeat(lambda limit: store.delete_old(work.db, before, limit=limit))
+    removed = await delete_old(work.db, "mail_messages", "created_at", before=before)
     return f"{failed} given up, {removed} mails removed"
 
 

@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -130,17 +131,14 @@ def _write_text(letter: Letter, brand: Brand, postal_address: str | None) -> Ite
     if letter.quote:
         yield textwrap.indent(letter.quote, "> ", lambda _: True)
     if letter.facts:
-        yield "\n".join(_write_fact(fact) for fact in letter.facts)
+        lines = ((f"{fact.label}:", *(f"  {line}" for line in fact.lines)) for fact in letter.facts)
+        yield "\n".join(chain.from_iterable(lines))
     if letter.button:
         yield _write_link(letter.button)
     if letter.links and letter.links_label:
         yield "\n".join([f"{letter.links_label}:", *(_write_link(link) for link in letter.links)])
     small = list(letter.footer) + ([postal_address] if postal_address else [])
     yield "\n".join(["-- ", brand.name, *small])
-
-
-def _write_fact(fact: Fact) -> str:
-    return "\n".join([f"{fact.label}:", *(f"  {line}" for line in fact.lines)])
 
 
 def _write_link(link: Link) -> str:

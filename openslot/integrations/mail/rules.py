@@ -52,16 +52,6 @@ def size_of(pot: MailPot, host_limit: int) -> int:
     return sizes.get(pot, host_limit - sum(sizes.values()))
 
 
-def format_recipient_limit(limit: int) -> str:
-    """Say in the log that an address has got as much mail as the public may set off."""
-    return f"not sent: the public has set off {limit} mails to this address within 24 hours"
-
-
-def format_pot_limit(pot: MailPot, size: int) -> str:
-    """Say in the log that a pot of a host is used up."""
-    return f"not sent: the public has set off {size} mails of this kind ({pot}) for this host within 24 hours"
-
-
 def check_reminders(minutes: Sequence[int]) -> tuple[int, ...]:
     """Keep each reminder once, earliest first, or refuse invalid ones; an empty list is allowed."""
     chosen = tuple(sorted(set(minutes), reverse=True))

@@ -196,19 +196,15 @@ async def _send_over(connection: SmtpConnection, mail: OutgoingMail) -> SmtpConn
     """Send over a connection, and close it if that fails; one that was used before must answer first."""
     try:
         if connection.sent:
-            await _begin_anew(connection.client)
+            try:
+                await connection.client.rset(timeout=READY_WITHIN.total_seconds())
+            except (aiosmtplib.SMTPException, OSError) as fault:
+                raise ConnectionClosing from fault
         await _transmit(connection, mail)
     except BaseException:
         connection.client.close()
         raise
     return connection
-
-
-async def _begin_anew(client: SMTP) -> None:
-    try:
-        await client.rset(timeout=READY_WITHIN.total_seconds())
-    except (aiosmtplib.SMTPException, OSError) as fault:
-        raise ConnectionClosing from fault
 
 
 async def _transmit(connection: SmtpConnection, mail: OutgoingMail) -> None:

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from openslot.accounts import profile_store
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
-from openslot.integrations.mail.models import Draft, KeptMail, MailKind, MailPot, MailStatus, RecipientRole
+from openslot.core.rows import Rows
+from openslot.integrations.mail.models import Draft, KeptMail, MailPot, MailStatus
 
-COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
+MAILS = Rows(KeptMail, "mail_messages")
 # The first of the two numbers of an advisory lock.
 RECIPIENTS, HOSTS = 21, 22
 
@@ -51,7 +51,7 @@ where m.status <> 'sent'
 returning created_at"""
 
 LISTED = f"""
-select {COLUMNS} from mail_messages
+select {MAILS.columns} from mail_messages
 where ($1::text is null or lower(recipient) = lower($1)) and ($2::uuid is null or booking_id = $2)
 order by created_at desc, id desc limit $3 offset $4"""
 
@@ -61,9 +61,6 @@ update mail_messages m set status = 'failed', error = coalesce(e.last_error, 'it
 from effects e where m.id = any(array(
     select id from mail_messages where status = 'sending' order by created_at limit $1))
   and m.status = 'sending' and e.id = m.id and e.state = 'dead'"""
-DELETE_OLD = """
-delete from mail_messages where id = any(array(
-    select id from mail_messages where created_at < $1 order by created_at limit $2))"""
 
 REMINDERS = """
 select minutes_before from reminder_settings
@@ -118,21 +115,17 @@ async def keep_content(db: Db, mail_id: UUID, sealed: bytes) -> None:
 async def list_mail(
     db: Db, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int
 ) -> list[KeptMail]:
-    return [to_mail(row) for row in await db.fetch(LISTED, recipient, booking_id, limit, offset)]
+    return [MAILS.read(row) for row in await db.fetch(LISTED, recipient, booking_id, limit, offset)]
 
 
 async def find_mail(db: Db, mail_id: UUID) -> tuple[KeptMail, bytes | None] | None:
-    row = await db.fetchrow(f"select {COLUMNS}, content from mail_messages where id = $1", mail_id)
-    return (to_mail(row), row["content"]) if row else None
+    row = await db.fetchrow(f"select {MAILS.columns}, content from mail_messages where id = $1", mail_id)
+    return (MAILS.read(row), row["content"]) if row else None
 
 
 async def fail_abandoned(db: Db, *, limit: int) -> int:
     """Mark mails as failed whose effects are dead."""
     return count_of(await db.execute(ABANDONED, limit))
-
-
-async def delete_old(db: Db, before: datetime, *, limit: int) -> int:
-    return count_of(await db.execute(DELETE_OLD, before, limit))
 
 
 async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> tuple[int, ...] | None:
@@ -155,18 +148,6 @@ async def forget_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) ->
     """Return to the next broader setting."""
     statement = "delete from reminder_settings where host_id = $1 and event_type_id is not distinct from $2"
     await db.execute(statement, host_id, event_type_id)
-
-
-def to_mail(row: Row) -> KeptMail:
-    fields: dict[str, Any] = {name: row[name] for name in KeptMail.__struct_fields__}
-    return KeptMail(
-        **{
-            **fields,
-            "kind": MailKind(fields["kind"]),
-            "role": RecipientRole(fields["role"]) if fields["role"] else None,
-            "status": MailStatus(fields["status"]),
-        }
-    )
 
 
 REPLACE = """

@@ -37,46 +37,11 @@ from openslot.integrations.oidc.models import (
     ProviderMetadata,
     read_identity,
 )
-from openslot.integrations.oidc.store import delete_expired_finished
-from openslot.jobs.batches import repeat
+from openslot.jobs.batches import delete_old
 from openslot.people import operations as people
 
 ATTEMPT_LASTS = timedelta(minutes=10)
 PURPOSE, OWNER = "oidc sign-in", b"browser"
-
-
-def new_attempt(wanted: str, *, connects: UUID | None, now: datetime) -> OidcAttempt:
-    """Begin a sign-in, with secrets that nobody can guess."""
-    return OidcAttempt(
-        state=new_token(),
-        nonce=new_token(),
-        verifier=new_token(),
-        wanted=wanted,
-        expires_at=now + ATTEMPT_LASTS,
-        connects=connects,
-    )
-
-
-def seal_attempt(cipher: Cipher, attempt: OidcAttempt) -> str:
-    """Write an attempt for a cookie, so that the browser can neither read nor change it."""
-    sealed = cipher.seal(PURPOSE, msgspec.json.encode(attempt), owner=OWNER)
-    return base64.urlsafe_b64encode(sealed).decode()
-
-
-def open_attempt(cipher: Cipher, cookie: str, *, state: str, now: datetime) -> OidcAttempt:
-    """Read the attempt of this browser, or refuse an answer that does not belong to it."""
-    if not cookie or not state:
-        raise OidcMismatch("the cookie or the state is missing")
-    try:
-        sealed = base64.urlsafe_b64decode(cookie)
-        attempt = msgspec.json.decode(cipher.open(PURPOSE, sealed, owner=OWNER), type=OidcAttempt)
-    except (ValueError, SealBroken, msgspec.MsgspecError):
-        raise OidcMismatch("the cookie is not ours") from None
-    if not hmac.compare_digest(attempt.state.encode(), state.encode(errors="replace")):
-        raise OidcMismatch("the state is another one", is_of_another=True)
-    if attempt.expires_at <= now:
-        raise OidcMismatch("the sign-in has expired")
-    return attempt
 
 
 log = structlog.get_logger()
@@ -90,17 +55,24 @@ async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tup
     except OidcUnreachable as refusal:
         log.warning("sign-in through the provider has failed", reason=refusal.reason)
         raise
-    attempt = new_attempt(wanted, connects=connects, now=work.now)
+    attempt = OidcAttempt(
+        state=new_token(),
+        nonce=new_token(),
+        verifier=new_token(),
+        wanted=wanted,
+        expires_at=work.now + ATTEMPT_LASTS,
+        connects=connects,
+    )
     url = wire.write_authorization_url(work.runtime.outbound.on_behalf_of(None), metadata, provider, attempt)
-    return url, seal_attempt(work.runtime.cipher, attempt)
+    sealed = work.runtime.cipher.seal(PURPOSE, msgspec.json.encode(attempt), owner=OWNER)
+    return url, base64.urlsafe_b64encode(sealed).decode()
 
 
 async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:
     """Return who has signed in at the provider, or refuse; no connection is held while the provider is asked."""
     provider = wire.get_provider(work.runtime.settings)
     try:
-        attempt = open_attempt(work.runtime.cipher, cookie, state=answer.state, now=work.now)
-        _check_answer(answer)
+        attempt = _open_attempt(work.runtime.cipher, cookie, answer, now=work.now)
         metadata = await wire.get_metadata(work.runtime, provider)
         tokens = await wire.exchange_code(
             work.runtime.outbound.on_behalf_of(None), metadata, provider, answer.code, attempt
@@ -119,9 +91,7 @@ async def sign_in(
 ) -> SignedIn | SecondFactorNeeded:
     """Let a person in whom the provider has proved; unless it is trusted for that, the second factor is asked here."""
     async with work.transaction():
-        await _finish(work, attempt)
-        await store.lock_identity(work.db, identity.issuer, identity.subject)
-        user = await store.find_user_by_identity(work.db, identity.issuer, identity.subject, now=work.now)
+        user = await _finish(work, attempt, identity)
         if user is None:
             user = await _find_or_create(work, identity, locale=locale)
             await _connect(work, identity, user)
@@ -137,9 +107,7 @@ async def connect(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, us
     if user is None or attempt.connects != user.id:
         raise OidcMismatch("the user who has begun this is not signed in")
     async with work.transaction():
-        await _finish(work, attempt)
-        await store.lock_identity(work.db, identity.issuer, identity.subject)
-        known = await store.find_user_by_identity(work.db, identity.issuer, identity.subject, now=work.now)
+        known = await _finish(work, attempt, identity)
         if known is None or known.id != user.id:
             await _connect(work, identity, user)
 
@@ -159,11 +127,24 @@ async def find_connected_at(work: Work, user: User) -> datetime | None:
     return await store.find_connected_at(work.db, provider.issuer, user.id) if provider else None
 
 
-def _check_answer(answer: AuthorizationResponse) -> None:
+def _open_attempt(cipher: Cipher, cookie: str, answer: AuthorizationResponse, *, now: datetime) -> OidcAttempt:
+    """Read the attempt of this browser, or refuse an answer that does not belong to it."""
+    if not cookie or not answer.state:
+        raise OidcMismatch("the cookie or the state is missing")
+    try:
+        sealed = base64.urlsafe_b64decode(cookie)
+        attempt = msgspec.json.decode(cipher.open(PURPOSE, sealed, owner=OWNER), type=OidcAttempt)
+    except (ValueError, SealBroken, msgspec.MsgspecError):
+        raise OidcMismatch("the cookie is not ours") from None
+    if not hmac.compare_digest(attempt.state.encode(), answer.state.encode(errors="replace")):
+        raise OidcMismatch("the state is another one", is_of_another=True)
+    if attempt.expires_at <= now:
+        raise OidcMismatch("the sign-in has expired")
     if answer.error:
         raise OidcDeclined
     if not answer.code:
         raise OidcMismatch("the answer has no code")
+    return attempt
 
 
 async def _check(
@@ -192,9 +173,12 @@ async def _add_userinfo(work: Work, metadata: ProviderMetadata, claims: Claims, 
     return {**more, **{name: value for name, value in claims.items() if name != "email_verified"}}
 
 
-async def _finish(work: Work, attempt: OidcAttempt) -> None:
+async def _finish(work: Work, attempt: OidcAttempt, identity: ProvenIdentity) -> User | None:
+    """Finish a sign-in, only once, and return the user who is known as this person."""
     if not await store.insert_finished(work.db, fingerprint(attempt.state), expires_at=attempt.expires_at):
         raise OidcMismatch("the sign-in was finished before")
+    await store.lock_identity(work.db, identity.issuer, identity.subject)
+    return await store.find_user_by_identity(work.db, identity.issuer, identity.subject, now=work.now)
 
 
 async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) -> User:
@@ -228,7 +212,7 @@ async def _connect(work: Work, identity: ProvenIdentity, user: User) -> None:
 
 async def tidy_oidc(work: Work) -> str:
     """Remove finished sign-ins that have expired."""
-    gone = await repeat(lambda limit: delete_expired_finished(work.db, now=work.now, limit=limit))
+    gone = await delete_old(work.db, "finished_oidc_sign_ins", "expires_at", before=work.now, key="hash")
     return f"{gone} finished sign-ins forgotten"
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from openslot.accounts.models import User
 from openslot.accounts.store import USER_COLUMNS, to_user
-from openslot.core.db import Db, count_of
+from openslot.core.db import Db
 
 
 async def lock_identity(db: Db, issuer: str, subject: str) -> None:
@@ -24,8 +24,7 @@ async def insert_identity(db: Db, issuer: str, subject: str, user_id: UUID, *, n
     """Connect a user to a subject; False where either is connected already."""
     statement = """insert into identities (issuer, subject, user_id, created_at) values ($1, $2, $3, $4)
         on conflict do nothing returning user_id"""
-    written = await db.fetchval(statement, issuer, subject, user_id, now)
-    return written is not None
+    return await db.fetchval(statement, issuer, subject, user_id, now) is not None
 
 
 async def find_connected_at(db: Db, issuer: str, user_id: UUID) -> datetime | None:
@@ -37,22 +36,12 @@ async def find_connected_at(db: Db, issuer: str, user_id: UUID) -> datetime | No
 
 async def delete_identity(db: Db, issuer: str, user_id: UUID) -> bool:
     """Disconnect a user from the provider; False where there is no connection."""
-    deleted = await db.fetchval(
-        "delete from identities where issuer = $1 and user_id = $2 returning user_id", issuer, user_id
-    )
-    return deleted is not None
+    statement = "delete from identities where issuer = $1 and user_id = $2 returning user_id"
+    return await db.fetchval(statement, issuer, user_id) is not None
 
 
 async def insert_finished(db: Db, state_hash: bytes, *, expires_at: datetime) -> bool:
     """Remember that a sign-in is finished; False where it was finished before."""
     statement = """insert into finished_oidc_sign_ins (hash, expires_at) values ($1, $2)
         on conflict do nothing returning expires_at"""
-    written = await db.fetchval(statement, state_hash, expires_at)
-    return written is not None
-
-
-async def delete_expired_finished(db: Db, *, now: datetime, limit: int) -> int:
-    statement = """delete from finished_oidc_sign_ins where hash = any(array(
-            select hash from finished_oidc_sign_ins where expires_at <= $1 order by expires_at limit $2))"""
-    tag = await db.execute(statement, now, limit)
-    return count_of(tag)
+    return await db.fetchval(statement, state_hash, expires_at) is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -34,10 +34,9 @@ from openslot.web.dashboard.webhooks.rows import (
 )
 from openslot.web.list_queries import read_days, read_typed
 from openslot.web.pages import page, redirect
-from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import WebhookNotActive
-from openslot.webhooks.models import Endpoint, EndpointRef, State
+from openslot.webhooks.models import Endpoint, EndpointRef, Replay, State
 from openslot.webhooks.rules import MAX_REPLAYED, SECRETS_OVERLAP
 
 ROWS = 25
@@ -67,11 +66,9 @@ async def endpoint_page(
     request: Request, work: Work, user: User, endpoint_id: UUID, *, refusal: TooMany | None = None
 ) -> Response:
     """Show an endpoint, and why no test was sent if it was refused."""
-    overview = await delivery_log.get_overview(work, user, endpoint_id)
+    overview = await webhooks.get_overview(work, user, endpoint_id)
     query, endpoint, now = read_log_query(request, user), overview.endpoint, work.now
-    found, has_more = await delivery_log.list_deliveries(
-        work, user, endpoint_id, query.filter, page=query.page, limit=ROWS
-    )
+    found, has_more = await webhooks.list_deliveries(work, user, endpoint_id, query.filter, page=query.page, limit=ROWS)
     path = f"{HERE}/{endpoint_id}"
     return page(
         "dashboard/webhooks/endpoint.html",
@@ -103,7 +100,7 @@ async def endpoint_page(
 @get(f"{HERE}/{{endpoint_id}}/deliveries/{{delivery_id}}")
 async def show_delivery(request: Request, work: Work, user: User, endpoint_id: UUID, delivery_id: UUID) -> Response:
     """Show one try: what was sent, what came back, and whether it is tried again."""
-    logged = await delivery_log.get_delivery(work, user, endpoint_id, delivery_id)
+    logged = await webhooks.get_delivery(work, user, endpoint_id, delivery_id)
     attempt, now = logged.attempt, work.now
     result, tone = format_result(attempt)
     return page(
@@ -131,7 +128,7 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
 @post(f"{HERE}/{{endpoint_id}}/deliveries/{{delivery_id}}/resend", transaction="none")
 async def resend_delivery(work: Work, user: User, endpoint_id: UUID, delivery_id: UUID) -> Response:
     """Send one event again, with the same id and the same bytes."""
-    await delivery_log.get_delivery(work, user, endpoint_id, delivery_id)
+    await webhooks.get_delivery(work, user, endpoint_id, delivery_id)
     try:
         await take_own(work.runtime, SENDS, user.id)
         async with work.transaction():
@@ -247,7 +244,7 @@ class ReplayForm(Struct, frozen=True, kw_only=True, rename={"first": "from", "la
 
     first: Annotated[ShortLine, WhenEmpty(Text("Choose the first day"))]
     last: Annotated[ShortLine, WhenEmpty(Text("Choose the last day"))]
-    which: Literal["missed", "all"] = "missed"
+    which: Replay = Replay.MISSED
 
 
 @get(f"{HERE}/{{endpoint_id}}/replay")
@@ -262,8 +259,8 @@ async def show_replay(request: Request, work: Work, user: User, endpoint_id: UUI
     form: Form[ReplayForm] = Form(values=values, faults=faults)
     if faults:
         return _replay_page(user, endpoint, form)
-    count = webhooks.count_all if values["which"] == "all" else webhooks.count_missed
-    return _replay_page(user, endpoint, form, count=await count(work, ref, span))
+    which = Replay.ALL if values["which"] == Replay.ALL else Replay.MISSED
+    return _replay_page(user, endpoint, form, count=await webhooks.count_replay(work, ref, span, which))
 
 
 @post(f"{HERE}/{{endpoint_id}}/replay")
@@ -275,9 +272,8 @@ async def replay_days(work: Work, user: User, endpoint_id: UUID, form: Form[Repl
     form = form.with_faults({**faults, **form.faults})
     if form.faults:
         return _replay_page(user, endpoint, form)
-    replay = webhooks.replay_all if form.get().which == "all" else webhooks.replay_missed
     try:
-        sent = await replay(work, ref, span)
+        sent = await webhooks.replay(work, ref, span, form.get().which)
     except WebhookNotActive as refusal:
         return _replay_page(user, endpoint, form.with_faults({"form": refusal.sentence}))
     return redirect(f"{HERE}/{endpoint_id}?done=replayed&count={sent}#log")

@@ -14,7 +14,6 @@ from openslot.routing import Form, Request, Response, get, post
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.webhooks.rows import describe_endpoint, group_events
 from openslot.web.pages import page, redirect
-from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import TooManyWebhooks
 from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted
@@ -83,7 +82,7 @@ def begin_form(endpoint: Endpoint) -> Form[EndpointForm]:
 @get(HERE)
 async def show_endpoints(request: Request, work: Work, user: User) -> Response:
     """List the endpoints with how they are doing."""
-    found = await delivery_log.list_overview(work, user)
+    found = await webhooks.list_overview(work, user)
     return page(
         "dashboard/webhooks/endpoints.html",
         user,
