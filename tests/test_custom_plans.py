@@ -71,7 +71,7 @@ READS: dict[str, Read] = {
     "endpoints": lambda db: webhook_store.list_endpoints(db, None),
     "deliveries": lambda db: delivery_log_store.list_deliveries(db, EndpointRef(ANY), DeliveryFilter(), **PAGE),
     "mail": lambda db: mail_store.list_mail(db, recipient=None, booking_id=None, **PAGE),
-    "calendars": lambda db: calendar_store.list_connections(db, None),
+    "calendars": lambda db: calendar_store._list_rows(db, None),
 }
 # Statements that contain only the filters that are given: each combination keeps a plan of its own.
 WRITTEN_FOR_THEIR_FILTERS: dict[str, Read] = {

@@ -39,7 +39,7 @@ class Chat(Protocol):
 
 
 def team_chat(work: Work, _: Effect) -> Destination | None:
-    """Name the destination of messages: one chat, owned by the operator; none where there is none."""
+    """Name the destination of messages: one chat, owned by the operator; none if there is none."""
     return Destination("team chat", None) if work.runtime.ports.get(Chat).is_open else None
 
 

@@ -21,7 +21,7 @@ class DnsResolver:
         self._port = port
 
     async def list_txt(self, name: str) -> list[str]:
-        """List the TXT records of a name; none where the name does not exist."""
+        """List the TXT records of a name; none if the name does not exist."""
         client = self._client.get()
         client.port = self._port
         try:

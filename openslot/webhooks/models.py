@@ -122,7 +122,7 @@ class LoggedDelivery(Struct, frozen=True, kw_only=True):
     next_try_at: datetime | None
     """When it is tried again; None if it is not, or if this was not the last try."""
     body: bytes | None = None
-    """What was sent, where one try is looked at and the body is still kept."""
+    """What was sent, if one try is looked at and the body is still kept."""
 
 
 class LastTest(Struct, frozen=True, kw_only=True):
@@ -140,7 +140,7 @@ class LastTest(Struct, frozen=True, kw_only=True):
 
 
 class EndpointOverview(Struct, frozen=True, kw_only=True):
-    """An endpoint with the latest try at it, and the latest test where one endpoint is looked at."""
+    """An endpoint with the latest try at it, and the latest test if one endpoint is looked at."""
 
     endpoint: Endpoint
     last: Attempt | None

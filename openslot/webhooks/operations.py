@@ -66,7 +66,7 @@ def seal_body(runtime: Runtime, event_id: UUID, body: bytes) -> bytes:
 
 
 def open_body(runtime: Runtime, event_id: UUID, kept: KeptBody) -> bytes | None:
-    """Open the bytes of an event's body; None where nothing is kept, or the key that sealed it is lost."""
+    """Open the bytes of an event's body; None if nothing is kept, or the key that sealed it is lost."""
     if kept.sealed is None:
         return kept.body
     try:
@@ -81,7 +81,7 @@ def seal_answer(runtime: Runtime, attempt_id: UUID, answer: bytes | None) -> byt
 
 
 def open_answer(runtime: Runtime, attempt_id: UUID, kept: bytes | None) -> bytes | None:
-    """Open what a receiver answered; None where the key that sealed it is lost."""
+    """Open what a receiver answered; None if the key that sealed it is lost."""
     if kept is None or not kept.startswith(MARK):
         return kept
     try:

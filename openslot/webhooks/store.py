@@ -100,7 +100,7 @@ def to_past_event(row: Row) -> PastEvent:
 
 
 async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, max_: int) -> bool:
-    """Write a new endpoint; False where its owner has as many as one may have."""
+    """Write a new endpoint; False if its owner has as many as one may have."""
     # The lock on the owner's row keeps two concurrent inserts from exceeding the limit together.
     await db.execute("select from users where id = $1 for no key update", endpoint.owner_id)
     count = await db.fetchval("select count(*) from webhook_endpoints where owner_id = $1", endpoint.owner_id)
@@ -140,7 +140,7 @@ async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
 
 
 async def delete_endpoint(db: Db, ref: EndpointRef) -> bool:
-    """Delete an endpoint with its log; False where there is none."""
+    """Delete an endpoint with its log; False if there is none."""
     return (
         await db.fetchval(f"delete from webhook_endpoints e where {OWN} returning e.id", ref.id, ref.owner_id)
         is not None

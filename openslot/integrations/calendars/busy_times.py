@@ -44,7 +44,7 @@ class BusyEvent(Struct, frozen=True, kw_only=True):
     ends_at: datetime | None
     """Of an event that does not repeat; None for all others."""
     is_live: bool
-    """False where it is cancelled or declined."""
+    """False if it is cancelled or declined."""
     text: str
     """What was read, without title, notes and guests."""
     fault: str | None = None

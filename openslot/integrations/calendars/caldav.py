@@ -116,7 +116,7 @@ class CalDavServer:
         )
 
     async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
-        """List changes by the server's sync token, or by tag and ETags where it has none."""
+        """List changes by the server's sync token, or by tag and ETags if it has none."""
         before = msgspec.json.decode(state, type=CalDavState) if state else CalDavState()
         synced = await self._sync(calendar, before.token, known) if before.tag is None else None
         if synced is None:
@@ -175,7 +175,7 @@ class CalDavServer:
     async def _sync(
         self, calendar: str, token: str | None, known: Mapping[str, str]
     ) -> tuple[dict[str, str], list[str], str] | None:
-        """Ask for what has changed since the token, page by page; None where the server can't tell."""
+        """Ask for what has changed since the token, page by page; None if the server can't tell."""
         etags: dict[str, str] = {}
         removed: list[str] = []
         at = token or ""
@@ -240,7 +240,7 @@ class CalDavServer:
         return Changes(changed=tuple(objects.values()), removed=tuple(removed), state=state_text)
 
     async def _read(self, calendar: str, hrefs: Sequence[str]) -> list[RemoteObject]:
-        """Read some events at once, fewer where the answer is too large; one that is too large alone is left empty."""
+        """Read some events at once, fewer if the answer is too large; one that is too large alone is left empty."""
         paths = [urlsplit(href).path for href in hrefs]
         try:
             found = await self._client.report(calendar, dav_client.multiget(paths), depth=1)

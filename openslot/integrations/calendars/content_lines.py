@@ -61,7 +61,7 @@ class Component(Struct):
         return (line for line in self.lines if line.name == name)
 
     def value(self, name: str) -> str:
-        """Return the first value of a name, in capitals; empty where there is none."""
+        """Return the first value of a name, in capitals; empty if there is none."""
         line = self.find(name)
         return line.value.strip().upper() if line else ""
 

@@ -45,7 +45,7 @@ class DavResponse(Struct, frozen=True):
     """Those that the server has, by their full name."""
 
     def text(self, name: str) -> str:
-        """Return the text of a property; empty where there is none."""
+        """Return the text of a property; empty if there is none."""
         found = self.properties.get(name)
         return (found.text or "").strip() if found is not None else ""
 

@@ -198,7 +198,7 @@ async def update_written(
 
 
 async def adopt_written(db: Db, booking_id: UUID, calendar_id: UUID, uid: str) -> bool:
-    """Follow a booking's event to another calendar of its owner that it was moved to; False where there is none."""
+    """Follow a booking's event to another calendar of its owner that it was moved to; False if there is none."""
     statement = """update calendar_events w set calendar_id = o.calendar_id, href = o.href, etag = o.etag
         from (select o.calendar_id, o.href, o.etag from calendar_objects o join calendars k on k.id = o.calendar_id
               where o.uid = $3 and o.calendar_id <> $2

@@ -122,7 +122,7 @@ async def _follow_removal(
 async def _find_current(
     work: Work, connection: CalendarConnection, written: WrittenEvent
 ) -> tuple[Booking, WrittenEvent] | None:
-    """Look a booking up under its host's lock; None where it can't be changed, or a write of our own is on its way."""
+    """Look a booking up under its host's lock; None if it can't be changed, or a write of our own is on its way."""
     await lock_host(work.db, connection.owner_id)
     kept = await event_store.lock_written(work.db, written.booking_id, written.calendar_id)
     if kept is None:

@@ -62,7 +62,7 @@ class IcsFeed:
         return frozenset()
 
     async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
-        """List the events that are new or different; where the server says that nothing changed, none."""
+        """List the events that are new or different; none if the server says that nothing changed."""
         before = msgspec.json.decode(state, type=FeedState) if state else FeedState()
         asked = {"If-None-Match": before.etag, "If-Modified-Since": before.modified}
         response = await self._get({name: value for name, value in asked.items() if value is not None})

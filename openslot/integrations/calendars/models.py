@@ -123,7 +123,7 @@ class KeptObject(Struct, frozen=True, kw_only=True):
     repeats: bool
     is_unread: bool
     text: str | None
-    """What its repetitions are worked out from; None where it does not repeat."""
+    """What its repetitions are worked out from; None if it does not repeat."""
 
 
 class WrittenEvent(Struct, frozen=True, kw_only=True):

@@ -62,7 +62,7 @@ class Budget:
         self.left = steps
 
     def spend(self, steps: int) -> None:
-        """Take steps, or refuse where none are left."""
+        """Take steps, or refuse if none are left."""
         # A rule that is refused takes none, so that it leaves the others theirs.
         if steps > self.left:
             raise BadRule("takes too long to expand")
@@ -154,7 +154,7 @@ def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
 
 
 def _count_tries(parts: dict[str, str], start: datetime, end: datetime) -> int:
-    """Return how many times of day dateutil tries, at most, where a rule wants only some of them."""
+    """Return how many times of day dateutil tries, at most, if a rule wants only some of them."""
     if parts["FREQ"] not in WITHIN_A_DAY or not any(name in parts for name in TIMES_OF_DAY):
         return 0
     return max((end - start) // (UNITS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))), 0)

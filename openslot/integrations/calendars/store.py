@@ -52,11 +52,15 @@ async def insert_connection(db: Db, connection: CalendarConnection, secret: byte
     return count_of(await db.execute(INSERT, *CONNECTIONS.values(connection), secret, max_)) == 1
 
 
-@custom_plans
 async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
+    return await _with_calendars(db, await _list_rows(db, owner_id))
+
+
+@custom_plans
+async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
     statement = f"""select {CONNECTIONS.columns} from calendar_connections c where $1::uuid is null or c.owner_id = $1
         order by c.created_at, c.id"""
-    return await _with_calendars(db, await db.fetch(statement, owner_id))
+    return await db.fetch(statement, owner_id)
 
 
 async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection | None:
@@ -136,7 +140,7 @@ async def find_lease(db: Db, connection_id: UUID, lease_id: UUID, *, now: dateti
 
 
 async def hold_lease(db: Db, lease: Lease) -> bool:
-    """Keep the right to write what was read until the commit; False where it is lost, or the connection gone."""
+    """Keep the right to write what was read until the commit; False if it is lost, or the connection gone."""
     row = await db.fetchrow(
         "select id from calendar_connections where id = $1 and lease = $2 for update", lease.connection.id, lease.id
     )

@@ -233,7 +233,7 @@ async def _keep_success(
 
 
 async def _keep_failure(runtime: Runtime, lease: Lease, error: str, *, is_final: bool) -> None:
-    """Write that a connection can't be read, close its owner where that is the policy, and notify the owner once."""
+    """Write that a connection can't be read, close its owner if that is the policy, and notify the owner once."""
     connection = lease.connection
     log.info("calendar can't be read", error=error)
     async with runtime.transaction(SYSTEM) as work:

@@ -46,7 +46,7 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
 
     @property
     def invitee_name(self) -> str:
-        """The invitee's name, or the address where the name is none."""
+        """The invitee's name, or the address if the name is none."""
         return find_name(self.booking.invitee_name) or self.booking.invitee_email
 
 

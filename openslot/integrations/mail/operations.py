@@ -190,7 +190,7 @@ async def list_mail(
 
 
 async def get_mail(work: Work, mail_id: UUID) -> tuple[KeptMail, bytes | None]:
-    """Read a mail, with its message where the embedded mailbox has it."""
+    """Read a mail, with its message if the embedded mailbox has it."""
     found = await store.find_mail(work.db, mail_id)
     if found is None:
         raise MailNotFound

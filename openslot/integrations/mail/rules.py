@@ -70,7 +70,7 @@ def plan_reminders(starts_at: datetime, minutes: Sequence[int], *, now: datetime
 
 
 def find_lost_meaning(starts_at: datetime, minutes: int, wanted: Sequence[int], *, now: datetime) -> str | None:
-    """Say why a reminder is no longer worth sending; None where it is."""
+    """Say why a reminder is no longer worth sending; None if it is."""
     if now >= starts_at:
         return BEGUN
     if minutes not in wanted:

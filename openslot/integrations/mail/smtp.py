@@ -90,7 +90,7 @@ class SmtpMailer:
         self._keep(used)
 
     async def check(self) -> None:
-        """Connect and log in, without sending anything; raise `MailDeferred` where that fails."""
+        """Connect and log in, without sending anything; raise `MailDeferred` if that fails."""
         client = self._client()
         try:
             async with asyncio.timeout(self._answer_within.total_seconds()):

@@ -129,7 +129,7 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 
 
 async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> tuple[int, ...] | None:
-    """Return how many minutes before a meeting people are reminded; None where nobody has chosen."""
+    """Return how many minutes before a meeting people are reminded; None if nobody has chosen."""
     found: list[int] | None = await db.fetchval(REMINDERS, host_id, event_type_id)
     return None if found is None else tuple(found)
 

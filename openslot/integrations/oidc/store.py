@@ -21,7 +21,7 @@ async def find_user_by_identity(db: Db, issuer: str, subject: str, *, now: datet
 
 
 async def insert_identity(db: Db, issuer: str, subject: str, user_id: UUID, *, now: datetime) -> bool:
-    """Connect a user to a subject; False where either is connected already."""
+    """Connect a user to a subject; False if either is connected already."""
     statement = """insert into identities (issuer, subject, user_id, created_at) values ($1, $2, $3, $4)
         on conflict do nothing returning user_id"""
     return await db.fetchval(statement, issuer, subject, user_id, now) is not None
@@ -35,13 +35,13 @@ async def find_connected_at(db: Db, issuer: str, user_id: UUID) -> datetime | No
 
 
 async def delete_identity(db: Db, issuer: str, user_id: UUID) -> bool:
-    """Disconnect a user from the provider; False where there is no connection."""
+    """Disconnect a user from the provider; False if there is no connection."""
     statement = "delete from identities where issuer = $1 and user_id = $2 returning user_id"
     return await db.fetchval(statement, issuer, user_id) is not None
 
 
 async def insert_finished(db: Db, state_hash: bytes, *, expires_at: datetime) -> bool:
-    """Remember that a sign-in is finished; False where it was finished before."""
+    """Remember that a sign-in is finished; False if it was finished before."""
     statement = """insert into finished_oidc_sign_ins (hash, expires_at) values ($1, $2)
         on conflict do nothing returning expires_at"""
     return await db.fetchval(statement, state_hash, expires_at) is not None
