@@ -17,7 +17,7 @@ from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_before, read_list_query
-from openslot.web.organization.log import PLATFORM_ACTIONS, describe_change, write_log
+from openslot.web.organization.log import PLATFORM_ACTIONS, describe_changes, write_log
 from openslot.web.pages import locale_of, page
 
 ROWS, MAX_ROWS = 50, 10_000
@@ -124,7 +124,7 @@ async def show_platform_log(request: Request, work: Work, user: User) -> Respons
         query=query,
         form=query.form,
         actions=PLATFORM_ACTIONS,
-        rows=[describe_change(each, user, work) for each in found[:ROWS]],
+        rows=describe_changes(found[:ROWS], user),
         older=query.link(before=found[ROWS - 1].id) if len(found) > ROWS else None,
         export=query.link("/admin/log.csv"),
         days_kept=work.runtime.settings.keep_changes_days,

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from openslot.access import two_factor
 from openslot.accounts import members, organizations
 from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
@@ -16,7 +17,7 @@ from openslot.web import words
 from openslot.web.admin.change_log import log_platform
 from openslot.web.list_queries import read_list_query
 from openslot.web.organization.current import author_of
-from openslot.web.organization.deletion import DeleteOrganizationForm, confirm_deletion, find_needs
+from openslot.web.organization.settings import DeleteOrganizationForm, confirm_deletion
 from openslot.web.pages import page, redirect
 
 ROWS, MAX_MEMBERS = 50, 100
@@ -107,11 +108,16 @@ async def ask_to_delete_organization(
         form=form,
         organization=organization,
         preview=await organization_deletions.preview_deletion(work, organization),
-        needs=await find_needs(work, user),
+        state=await two_factor.get_state(work, user),
     )
 
 
-@post("/admin/organizations/{slug}/delete", transaction="none", shows=ask_to_delete_organization)
+@post(
+    "/admin/organizations/{slug}/delete",
+    transaction="none",
+    shows=ask_to_delete_organization,
+    names={"current": "password"},
+)
 async def delete_any_organization(
     request: Request, work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm]
 ) -> Response:

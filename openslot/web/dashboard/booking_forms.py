@@ -12,7 +12,7 @@ from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, BySlug, EventTypeRef
 from openslot.bookings import operations as bookings
 from openslot.bookings import rules
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, BookingWanted, Invitee
+from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.core.errors import Conflict, Invalid, NotFound
@@ -102,18 +102,33 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/bookings/new")
-async def show_new_booking(request: Request, work: Work, user: User) -> Response:
+async def show_new_booking(request: Request, work: Work, user: User, form: Form[NewBookingForm] = Form()) -> Response:
     """Show what can be booked, and the open slots of what was chosen."""
-    contact = await _find_contact(work, user, request.query.get("contact", ""))
-    invitee = {"contact": str(contact.id), "name": contact.name, "email": contact.email} if contact else {}
-    values = {"type": request.query.get("type", ""), "timezone": user.zone, **invitee}
-    return await _show(work, user, Form(values=values), first=read_day(request.query.get("day", "")))
+    if form.kind is None:
+        contact = await _find_contact(work, user, request.query.get("contact", ""))
+        invitee = {"contact": str(contact.id), "name": contact.name, "email": contact.email} if contact else {}
+        asked = {name: request.query.get(name, "") for name in ("type", "day")}
+        form = form.begin({**asked, "timezone": user.zone, **invitee})
+    offered, _ = await event_types.list_event_types(work, user, only_active=True)
+    chosen = _find_chosen(offered, form["type"])
+    first = read_day(form["day"])
+    slots = await list_choices(work, user, BySlug(user.id, chosen.slug), first=first) if chosen else None
+    return page(
+        "dashboard/new_booking.html",
+        user,
+        here="/bookings",
+        form=form,
+        offered=offered,
+        chosen=chosen,
+        slots=slots,
+        path=f"/bookings/new?type={chosen.slug}" if chosen else "/bookings/new",
+        kept={"contact": form["contact"]} if form["contact"] else {},
+        curl=_write_curl(work, user, chosen, slots),
+    )
 
 
-@post("/bookings")
+@post("/bookings", shows=show_new_booking, at={Conflict: "start", NotFound: "type"})
 async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -> Response:
-    if form.faults:
-        return await _show(work, user, form, first=read_day(form["day"]))
     sent = form.get()
     wanted = BookingWanted(
         which=BySlug(user.id, sent.type),
@@ -125,32 +140,8 @@ async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -
         booking = await bookings.create_booking(work, wanted)
     except Invalid as refusal:
         faults = {FIELDS.get(field, "start"): fault for field, fault in refusal.faults.items()}
-        return await _show(work, user, form.with_faults(faults), first=read_day(form["day"]))
-    except Conflict as refusal:
-        taken = form.with_faults({"start": refusal.sentence})
-        return await _show(work, user, taken, first=read_day(form["day"]))
-    except NotFound as refusal:
-        return await _show(work, user, form.with_faults({"type": refusal.sentence}), first=None)
+        raise Invalid(details=faults) from None
     return redirect(f"/bookings/{booking.id}?done=booked")
-
-
-async def _show(work: Work, user: User, form: Form[NewBookingForm], *, first: date | None) -> Response:
-    offered, _ = await event_types.list_event_types(work, user, only_active=True)
-    chosen = _find_chosen(offered, form["type"])
-    slots = await list_choices(work, user, BySlug(user.id, chosen.slug), first=first) if chosen else None
-    return page(
-        "dashboard/new_booking.html",
-        user,
-        here="/bookings",
-        status=400 if form.faults else 200,
-        form=form,
-        offered=offered,
-        chosen=chosen,
-        slots=slots,
-        path=f"/bookings/new?type={chosen.slug}" if chosen else "/bookings/new",
-        kept={"contact": form["contact"]} if form["contact"] else {},
-        curl=_write_curl(work, user, chosen, slots),
-    )
 
 
 async def _find_contact(work: Work, user: User, text: str) -> Contact | None:
@@ -194,82 +185,62 @@ class HostRescheduleForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/bookings/{booking_id}/cancel")
-async def show_cancel(work: Work, user: User, booking_id: UUID) -> Response:
+async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm] = Form()) -> Response:
     """Ask for the reason, and whether it is meant."""
     details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
-    if not rules.can_change(details.booking, now=work.now):
-        return redirect(f"/bookings/{booking_id}")
-    return _cancel_page(work, user, details, Form())
-
-
-@post("/bookings/{booking_id}/cancel")
-async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
-    ref = BookingRef(booking_id, user.id)
-    if form.faults:
-        return _cancel_page(work, user, await bookings.get_booking(work, ref), form)
-    try:
-        await bookings.cancel_booking(work, ref, reason=form.get().reason.strip())
-    except Conflict as refusal:
-        details = await bookings.get_booking(work, ref)
-        return _cancel_page(work, user, details, form.with_faults({"form": refusal.sentence}))
-    return redirect(f"/bookings/{booking_id}?done=cancelled")
-
-
-@get("/bookings/{booking_id}/reschedule")
-async def show_reschedule_form(request: Request, work: Work, user: User, booking_id: UUID) -> Response:
-    """Show the open slots of a week."""
-    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
-    if not rules.can_change(details.booking, now=work.now):
-        return redirect(f"/bookings/{booking_id}")
-    return await _reschedule_page(work, user, details, Form(), first=read_day(request.query.get("day", "")))
-
-
-@post("/bookings/{booking_id}/reschedule")
-async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm]) -> Response:
-    """Move a booking to the slot that was chosen."""
-    ref = BookingRef(booking_id, user.id)
-    if not form.faults:
-        try:
-            await bookings.reschedule_booking(work, ref, form.get().start, reason=form.get().reason.strip())
-        except (Conflict, Invalid) as refusal:
-            form = form.with_faults({"start": refusal.faults.get("newStartTime", refusal.sentence)})
-    if form.faults:
-        details = await bookings.get_booking(work, ref)
-        return await _reschedule_page(work, user, details, form, first=read_day(form["day"]))
-    return redirect(f"/bookings/{booking_id}?done=moved")
-
-
-def _cancel_page(work: Work, user: User, details: BookingDetails, form: Form[HostCancelForm]) -> Response:
     booking = details.booking
+    if not form.faults and not rules.can_change(booking, now=work.now):
+        return redirect(f"/bookings/{booking_id}")
     return page(
         "dashboard/cancel.html",
         user,
         here="/bookings",
-        status=400 if form.faults else 200,
         booking=booking,
         event_type=details.event_type,
-        when=words.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
         form=form,
-        curl=curl(work, user, f"/bookings/{booking.id}/cancel", method="POST", body={"reason": form["reason"]}),
+        curl=curl(work, user, f"/bookings/{booking_id}/cancel", method="POST", body={"reason": form["reason"]}),
     )
 
 
-async def _reschedule_page(
-    work: Work, user: User, details: BookingDetails, form: Form[HostRescheduleForm], *, first: date | None
+@post("/bookings/{booking_id}/cancel", shows=show_cancel, at={Conflict: "form"})
+async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
+    await bookings.cancel_booking(work, BookingRef(booking_id, user.id), reason=form.get().reason.strip())
+    return redirect(f"/bookings/{booking_id}?done=cancelled")
+
+
+@get("/bookings/{booking_id}/reschedule")
+async def show_reschedule_form(
+    request: Request, work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm] = Form()
 ) -> Response:
-    booking = details.booking
+    """Show the open slots of a week."""
+    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
+    booking, path = details.booking, f"/bookings/{booking_id}/reschedule"
+    if not form.faults and not rules.can_change(booking, now=work.now):
+        return redirect(f"/bookings/{booking_id}")
+    first = read_day(form["day"] or request.query.get("day", ""))
     slots = await list_choices(work, user, ByBooking(booking.event_type_id), first=first, moved=booking)
     start = slots.days[0].slots[0].value if slots.days else "2026-03-16T09:00:00Z"
     return page(
         "dashboard/reschedule.html",
         user,
         here="/bookings",
-        status=400 if form.faults else 200,
         booking=booking,
         event_type=details.event_type,
-        when=words.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
         form=form,
         slots=slots,
-        path=f"/bookings/{booking.id}/reschedule",
-        curl=curl(work, user, f"/bookings/{booking.id}/reschedule", method="PATCH", body={"newStartTime": start}),
+        path=path,
+        curl=curl(work, user, path, method="PATCH", body={"newStartTime": start}),
     )
+
+
+@post(
+    "/bookings/{booking_id}/reschedule",
+    shows=show_reschedule_form,
+    at={Conflict: "start", Invalid: "start"},
+    names={"newStartTime": "start"},
+)
+async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm]) -> Response:
+    """Move a booking to the slot that was chosen."""
+    ref, sent = BookingRef(booking_id, user.id), form.get()
+    await bookings.reschedule_booking(work, ref, sent.start, reason=sent.reason.strip())
+    return redirect(f"/bookings/{booking_id}?done=moved")

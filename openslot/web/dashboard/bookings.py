@@ -8,7 +8,6 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings import operations as agenda
 from openslot.bookings import operations as bookings
 from openslot.bookings import rules
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
@@ -37,7 +36,7 @@ from openslot.timeline import operations as timeline
 from openslot.timeline.models import TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard.curl import Curl, curl
-from openslot.web.dashboard.home import find_retry_notice
+from openslot.web.dashboard.home import RETRY_NOTICES
 from openslot.web.dashboard.rows import Step, by_day, describe_step, place, status_badge
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_list_query
@@ -86,6 +85,7 @@ NOTICES = {
     "booked": Text("The booking was created. The invitee will be notified by email."),
     "moved": Text("The booking was rescheduled. Everyone will be notified by email."),
     "cancelled": Text("The booking was cancelled. Everyone will be notified by email."),
+    **RETRY_NOTICES,
 }
 
 
@@ -94,7 +94,7 @@ async def show_bookings(request: Request, work: Work, user: User) -> Response:
     """Show one page of the bookings that the address asks for."""
     query = _read_query(request, user)
     wanted = _filter(query)
-    found = await agenda.list_agenda(work, user, wanted, page=query.page, limit=ROWS)
+    found = await bookings.list_agenda(work, user, wanted, page=query.page, limit=ROWS)
     failed = await timeline.count_failed(work, user, [entry.id for entry in found.entries])
     offered, _ = await event_types.list_event_types(work, user)
     view = wanted.view
@@ -143,7 +143,7 @@ def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
 async def export_bookings(request: Request, work: Work, user: User) -> Response:
     """Send the bookings that the address asks for, 10,000 at most."""
     wanted = _filter(_read_query(request, user))
-    found = await agenda.list_agenda(work, user, wanted, limit=MAX_ROWS)
+    found = await bookings.list_agenda(work, user, wanted, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(_write, found.entries, user, locale_of(request))
     return send_csv(f"bookings-{wanted.view}-{words.day(work.now, user.zone)}.csv", body)
@@ -226,9 +226,9 @@ def _is_own(actor: Actor, user: User) -> bool:
 
 
 @get("/bookings/{booking_id}")
-async def show_booking(request: Request, work: Work, user: User, booking_id: UUID) -> Response:
+async def show_booking(work: Work, user: User, booking_id: UUID) -> Response:
     details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
-    changes = await agenda.list_changes(work, user, booking_id)
+    changes = await bookings.list_changes(work, user, booking_id)
     effects = await timeline.list_timeline(work, user, booking_id)
     booking = details.booking
     failed = sum(effect.state is EffectState.DEAD for effect in effects)
@@ -245,7 +245,7 @@ async def show_booking(request: Request, work: Work, user: User, booking_id: UUI
         facts=list(_list_facts(details, user, now=work.now)),
         chapters=tell_history(booking, changes, effects, user, now=work.now),
         can_change=rules.can_change(booking, now=work.now),
-        notice=NOTICES.get(request.query.get("done", "")) or find_retry_notice(request),
+        notices=NOTICES,
         curl=curl(work, user, f"/bookings/{booking_id}"),
     )
 

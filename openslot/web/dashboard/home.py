@@ -15,30 +15,23 @@ from openslot.event_types import operations as event_types
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.notices import POT_NAMES
-from openslot.routing import Request, Response, get, post
+from openslot.routing import Response, get, post
 from openslot.timeline import operations as timeline
-from openslot.timeline.models import Attention, EffectKind, FailedEffect, Trouble, UnsentMail
+from openslot.timeline.models import Attention, EffectKind, Trouble, UnsentMail
 from openslot.web import words
-from openslot.web.dashboard.rows import Step, by_day, describe_step
+from openslot.web.dashboard.rows import by_day, describe_step
 from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
 from openslot.webhooks.models import show_switch_off
 
 DAYS, MAX_BOOKINGS, MAX_LINKS, MAX_HELD_DAYS = 8, 50, 20, 7
-DONE = {"organization-deleted": Text("The organization was deleted.")}
-NOTICES = {
+# What a retry came to.
+RETRY_NOTICES: dict[str, Text] = {
     RevivalVerdict.QUEUED: Text("It will be retried now."),
     RevivalVerdict.SKIPPED: Text("Not retried: a later change replaced it."),
     RevivalVerdict.LEFT: Text("Not retried: a later change is in progress. Try again soon."),
 }
-
-
-class AttentionRow(Struct, frozen=True, kw_only=True):
-    """Something that a host should look at."""
-
-    step: Step
-    booking_id: UUID | None
-    booking: Text | None
+NOTICES = {"organization-deleted": Text("The organization was deleted."), **RETRY_NOTICES}
 
 
 class TroubleRow(Struct, frozen=True, kw_only=True):
@@ -52,16 +45,8 @@ class TroubleRow(Struct, frozen=True, kw_only=True):
     """The parts of it, one a line."""
 
 
-class ShareLink(Struct, frozen=True, kw_only=True):
-    """An address that others book at."""
-
-    id: str
-    name: str
-    url: str
-
-
 @get("/")
-async def show_home(request: Request, work: Work, user: User | None) -> Response:
+async def show_home(work: Work, user: User | None) -> Response:
     """Show the first screen, or ask to sign in."""
     if user is None:
         return redirect("/login")
@@ -86,15 +71,11 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
         todays=by_day(entries[: sum(is_today)], user, failed=failed, now=work.now),
         next_days=by_day(entries[sum(is_today) :], user, failed=failed, now=work.now),
         has_more=len(entries) == MAX_BOOKINGS,
-        failed=[_attention_row(each, user, now=work.now) for each in attention.failed],
+        failed=[(each, describe_step(each.effect, user, now=work.now)) for each in attention.failed],
         troubles=[*_list_troubles(attention, user, now=work.now)],
         link=base,
-        links=[
-            ShareLink(id=f"link-{place}", name=each.name, url=f"{base}/{each.slug}")
-            for place, each in enumerate(offered)
-            if not each.is_private
-        ],
-        notice=DONE.get(request.query.get("done", "")) or find_retry_notice(request),
+        links=[each for each in offered if not each.is_private],
+        notices=NOTICES,
     )
 
 
@@ -103,20 +84,6 @@ async def retry_from_home(work: Work, user: User, effect_id: UUID) -> Response:
     """Try a failed step again, and show the first screen."""
     revival = await timeline.retry_effect(work, user, effect_id)
     return redirect(f"/?done={revival.verdict}")
-
-
-def find_retry_notice(request: Request) -> Text | None:
-    """Say what a retry came to, as the address tells it."""
-    return {str(verdict): text for verdict, text in NOTICES.items()}.get(request.query.get("done", ""))
-
-
-def _attention_row(failed: FailedEffect, user: User, *, now: datetime) -> AttentionRow:
-    booking = (
-        Text("%(name)s, %(event)s", name=failed.invitee_name, event=failed.event_type_name)
-        if failed.booking_id
-        else None
-    )
-    return AttentionRow(step=describe_step(failed.effect, user, now=now), booking_id=failed.booking_id, booking=booking)
 
 
 def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterator[TroubleRow]:

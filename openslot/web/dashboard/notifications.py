@@ -6,10 +6,9 @@ from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail import operations
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import MailTopic
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, Response, get, post
 from openslot.web.pages import page, redirect
 
 HERE = "/settings/notifications"
@@ -54,8 +53,19 @@ class RemindersForm(Struct, frozen=True, kw_only=True):
 
 
 @get(HERE)
-async def show_notifications(request: Request, work: Work, user: User) -> Response:
-    return await _show(work, user, notice=NOTICES.get(request.query.get("done", "")))
+async def show_notifications(work: Work, user: User, form: Form[RemindersForm] = Form()) -> Response:
+    stored = await mail.get_reminders(work, user.id)
+    typed = form.sent.minutes if form.sent else [str(each) for each in stored]
+    return page(
+        "dashboard/notifications/notifications.html",
+        user,
+        here=HERE,
+        notices=NOTICES,
+        groups=[(Text("Meetings"), MEETINGS), (Text("Problems"), PROBLEMS)],
+        topics=await mail.get_topics(work, user),
+        form=form,
+        reminders=[(each, format_before(each), str(each) in typed) for each in sorted({*USUAL, *stored}, reverse=True)],
+    )
 
 
 @post(HERE)
@@ -63,21 +73,17 @@ async def change_notifications(work: Work, user: User, form: Form[TopicsForm]) -
     """Choose which mails the host gets."""
     if form.sent is None:
         raise Invalid(details=form.faults)
-    wanted = frozenset(topic for topic in MailTopic if topic in form.sent.topics)
-    await operations.set_topics(work, user, wanted)
+    await mail.set_topics(work, user, frozenset(topic for topic in MailTopic if topic in form.sent.topics))
     return redirect(f"{HERE}?done=saved")
 
 
-@post(f"{HERE}/reminders")
+@post(f"{HERE}/reminders", shows=show_notifications)
 async def change_reminders(work: Work, user: User, form: Form[RemindersForm]) -> Response:
     """Choose when invitees and guests are reminded."""
-    sent = form.sent.minutes if form.sent else [""]
+    sent = form.get().minutes
     if not all(each.isascii() and each.isdecimal() and len(each) < 7 for each in sent):
-        return await _show(work, user, reminders_form=form.with_faults({"minutes": WRONG}))
-    try:
-        await mail.set_reminders(work, user, None, tuple(int(each) for each in sent))
-    except Invalid as refusal:
-        return await _show(work, user, reminders_form=form.with_faults(refusal.faults))
+        raise Invalid(details={"minutes": WRONG})
+    await mail.set_reminders(work, user, None, tuple(int(each) for each in sent))
     return redirect(f"{HERE}?done=reminders")
 
 
@@ -88,23 +94,3 @@ def format_before(minutes: int) -> Text:
     if minutes % 60 == 0:
         return PluralText("%(count)s hour before", "%(count)s hours before", count=minutes // 60)
     return PluralText("%(count)s minute before", "%(count)s minutes before", count=minutes)
-
-
-async def _show(
-    work: Work, user: User, *, notice: Text | None = None, reminders_form: Form[RemindersForm] | None = None
-) -> Response:
-    topics = await operations.get_topics(work, user)
-    stored = await mail.get_reminders(work, user.id)
-    typed = reminders_form.sent.minutes if reminders_form and reminders_form.sent else [str(each) for each in stored]
-    offered = sorted({*USUAL, *stored}, reverse=True)
-    return page(
-        "dashboard/notifications/notifications.html",
-        user,
-        status=400 if reminders_form else 200,
-        here=HERE,
-        notice=notice,
-        groups=[(Text("Meetings"), MEETINGS), (Text("Problems"), PROBLEMS)],
-        topics=topics,
-        form=reminders_form or Form(),
-        reminders=[(each, format_before(each), str(each) in typed) for each in offered],
-    )

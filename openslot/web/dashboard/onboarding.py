@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserSettings
@@ -17,11 +18,17 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed, CalendarUnreachable
 from openslot.integrations.calendars.models import CalDavWanted
 from openslot.routing import Form, Response, WhenEmpty, get, post
-from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
 from openslot.schedules.rules import version_of
-from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, read_typed, week_of, write_hours
+from openslot.web.dashboard.availability.range_fields import (
+    DayFields,
+    fill_week,
+    find_faults,
+    read_typed,
+    week_of,
+    write_hours,
+)
 from openslot.web.dashboard.availability.schedules import summarize_week
 from openslot.web.dashboard.calendars.connections import TRIES
 from openslot.web.pages import page, redirect
@@ -35,31 +42,24 @@ NO_CALENDAR = Text("No calendar was found at this address")
 ShortLine = Annotated[str, Meta(pattern=LINE, max_length=500)]
 
 
-class WelcomeStep(Struct, frozen=True, kw_only=True):
-    number: int
-    path: str
-    name: Text
+STEPS = {
+    "zone": Text("Time zone"),
+    "hours": Text("Hours"),
+    "calendar": Text("Calendar"),
+    "link": Text("Your link"),
+}
 
 
-STEPS = (
-    WelcomeStep(number=1, path="/welcome/zone", name=Text("Time zone")),
-    WelcomeStep(number=2, path="/welcome/hours", name=Text("Hours")),
-    WelcomeStep(number=3, path="/welcome/calendar", name=Text("Calendar")),
-    WelcomeStep(number=4, path="/welcome/link", name=Text("Your link")),
-)
-
-
-def step_page(user: User, number: int, *, form: Form[Any] | None = None, status: int = 200, **values: Any) -> Response:
+def step_page(user: User, number: int, form: Form[Any] = Form(), **values: Any) -> Response:
     """Show one step, with how far the user has come."""
     return page(
-        f"dashboard/onboarding/{STEPS[number - 1].path.rpartition('/')[2]}.html",
+        f"dashboard/onboarding/{[*STEPS][number - 1]}.html",
         user,
         here="/welcome",
-        status=status,
         steps=STEPS,
         number=number,
         reached=user.welcome_step or len(STEPS) + 1,
-        form=form or Form(),
+        form=form,
         **values,
     )
 
@@ -71,26 +71,24 @@ class WelcomeZoneForm(Struct, frozen=True, kw_only=True):
 @get("/welcome")
 async def show_welcome(user: User) -> Response:
     """Lead to the step that comes next."""
-    return redirect(STEPS[(user.welcome_step or 1) - 1].path)
+    return redirect(f"/welcome/{[*STEPS][(user.welcome_step or 1) - 1]}")
 
 
 @get("/welcome/zone")
-async def show_welcome_zone(user: User) -> Response:
-    """Show the time zone; where none was chosen yet, the browser proposes its own."""
-    guesses = user.welcome_step == 1 and user.zone == "UTC"
-    return step_page(user, 1, form=Form(values={"timezone": user.zone}), guesses=guesses)
+async def show_welcome_zone(user: User, form: Form[WelcomeZoneForm] = Form()) -> Response:
+    """Show the time zone; if none was chosen yet, the browser proposes its own."""
+    guesses = user.welcome_step == 1 and user.zone == "UTC" and not form.faults
+    return step_page(user, 1, form.begin({"timezone": user.zone}), guesses=guesses)
 
 
-@post("/welcome/zone")
+@post("/welcome/zone", shows=show_welcome_zone)
 async def choose_zone(work: Work, user: User, form: Form[WelcomeZoneForm]) -> Response:
     """Keep the time zone, also for schedules that had the same one as the user."""
-    if form.faults:
-        return step_page(user, 1, form=form, status=400, guesses=False)
     zone = form.get().timezone
     for schedule in await schedules.list_schedules(work, user):
         if schedule.zone == user.zone != zone:
             version = version_of((schedule.name, schedule.zone))
-            await changes.change_details(work, user, schedule.id, name=schedule.name, zone=zone, version=version)
+            await schedules.change_details(work, user, schedule.id, name=schedule.name, zone=zone, version=version)
     await accounts.change_settings(work, user, UserSettings(zone=zone))
     await accounts.set_welcome_step(work, user, 2)
     return redirect("/welcome/hours")
@@ -110,53 +108,39 @@ class WelcomeHoursForm(Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
+def _read_week(form: Form[WelcomeHoursForm]) -> tuple[DayFields, ...]:
+    typed = [read_typed(form.values, f"d{day}")[:1] if f"works.{day}" in form.values else [] for day in DAYS]
+    return fill_week(typed, may_be_empty=False)
+
+
 @get("/welcome/hours")
-async def show_welcome_hours(work: Work, user: User) -> Response:
+async def show_welcome_hours(work: Work, user: User, form: Form[WelcomeHoursForm] = Form()) -> Response:
     """Show the hours of the default schedule."""
-    return await _show_hours(work, user)
-
-
-@post("/welcome/hours")
-async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> Response:
-    if form["act"] != "keep":
-        typed = [read_typed(form.values, f"d{day}")[:1] if f"works.{day}" in form.values else [] for day in DAYS]
-        week = fill_week(typed, may_be_empty=False)
-        faults = {"form": NO_DAY} if not any(typed) else {}
-        if faults or any(day.has_faults for day in week):
-            return await _show_hours(work, user, week=week, form=form.with_faults(faults), status=400)
-        schedule, *_ = await schedules.list_schedules(work, user)
-        try:
-            await changes.change_hours(work, user, schedule.id, week_of(week), version=form["version"])
-        except Conflict as refusal:
-            return await _show_hours(
-                work, user, week=week, form=form.with_faults({"form": refusal.sentence}), status=409
-            )
-    await accounts.set_welcome_step(work, user, 3)
-    return redirect("/welcome/calendar")
-
-
-async def _show_hours(
-    work: Work,
-    user: User,
-    *,
-    week: tuple[DayFields, ...] | None = None,
-    form: Form[WelcomeHoursForm] | None = None,
-    status: int = 200,
-) -> Response:
     schedule, *_ = await schedules.list_schedules(work, user)
-    shown = week or fill_week([write_hours(hours)[:1] for hours in schedule.weekly_hours])
+    saved = fill_week([write_hours(hours)[:1] for hours in schedule.weekly_hours])
     return step_page(
         user,
         2,
-        form=form,
-        status=status,
+        form,
         schedule=schedule,
         is_simple=_is_simple(schedule),
         lines=summarize_week(schedule),
         version=version_of(schedule.weekly_hours),
-        days=[(day, day.ranges[0] if day.ranges else None) for day in shown],
+        days=[(day, day.ranges[0] if day.ranges else None) for day in (_read_week(form) if form.kind else saved)],
         usual=USUAL,
     )
+
+
+@post("/welcome/hours", shows=show_welcome_hours, at={Conflict: "form"}, own_status=True)
+async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> Response:
+    if form["act"] != "keep":
+        week = _read_week(form)
+        if faults := find_faults(week) or ({} if any(day.ranges for day in week) else {"form": NO_DAY}):
+            raise Invalid(details=faults)
+        schedule, *_ = await schedules.list_schedules(work, user)
+        await schedules.change_hours(work, user, schedule.id, week_of(week), version=form["version"])
+    await accounts.set_welcome_step(work, user, 3)
+    return redirect("/welcome/calendar")
 
 
 def _is_simple(schedule: Schedule) -> bool:
@@ -171,22 +155,18 @@ class WelcomeCalendarForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/welcome/calendar")
-async def show_welcome_calendar(work: Work, user: User) -> Response:
+async def show_welcome_calendar(work: Work, user: User, form: Form[WelcomeCalendarForm] = Form()) -> Response:
     """Show the form for a calendar, or which ones are connected."""
-    return await _show_calendar(work, user, Form())
+    return step_page(user, 3, form, connections=await calendars.list_connections(work, user))
 
 
-@post("/welcome/calendar", transaction="none", limit=TRIES)
+@post("/welcome/calendar", transaction="none", limit=TRIES, shows=show_welcome_calendar)
 async def connect_calendar(work: Work, user: User, form: Form[WelcomeCalendarForm]) -> Response:
     """Connect a calendar after trying it; no connection of ours is held while its server answers."""
-    if form.faults:
-        return await _show_calendar(work, user, form)
-    sent = form.get()
-    wanted = CalDavWanted(address=sent.address, username=sent.username, password=sent.password)
     try:
-        await calendars.connect(work, user, wanted)
+        await calendars.connect(work, user, CalDavWanted(**asdict(form.get())))
     except (CalendarFault, Invalid, Conflict, OutboundRefused) as refusal:
-        return await _show_calendar(work, user, form.with_faults(_faults(refusal)))
+        raise Invalid(details=_faults(refusal)) from None
     async with work.transaction():
         await accounts.set_welcome_step(work, user, 4)
     return redirect("/welcome/link")
@@ -208,11 +188,6 @@ def _faults(refusal: Refusal) -> dict[str, str]:
         return {"address": refusal.sentence}
     known = {name: fault for name, fault in refusal.faults.items() if name in {"username", "password"}}
     return known or {"address": NO_CALENDAR}
-
-
-async def _show_calendar(work: Work, user: User, form: Form[WelcomeCalendarForm]) -> Response:
-    connections = await calendars.list_connections(work, user)
-    return step_page(user, 3, form=form, status=400 if form.faults else 200, connections=connections)
 
 
 @get("/welcome/link")

@@ -1,8 +1,7 @@
 """Pages: the profile, with a form for each part of it: name, link, welcome text, photo and colour."""
 
 import re
-from datetime import date
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -15,8 +14,7 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER
-from openslot.routing import File, Form, RateLimit, Request, Response, get, post
-from openslot.web import words
+from openslot.routing import File, Form, RateLimit, Response, get, post
 from openslot.web.booking_page.view import initials
 from openslot.web.dashboard.curl import curl
 from openslot.web.pages import page, redirect
@@ -74,154 +72,55 @@ class PhotoForm(Struct, frozen=True, kw_only=True):
     photo: File | None = None
 
 
-def begin_about(user: User, welcome: str | None) -> Form[AboutForm]:
-    """Fill the form with what is chosen."""
-    return Form(values={"name": user.name, "welcome": welcome or "", "timezone": user.zone, "locale": user.locale})
+def shown_colour(text: str) -> str:
+    """Return a colour that can be shown: what was typed, or the first one."""
+    return text.lower() if COLOUR.fullmatch(text.lower()) else FIRST_COLOUR
 
 
-def begin_link(user: User) -> Form[LinkForm]:
-    return Form(values={"username": user.username})
+def list_swatches(colour: str) -> list[dict[str, str]]:
+    """Show a colour on light and on dark paper; if text would not be readable, it is changed as far as needed."""
+    papers = {"light": PAPER, "dark": DARK_PAPER}
+    return [{"name": name, "paper": paper, **shade(colour, paper)} for name, paper in papers.items()]
 
 
-def begin_look(brand: ChosenBrand) -> Form[LookForm]:
-    return Form(
-        values={
+@get(HERE)
+async def show_profile(work: Work, user: User, form: Form[Any] = Form()) -> Response:
+    """Show the profile, with the faults of one of its forms."""
+    brand, welcome = await profiles.get_brand(work, user), await profiles.find_welcome(work, user)
+    look = form.of(LookForm).begin(
+        {
             "which": "own" if brand.colour else "event_types",
             "colour": brand.colour or FIRST_COLOUR,
             "brand-name": brand.name or "",
             "logo": brand.logo_url or "",
         }
     )
-
-
-def shown_colour(text: str) -> str:
-    """Return a colour that can be shown: what was typed, or the first one."""
-    return text.lower() if COLOUR.fullmatch(text.lower()) else FIRST_COLOUR
-
-
-class Swatch(Struct, frozen=True, kw_only=True):
-    """The colours of one button and of what is around it."""
-
-    name: str
-    paper: str
-    accent: str
-    ink: str
-
-
-def list_swatches(colour: str) -> tuple[Swatch, Swatch]:
-    """Show a colour on light and on dark paper; where text would not be readable, it is changed as far as needed."""
-    light, dark = shade(colour, PAPER), shade(colour, DARK_PAPER)
-    return (
-        Swatch(name="light", paper=PAPER, accent=light["accent"], ink=light["accent-ink"]),
-        Swatch(name="dark", paper=DARK_PAPER, accent=dark["accent"], ink=dark["accent-ink"]),
-    )
-
-
-class FormerLink(NamedTuple):
-    """A former username as the page lists it."""
-
-    name: str
-    leads: bool
-    until: date
-
-
-@get(HERE)
-async def show_profile(request: Request, work: Work, user: User) -> Response:
-    return await profile_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
-
-
-@post(HERE)
-async def change_profile(work: Work, user: User, form: Form[AboutForm]) -> Response:
-    """Change name, welcome text, time zone and language, all of them or none."""
-    if form.faults:
-        return await profile_page(work, user, about=form)
-    sent = form.get()
-    try:
-        async with work.attempt():
-            await _save_about(work, user, sent)
-    except Invalid as refusal:
-        return await profile_page(work, user, about=form.with_faults(refusal.faults))
-    return redirect(f"{HERE}?done=saved")
-
-
-@post(f"{HERE}/link")
-async def change_link(work: Work, user: User, form: Form[LinkForm]) -> Response:
-    """Change the username, which is the first word of the host's link."""
-    if form.faults:
-        return await profile_page(work, user, link=form)
-    try:
-        await accounts.change_settings(work, user, UserSettings(username=form.get().username))
-    except (Invalid, Conflict) as refusal:
-        faults = refusal.faults or {"username": refusal.sentence}
-        return await profile_page(work, user, link=form.with_faults(faults))
-    return redirect(f"{HERE}?done=link")
-
-
-@post(f"{HERE}/link/former")
-async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm]) -> Response:
-    """Choose whether a former link leads to the host's page."""
-    if form.faults:
-        return await profile_page(work, user, link=form)
-    sent = form.get()
-    await profiles.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
-    return redirect(f"{HERE}?done=former")
-
-
-@post(f"{HERE}/look")
-async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
-    """Choose the colour of pages and mail, and the name and logo of mail."""
-    if form.faults:
-        return await profile_page(work, user, look=form)
-    sent = form.get()
-    brand = ChosenBrand(name=sent.brand_name, colour=sent.colour if sent.which == "own" else None, logo_url=sent.logo)
-    try:
-        await profiles.set_brand(work, user, brand)
-    except Invalid as refusal:
-        named = {"brand-name" if field == "name" else field: fault for field, fault in refusal.faults.items()}
-        return await profile_page(work, user, look=form.with_faults(named))
-    return redirect(f"{HERE}?done=look")
-
-
-async def profile_page(
-    work: Work,
-    user: User,
-    *,
-    notice: Text | None = None,
-    about: Form[AboutForm] | None = None,
-    link: Form[Any] | None = None,
-    look: Form[LookForm] | None = None,
-    photo: Form[Any] | None = None,
-) -> Response:
-    """Show the profile, with the faults of one of its forms."""
-    brand, welcome = await profiles.get_brand(work, user), await profiles.find_welcome(work, user)
-    former = await profiles.list_former_usernames(work, user)
-    given = [form for form in (about, link, look, photo) if form is not None]
-    look = look or begin_look(brand)
+    about = {"name": user.name, "welcome": welcome or "", "timezone": user.zone, "locale": user.locale}
     return page(
         "dashboard/profile/profile.html",
         user,
-        status=400 if given else 200,
         here=HERE,
-        notice=notice,
+        notices=NOTICES,
         base=f"{work.runtime.settings.public_url}/",
         languages=LANGUAGES,
         longest=profiles.LONGEST_WELCOME,
         initials=initials(user.name),
         photo=profiles.photo_path(user.photo),
-        about=about or begin_about(user, welcome),
-        link=link or begin_link(user),
-        former=[FormerLink(each.name, each.leads, words.day(each.reserved_until, user.zone)) for each in former],
+        form=form,
+        about=form.of(AboutForm).begin(about),
+        link=form if form.kind is FormerLinkForm else form.of(LinkForm).begin({"username": user.username}),
+        former=await profiles.list_former_usernames(work, user),
         look=look,
         colour=shown_colour(look["colour"]),
         swatches=list_swatches(shown_colour(look["colour"])),
-        photo_form=photo or Form(),
         curl=curl(work, user, "/me"),
     )
 
 
-async def _save_about(work: Work, user: User, sent: AboutForm) -> None:
-    """Check everything before anything is written, so that every fault is named."""
-    faults: dict[str, str] = {}
+@post(HERE, shows=show_profile)
+async def change_profile(work: Work, user: User, form: Form[AboutForm]) -> Response:
+    """Change name, welcome text, time zone and language, all of them or none."""
+    sent, faults = form.get(), dict[str, str]()
     try:
         await profiles.set_welcome(work, user, sent.welcome)
     except Invalid as refusal:
@@ -233,18 +132,40 @@ async def _save_about(work: Work, user: User, sent: AboutForm) -> None:
         faults |= refusal.faults
     if faults:
         raise Invalid(details=faults)
+    return redirect(f"{HERE}?done=saved")
 
 
-@post(f"{HERE}/photo", transaction="none", max_bytes=ACCEPTED, limit=UPLOADS)
+@post(f"{HERE}/link", shows=show_profile, at={Conflict: "username"})
+async def change_link(work: Work, user: User, form: Form[LinkForm]) -> Response:
+    """Change the username, which is the first word of the host's link."""
+    await accounts.change_settings(work, user, UserSettings(username=form.get().username))
+    return redirect(f"{HERE}?done=link")
+
+
+@post(f"{HERE}/link/former", shows=show_profile)
+async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm]) -> Response:
+    """Choose whether a former link leads to the host's page."""
+    sent = form.get()
+    await profiles.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
+    return redirect(f"{HERE}?done=former")
+
+
+@post(f"{HERE}/look", shows=show_profile, names={"name": "brand-name"})
+async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
+    """Choose the colour of pages and mail, and the name and logo of mail."""
+    sent = form.get()
+    brand = ChosenBrand(name=sent.brand_name, colour=sent.colour if sent.which == "own" else None, logo_url=sent.logo)
+    await profiles.set_brand(work, user, brand)
+    return redirect(f"{HERE}?done=look")
+
+
+@post(f"{HERE}/photo", transaction="none", max_bytes=ACCEPTED, limit=UPLOADS, shows=show_profile)
 async def upload_photo(work: Work, user: User, form: Form[PhotoForm]) -> Response:
     """Prepare a picture while no connection is held, then keep it."""
-    sent = form.sent.photo if form.sent else None
+    sent = form.get().photo
     if sent is None:
-        return await profile_page(work, user, photo=form.with_faults({"photo": EMPTY}))
-    try:
-        picture = await prepare_picture(sent.body)
-    except Invalid as refusal:
-        return await profile_page(work, user, photo=form.with_faults(refusal.faults))
+        raise Invalid(details={"photo": EMPTY})
+    picture = await prepare_picture(sent.body)
     async with work.transaction():
         await profiles.set_photo(work, user, picture)
     return redirect(f"{HERE}?done=photo")

@@ -1,7 +1,6 @@
 """Pages: a copy of all data to download, and the deletion of the account."""
 
-from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from msgspec import Meta, Struct
@@ -15,14 +14,13 @@ from openslot.core.errors import Conflict, Invalid, TooMany
 from openslot.core.text import LINE, ReasonText
 from openslot.core.work import Work
 from openslot.exports import operations as exports
-from openslot.exports.models import DataExport, ExportState
 from openslot.http.doors import take_own
 from openslot.http.errors import status_of
 from openslot.i18n import PluralText, Text
 from openslot.people import deletions
 from openslot.people.deletions import MAX_SHOWN
 from openslot.people.models import DeletionPreview
-from openslot.routing import Form, RateLimit, Request, Response, Stream, get, post
+from openslot.routing import Form, RateLimit, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.cookies import SESSION_COOKIE, delete_cookie
 from openslot.web.pages import NOT_KEPT, page, redirect
@@ -30,8 +28,6 @@ from openslot.web.pages import NOT_KEPT, page, redirect
 NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
 HERE = "/settings/data"
 NOTICES = {"requested": Text("We're preparing your export. We'll email you when it's ready. You can leave this page.")}
-KIB = 1024
-FIELDS = {"current": "password"}
 LINKS = RateLimit("deletion-links", 3)
 SENT = Text("We have sent you an email with a link. It works for an hour.")
 
@@ -53,33 +49,17 @@ async def confirm_owner(work: Work, user: User, state: TwoFactorState, *, passwo
     await two_factor.confirm_code(work, user, code)
 
 
-class ExportRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    state: Text
-    tone: str
-    requested: Text
-    expires: Text | None
-    size: Text | None
-    done: int
-    files: int
-    is_ready: bool
-    is_under_way: bool
-
-
 @get("/settings/data")
-async def show_data(request: Request, work: Work, user: User) -> Response:
+async def show_data(work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show the exports, and where the account is deleted."""
-    return await _show_export(work, user, notice=NOTICES.get(request.query.get("done", "")))
+    found = await exports.list_exports(work, user)
+    return page("dashboard/your_data/export.html", user, here=HERE, notices=NOTICES, form=form, rows=found)
 
 
-@post("/settings/data/export")
+@post("/settings/data/export", shows=show_data, at={Conflict: "form", TooMany: "form"}, own_status=True)
 async def request_export(work: Work, user: User) -> Response:
     """Ask for a copy of all data."""
-    try:
-        async with work.attempt():
-            await exports.request_export(work, user)
-    except (Conflict, TooMany) as refusal:
-        return await _show_export(work, user, fault=refusal.sentence, status=status_of(refusal))
+    await exports.request_export(work, user)
     return redirect(f"{HERE}?done=requested")
 
 
@@ -93,54 +73,6 @@ async def download(work: Work, user: User, export_id: UUID) -> Response:
     return Response(headers={**NOT_KEPT, **headers}, body=body)
 
 
-async def _show_export(
-    work: Work, user: User, *, notice: Text | None = None, fault: str | None = None, status: int = 200
-) -> Response:
-    found = await exports.list_exports(work, user)
-    rows = [_row(each, user, now=work.now) for each in found]
-    return page(
-        "dashboard/your_data/export.html",
-        user,
-        status=status,
-        here=HERE,
-        notice=notice,
-        fault=fault,
-        rows=rows,
-        is_under_way=any(row.is_under_way for row in rows),
-    )
-
-
-def _row(export: DataExport, user: User, *, now: datetime) -> ExportRow:
-    state, tone = _state(export)
-    is_ready = export.state is ExportState.READY
-    return ExportRow(
-        id=export.id,
-        state=state,
-        tone=tone,
-        requested=words.at(export.requested_at, user.zone, now=now),
-        expires=words.at(export.expires_at, user.zone, now=now) if is_ready else None,
-        size=_size(export.size) if is_ready else None,
-        done=export.files_done,
-        files=export.files,
-        is_ready=is_ready,
-        is_under_way=export.is_under_way,
-    )
-
-
-def _state(export: DataExport) -> tuple[Text, str]:
-    if export.is_under_way:
-        return Text("In progress"), ""
-    if export.state is ExportState.READY:
-        return Text("Ready"), "good"
-    return Text("Failed"), "bad"
-
-
-def _size(size: int) -> Text:
-    if size < KIB * KIB:
-        return Text("%(size)s KB", size=-(-size // KIB))
-    return Text("%(size)s MB", size=-(-size // (KIB * KIB)))
-
-
 class DeleteAccountForm(Struct, frozen=True, kw_only=True):
     """The proof that it is the owner, and what invitees are told."""
 
@@ -151,18 +83,22 @@ class DeleteAccountForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/data/delete")
-async def show_delete(request: Request, work: Work, entry: Entry, user: User) -> Response:
+async def show_delete(work: Work, entry: Entry, user: User, form: Form[DeleteAccountForm] = Form()) -> Response:
     """Show what the deletion would do, and ask for the password; or say what is in its way."""
-    notice = SENT if request.query.get("done") == "sent" else None
-    return await _show_or_refuse(entry, work, user, Form(), notice=notice)
+    if entry.memberships and not form.faults:
+        try:
+            await deletions.check_organizations(work, user)
+        except Conflict as refusal:
+            return page("dashboard/your_data/not_deletable.html", user, here=HERE, obstacle=refusal.sentence)
+    return await _show_deletion(work, user, form, await two_factor.get_state(work, user))
 
 
 @get("/settings/data/delete/{token}")
 async def show_delete_by_link(work: Work, entry: Entry, user: User, token: str) -> Response:
     """Show the same to a user who has opened the link in the email."""
-    if not deletions.is_proof(work.runtime, user, token, now=work.now):
-        return await _show_or_refuse(entry, work, user, Form(faults={"form": NO_PROOF}))
-    return await _show_or_refuse(entry, work, user, Form(values={"proof": token}))
+    is_proof = deletions.is_proof(work.runtime, user, token, now=work.now)
+    form: Form[DeleteAccountForm] = Form(values={"proof": token}) if is_proof else Form(faults={"form": NO_PROOF})
+    return await show_delete(work, entry, user, form)
 
 
 @post("/settings/data/delete/link", transaction="none")
@@ -172,78 +108,47 @@ async def send_deletion_link(work: Work, user: User) -> Response:
     try:
         await take_own(work.runtime, LINKS, user.id)
     except TooMany as refusal:
-        faults = {"form": refusal.sentence}
-        return await _show_deletion(
-            work, user, Form(faults=faults), state=state, status=status_of(refusal), wait=refusal
-        )
+        form: Form[DeleteAccountForm] = Form(faults={"form": refusal.sentence})
+        return replace(await _show_deletion(work, user, form, state, wait=refusal), status=status_of(refusal))
     if needs_link(state):
         async with work.transaction():
             await deletions.request_link(work, user)
     return redirect("/settings/data/delete?done=sent")
 
 
-async def _show_or_refuse(
-    entry: Entry, work: Work, user: User, form: Form[DeleteAccountForm], *, notice: Text | None = None
-) -> Response:
-    if entry.memberships:
-        try:
-            await deletions.check_organizations(work, user)
-        except Conflict as refusal:
-            return page("dashboard/your_data/not_deletable.html", user, here=HERE, obstacle=refusal.sentence)
-    return await _show_deletion(work, user, form, notice=notice)
-
-
-@post("/settings/data/delete", transaction="none")
+@post(
+    "/settings/data/delete",
+    transaction="none",
+    shows=show_delete,
+    at={Conflict: "form"},
+    names={"current": "password"},
+    own_status=True,
+)
 async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountForm]) -> Response:
     """Delete the account if its owner is sure; the password is checked without a connection."""
-    if form.faults:
-        return await _show_deletion(work, user, form)
-    sent = form.get()
-    state = await two_factor.get_state(work, user)
-    try:
-        await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof=sent.proof)
-        async with work.transaction():
-            await deletions.delete_account(work, user, message=sent.message.strip())
-    except Invalid as refusal:
-        faults = {FIELDS.get(field, field): fault for field, fault in refusal.faults.items()}
-        return await _show_deletion(work, user, form.with_faults(faults))
-    except Conflict as refusal:
-        return await _show_deletion(work, user, form.with_faults({"form": refusal.sentence}), status=status_of(refusal))
+    sent, state = form.get(), await two_factor.get_state(work, user)
+    await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof=sent.proof)
+    async with work.transaction():
+        await deletions.delete_account(work, user, message=sent.message.strip())
     return replace(page("goodbye.html", None), cookies=(delete_cookie(work, SESSION_COOKIE),))
 
 
 async def _show_deletion(
-    work: Work,
-    user: User,
-    form: Form[DeleteAccountForm],
-    *,
-    state: TwoFactorState | None = None,
-    status: int = 400,
-    notice: Text | None = None,
-    wait: TooMany | None = None,
+    work: Work, user: User, form: Form[DeleteAccountForm], state: TwoFactorState, *, wait: TooMany | None = None
 ) -> Response:
     preview = await deletions.preview_deletion(work, user)
-    state = state or await two_factor.get_state(work, user)
-    proof = form["proof"]
+    is_proved = deletions.is_proof(work.runtime, user, form["proof"], now=work.now)
     return page(
         "dashboard/your_data/delete.html",
         user,
-        status=status if form.faults else 200,
         here=HERE,
         form=form,
-        notice=notice,
+        notices={"sent": SENT},
         wait=words.wait(wait.retry_after) if wait else None,
         has_password=state.has_password,
-        needs_link=needs_link(state) and not deletions.is_proof(work.runtime, user, proof, now=work.now),
+        needs_link=needs_link(state) and not is_proved,
         needs_code=state.on_since is not None,
-        upcoming=[
-            (
-                each.invitee_name,
-                each.event_type_name,
-                words.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
-            )
-            for each in preview.upcoming
-        ],
+        upcoming=preview.upcoming,
         more=max(preview.counts["upcoming"] - MAX_SHOWN, 0),
         belongings=list_belongings(preview),
         count=preview.counts["upcoming"],

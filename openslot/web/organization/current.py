@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from msgspec import Struct
+
 from openslot.accounts.members import Administration, begin_administration, is_administrator
 from openslot.accounts.models import MemberState, Organization, OwnMembership, Role, User
 from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields, NewChange
@@ -77,7 +79,6 @@ def organization_page(
     own: OwnMembership,
     *,
     here: str,
-    notice: Text | None = None,
     **values: Any,
 ) -> Response:
     """Respond with a page about an organization."""
@@ -87,7 +88,6 @@ def organization_page(
         here=here,
         own=own,
         others=[each for each in request.entry.memberships if each != own],
-        notice=notice,
         **values,
     )
 
@@ -103,34 +103,47 @@ def _named(request: Exchange) -> str | None:
     return sent if isinstance(sent, str) else None
 
 
-async def begin_change(request: Exchange, work: Work, user: User) -> Administration:
-    """Lock the current organization for a decision of its administrator."""
-    return await begin_administration(work, get_administered(request).organization_id, user.id)
-
-
 def author_of(request: Request, user: User) -> ChangeAuthor:
     """Return who makes a change, and from where."""
     return ChangeAuthor(name=user.name, email=user.email, address=request.address)
 
 
-async def log(
-    work: Work,
-    author: ChangeAuthor,
-    organization: Organization,
-    action: ChangeAction,
-    subject: str,
-    *,
-    subject_id: UUID | None = None,
-    before: Fields = NOTHING,
-    after: Fields = NOTHING,
-) -> None:
-    change = NewChange(
-        action=action,
-        author=author,
-        subject=subject,
-        subject_id=subject_id,
-        organization_id=organization.id,
-        before=before,
-        after=after,
-    )
-    await log_change(work, change)
+class OrganizationChange(Struct, frozen=True, kw_only=True):
+    """A change of an organization, which leaves a line in its log."""
+
+    work: Work
+    author: ChangeAuthor
+    organization: Organization
+
+    async def log(
+        self,
+        action: ChangeAction,
+        subject: str,
+        subject_id: UUID,
+        *,
+        before: Fields = NOTHING,
+        after: Fields = NOTHING,
+    ) -> None:
+        change = NewChange(
+            action=action,
+            author=self.author,
+            subject=subject,
+            subject_id=subject_id,
+            organization_id=self.organization.id,
+            before=before,
+            after=after,
+        )
+        await log_change(self.work, change)
+
+
+class AdministratorChange(OrganizationChange, frozen=True, kw_only=True):
+    """A change by an administrator, who holds the organization's lock."""
+
+    administration: Administration
+
+
+async def begin_change(request: Exchange, work: Work, user: User) -> AdministratorChange:
+    """Lock the current organization for a decision of its administrator."""
+    administration = await begin_administration(work, get_administered(request).organization_id, user.id)
+    author, organization = author_of(request, user), administration.organization
+    return AdministratorChange(work=work, author=author, organization=organization, administration=administration)

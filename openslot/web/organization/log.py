@@ -174,13 +174,6 @@ def read_log_address(request: Request, user: User, path: str, fields: Iterable[s
     )
 
 
-class ChangeRow(Struct, frozen=True, kw_only=True):
-    when: Text
-    change: LoggedChange
-    action: str
-    fields: list[tuple[str, object, object]]
-
-
 @get("/organization/log")
 async def show_log(request: Exchange, work: Work, user: User) -> Response:
     """Show the changes that the address asks for, newest first."""
@@ -193,8 +186,7 @@ async def show_log(request: Exchange, work: Work, user: User) -> Response:
         user,
         own,
         here=HERE,
-        status=400 if query.form.faults else 200,
-        rows=[describe_change(each, user, work) for each in found[:ROWS]],
+        rows=describe_changes(found[:ROWS], user),
         form=query.form,
         actions=ACTIONS,
         days_kept=work.runtime.settings.keep_changes_days,
@@ -241,14 +233,9 @@ def _join(fields: Any, locale: Locale) -> str:
     return "; ".join(f"{name}: {value}" for name, value in said)
 
 
-def describe_change(change: LoggedChange, user: User, work: Work) -> ChangeRow:
-    """Describe a change as a line of the page."""
-    return ChangeRow(
-        when=words.at(change.at, user.zone, now=work.now),
-        change=change,
-        action=name_action(change),
-        fields=list_fields(change, user),
-    )
+def describe_changes(changes: Iterable[LoggedChange], user: User) -> list[tuple[LoggedChange, str, object]]:
+    """Describe changes for the page: what was done, and what each changed field was and is."""
+    return [(each, name_action(each), list_fields(each, user)) for each in changes]
 
 
 def _filter(query: LogAddress) -> ChangeFilter:

@@ -1,17 +1,17 @@
 """Pages: one member, with the role, the state and the invitation, and what happens when the member leaves."""
 
-from collections.abc import Awaitable, Callable
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts import invitations, members
 from openslot.accounts import members as deciding
-from openslot.accounts.members import Administration, list_grantable, may_decide_about
+from openslot.accounts.members import list_grantable, may_decide_about
 from openslot.accounts.models import InvitationLimit, ListedMember, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.bookings import operations as agenda
-from openslot.bookings.models import AgendaFilter
+from openslot.bookings.models import AgendaEntry, AgendaFilter
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal
 from openslot.core.work import Work
@@ -24,10 +24,9 @@ from openslot.web import words
 from openslot.web.organization.current import (
     ROLES,
     STATES,
-    author_of,
+    AdministratorChange,
     begin_change,
     get_administered,
-    log,
     organization_page,
 )
 from openslot.web.organization.members import HERE, find_member_notice
@@ -38,6 +37,7 @@ UNSENT = {
     InvitationLimit.RECIPIENT: Text("Not sent: this address was sent as many as allowed"),
 }
 MAX_SHOWN = 100
+REFUSED: dict[type[Refusal], str] = {Conflict: "form", Forbidden: "form"}
 
 
 class RoleForm(Struct, frozen=True, kw_only=True):
@@ -45,129 +45,13 @@ class RoleForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/members/{member_id}")
-async def show_member(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
+async def show_member(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[Any] = Form()) -> Response:
     """Show a member, and what can be decided."""
     own = get_administered(request)
-    return _show(request, work, user, await members.get_listed_member(work, own.organization_id, member_id))
-
-
-@post("/organization/members/{member_id}/role")
-async def change_role(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
-    async def change(administration: Administration, listed: ListedMember) -> str:
-        member, role = listed.member, form.get().role
-        await deciding.change_role(work, administration, member, role)
-        await log(
-            work,
-            author_of(request, user),
-            administration.organization,
-            ChangeAction.ROLE_CHANGED,
-            member.user.email,
-            subject_id=member.id,
-            before={"role": member.role},
-            after={"role": role},
-        )
-        return "role"
-
-    return await _decide(request, work, user, member_id, change, form=form)
-
-
-@post("/organization/members/{member_id}/reinstate")
-async def reinstate(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
-    async def change(administration: Administration, listed: ListedMember) -> str:
-        member = listed.member
-        if await departures.reinstate_by_hand(work, administration, member):
-            await log(
-                work,
-                author_of(request, user),
-                administration.organization,
-                ChangeAction.MEMBER_REINSTATED,
-                member.user.email,
-                subject_id=member.id,
-                before={"active": False},
-                after={"active": True},
-            )
-        return "reinstated"
-
-    return await _decide(request, work, user, member_id, change)
-
-
-@post("/organization/members/{member_id}/invitation")
-async def invite_again(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
-    """Send an invitation again; the earlier link becomes invalid."""
-
-    async def change(administration: Administration, listed: ListedMember) -> str:
-        deciding.check_may_decide(administration, listed.member)
-        await invitations.invite_again(work, administration.organization, listed)
-        email, member_id = listed.member.user.email, listed.member.id
-        organization = administration.organization
-        await log(
-            work, author_of(request, user), organization, ChangeAction.INVITATION_RESENT, email, subject_id=member_id
-        )
-        return "invited"
-
-    return await _decide(request, work, user, member_id, change)
-
-
-@post("/organization/members/{member_id}/withdraw")
-async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
-    """Withdraw an invitation that was not accepted."""
-
-    async def change(administration: Administration, listed: ListedMember) -> str:
-        member = listed.member
-        deciding.check_may_decide(administration, member)
-        await invitations.withdraw_invitation(work, administration.organization, member)
-        await log(
-            work,
-            author_of(request, user),
-            administration.organization,
-            ChangeAction.INVITATION_WITHDRAWN,
-            member.user.email,
-            subject_id=member.id,
-            before={"role": member.role},
-        )
-        return "withdrawn"
-
-    return await _decide(request, work, user, member_id, change, then=f"{HERE}?done=withdrawn")
-
-
-async def _decide(
-    request: Exchange,
-    work: Work,
-    user: User,
-    member_id: UUID,
-    change: Callable[[Administration, ListedMember], Awaitable[str]],
-    *,
-    form: Form[RoleForm] | None = None,
-    then: str | None = None,
-) -> Response:
-    """Decide about a member under the locks, and show a refusal on the member's page."""
-    own = get_administered(request)
-    await members.get_member_for_change(work, own.organization_id, member_id)
-    administration = await begin_change(request, work, user)
     listed = await members.get_listed_member(work, own.organization_id, member_id)
-    if form and form.faults:
-        return _show(request, work, user, listed, form=form)
-    try:
-        async with work.attempt():
-            done = await change(administration, listed)
-    except (Conflict, Forbidden) as refusal:
-        return _show(request, work, user, listed, refusal=refusal)
-    return redirect(then or f"{HERE}/{member_id}?done={done}")
-
-
-def _show(
-    request: Exchange,
-    work: Work,
-    user: User,
-    listed: ListedMember,
-    *,
-    form: Form[RoleForm] | None = None,
-    refusal: Refusal | None = None,
-) -> Response:
-    own, member = get_administered(request), listed.member
+    member = listed.member
     state, tone = STATES[listed.get_state(now=work.now)]
     invited_at, until = listed.invited_at, listed.invited_until
-    is_own = member.user.id == user.id
     may_decide = may_decide_about(own.role, member.role)
     return organization_page(
         "member.html",
@@ -175,7 +59,6 @@ def _show(
         user,
         own,
         here=HERE,
-        status=status_of(refusal) if refusal else 400 if form and form.faults else 200,
         member=member,
         name=member.user.email if member.pending else member.user.name,
         role=ROLES[member.role],
@@ -189,11 +72,62 @@ def _show(
         managed=_format_managed(listed),
         can_be_invited=listed.can_be_invited,
         may_decide=may_decide,
-        may_leave=may_decide and not is_own and not member.pending,
-        form=form or Form(),
-        refusal=refusal.sentence if refusal else None,
-        notice=None if refusal else find_member_notice(request),
+        may_leave=may_decide and member.user.id != user.id and not member.pending,
+        form=form,
+        notice=find_member_notice(request),
     )
+
+
+@post("/organization/members/{member_id}/role", shows=show_member, at=REFUSED, own_status=True)
+async def change_role(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
+    change, listed = await _begin(request, work, user, member_id)
+    member, role = listed.member, form.get().role
+    await deciding.change_role(work, change.administration, member, role)
+    before, after = {"role": member.role}, {"role": role}
+    await change.log(ChangeAction.ROLE_CHANGED, member.user.email, member.id, before=before, after=after)
+    return redirect(f"{HERE}/{member_id}?done=role")
+
+
+@post("/organization/members/{member_id}/reinstate", shows=show_member, at=REFUSED, own_status=True)
+async def reinstate(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
+    change, listed = await _begin(request, work, user, member_id)
+    if await departures.reinstate_by_hand(work, change.administration, listed.member):
+        before, after = {"active": False}, {"active": True}
+        action = ChangeAction.MEMBER_REINSTATED
+        await change.log(action, listed.member.user.email, listed.member.id, before=before, after=after)
+    return redirect(f"{HERE}/{member_id}?done=reinstated")
+
+
+@post("/organization/members/{member_id}/invitation", shows=show_member, at=REFUSED, own_status=True)
+async def invite_again(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
+    """Send an invitation again; the earlier link becomes invalid."""
+    change, listed = await _begin(request, work, user, member_id)
+    deciding.check_may_decide(change.administration, listed.member)
+    await invitations.invite_again(work, change.organization, listed)
+    await change.log(ChangeAction.INVITATION_RESENT, listed.member.user.email, listed.member.id)
+    return redirect(f"{HERE}/{member_id}?done=invited")
+
+
+@post("/organization/members/{member_id}/withdraw", shows=show_member, at=REFUSED, own_status=True)
+async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
+    """Withdraw an invitation that was not accepted."""
+    change, listed = await _begin(request, work, user, member_id)
+    member = listed.member
+    deciding.check_may_decide(change.administration, member)
+    await invitations.withdraw_invitation(work, change.organization, member)
+    before = {"role": member.role}
+    await change.log(ChangeAction.INVITATION_WITHDRAWN, member.user.email, member.id, before=before)
+    return redirect(f"{HERE}?done=withdrawn")
+
+
+async def _begin(
+    request: Exchange, work: Work, user: User, member_id: UUID
+) -> tuple[AdministratorChange, ListedMember]:
+    """Take the locks under which a member is decided about."""
+    own = get_administered(request)
+    await members.get_member_for_change(work, own.organization_id, member_id)
+    change = await begin_change(request, work, user)
+    return change, await members.get_listed_member(work, own.organization_id, member_id)
 
 
 def _format_managed(listed: ListedMember) -> Text:
@@ -211,21 +145,14 @@ class LeavingForm(Struct, frozen=True, kw_only=True):
     """The ids of the bookings that were listed, separated by spaces."""
 
 
-class LeavingBooking(Struct, frozen=True, kw_only=True):
-    when: Text
-    invitee: str
-    event_type: str
-
-
 class LeavingPreview(Struct, frozen=True, kw_only=True):
     """What happens to the bookings of a member who leaves."""
 
     member: Member
     is_cancelling: bool
     keeps_bookings: bool
-    bookings: list[LeavingBooking]
+    bookings: list[AgendaEntry]
     total: int
-    ids: str
 
 
 @get("/organization/members/{member_id}/remove")
@@ -257,25 +184,19 @@ async def _leave(
 ) -> Response:
     own = get_administered(request)
     member = await members.get_member_for_change(work, own.organization_id, member_id)
-    administration = await begin_change(request, work, user)
+    change = await begin_change(request, work, user)
     if member.pending:
         raise NotFound
     leave = departures.remove_by_hand if removes else departures.suspend_by_hand
     try:
         async with work.attempt():
-            cancelled = await leave(work, administration, member)
+            cancelled = await leave(work, change.administration, member)
     except (Conflict, Forbidden) as refusal:
         return await _preview_page(request, work, user, member_id, removes=removes, refusal=refusal)
-    await log(
-        work,
-        author_of(request, user),
-        administration.organization,
-        ChangeAction.MEMBER_REMOVED if removes else ChangeAction.MEMBER_SUSPENDED,
-        member.user.email,
-        subject_id=member.id,
-        before={"role": member.role, "active": member.active},
-        after={"cancelled_bookings": len(cancelled)} | ({} if removes else {"role": member.role, "active": False}),
-    )
+    action = ChangeAction.MEMBER_REMOVED if removes else ChangeAction.MEMBER_SUSPENDED
+    before = {"role": member.role, "active": member.active}
+    after = {"cancelled_bookings": len(cancelled)} | ({} if removes else {"role": member.role, "active": False})
+    await change.log(action, member.user.email, member.id, before=before, after=after)
     added, gone = compare(form.sent or LeavingForm(), cancelled)
     target = f"{HERE}?done=removed" if removes else f"{HERE}/{member_id}?done=suspended"
     return redirect(f"{target}&cancelled={len(cancelled)}&added={added}&gone={gone}")
@@ -315,19 +236,10 @@ async def preview_leaving(work: Work, user: User, member: Member, *, keeps: bool
     """List what would be cancelled; nothing of an account that the organization does not manage is shown."""
     is_cancelling = member.is_managed and not keeps
     found = await agenda.list_agenda(work, member.user, AgendaFilter(), limit=MAX_SHOWN) if is_cancelling else None
-    entries = found.entries if found else []
     return LeavingPreview(
         member=member,
         is_cancelling=is_cancelling,
         keeps_bookings=keeps,
-        bookings=[
-            LeavingBooking(
-                when=words.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
-                invitee=each.invitee_name,
-                event_type=each.event_type_name,
-            )
-            for each in entries
-        ],
+        bookings=found.entries if found else [],
         total=found.total if found else 0,
-        ids=" ".join(each.id.hex for each in entries),
     )

@@ -1,16 +1,14 @@
 """Pages: the members of an organization, and invitations."""
 
 from typing import Annotated
-from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts import members
 from openslot.accounts.errors import AlreadyMember, EmailTaken, OwnerRequired, TooManyInvitations
 from openslot.accounts.members import list_grantable
-from openslot.accounts.models import ListedMember, MemberFilter, MemberState, Role, User
+from openslot.accounts.models import MemberFilter, MemberState, Role, User
 from openslot.change_log.models import ChangeAction
-from openslot.core.errors import Refusal
 from openslot.core.text import EmailAddress, ShortLine, is_line
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
@@ -23,10 +21,8 @@ from openslot.web.list_queries import link, make_pager, read_page, read_typed
 from openslot.web.organization.current import (
     ROLES,
     STATES,
-    author_of,
     begin_change,
     get_administered,
-    log,
     organization_page,
 )
 from openslot.web.pages import redirect
@@ -83,50 +79,9 @@ class InviteForm(Struct, frozen=True, kw_only=True):
     role: Role = Role.MEMBER
 
 
-class MemberRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    name: str
-    email: str
-    role: Text
-    state: Text
-    tone: str
-
-
 @get("/organization/members")
-async def show_members(request: Exchange, work: Work, user: User) -> Response:
-    """Show the members that the address asks for."""
-    return await members_page(request, work, user, Form())
-
-
-@post("/organization/members")
-async def invite(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
-    administration = await begin_change(request, work, user)
-    if form.faults:
-        return await members_page(request, work, user, form)
-    sent = form.get()
-    try:
-        async with work.attempt():
-            await departures.check_decided(work, administration.organization, str(sent.email))
-            listed = await people.invite_member(
-                work, administration, email=str(sent.email), name=sent.name.strip(), role=sent.role
-            )
-    except (AlreadyMember, DepartureWaits, EmailTaken, OwnerRequired, TooManyInvitations) as refusal:
-        return await members_page(request, work, user, form.with_faults(_place_fault(refusal)))
-    member = listed.member
-    await log(
-        work,
-        author_of(request, user),
-        administration.organization,
-        ChangeAction.MEMBER_INVITED if listed.can_be_invited else ChangeAction.MEMBER_ADDED,
-        member.user.email,
-        subject_id=member.id,
-        after={"role": member.role},
-    )
-    return redirect(f"{HERE}?done={'invited' if listed.can_be_invited else 'added'}")
-
-
-async def members_page(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
-    """Show one page of the list, and the form that invites."""
+async def show_members(request: Exchange, work: Work, user: User, form: Form[InviteForm] = Form()) -> Response:
+    """Show the members that the address asks for, and the form that invites."""
     own = get_administered(request)
     typed = read_typed(request, FILTERS)
     if not is_line(typed["q"]):
@@ -140,8 +95,8 @@ async def members_page(request: Exchange, work: Work, user: User, form: Form[Inv
         user,
         own,
         here=HERE,
-        status=400 if form.faults else 200,
-        rows=[member_row(each, work) for each in found],
+        rows=found,
+        member_states=STATES,
         total=total,
         typed=typed,
         is_narrowed=any(typed.values()),
@@ -154,21 +109,23 @@ async def members_page(request: Exchange, work: Work, user: User, form: Form[Inv
     )
 
 
-def member_row(listed: ListedMember, work: Work) -> MemberRow:
-    """Describe a member as a row; the name of a stranger's account is shown once its owner has joined."""
-    state, tone = STATES[listed.get_state(now=work.now)]
+@post(
+    "/organization/members",
+    shows=show_members,
+    at={
+        OwnerRequired: "role",
+        AlreadyMember: "email",
+        DepartureWaits: "email",
+        EmailTaken: "email",
+        TooManyInvitations: "email",
+    },
+)
+async def invite(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
+    change, sent = await begin_change(request, work, user), form.get()
+    email, name = str(sent.email), sent.name.strip()
+    await departures.check_decided(work, change.organization, email)
+    listed = await people.invite_member(work, change.administration, email=email, name=name, role=sent.role)
     member = listed.member
-    return MemberRow(
-        id=member.id,
-        name=member.user.email if member.pending else member.user.name,
-        email=member.user.email,
-        role=ROLES[member.role],
-        state=state,
-        tone=tone,
-    )
-
-
-def _place_fault(refusal: Refusal) -> dict[str, str]:
-    if isinstance(refusal, OwnerRequired):
-        return {"role": refusal.sentence}
-    return {"email": refusal.sentence}
+    action = ChangeAction.MEMBER_INVITED if listed.can_be_invited else ChangeAction.MEMBER_ADDED
+    await change.log(action, member.user.email, member.id, after={"role": member.role})
+    return redirect(f"{HERE}?done={'invited' if listed.can_be_invited else 'added'}")

@@ -8,7 +8,6 @@ from msgspec import Struct
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound, PlanWithoutScim
 from openslot.access.models import Credential, CredentialKind, KeyName
-from openslot.accounts.members import Administration
 from openslot.accounts.models import Organization, OwnMembership, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.accounts.plans import PLANS_WITH_SCIM, running
@@ -18,14 +17,12 @@ from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.people import departures
-from openslot.people.models import HeldDeparture
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.scim.door import PREFIX
-from openslot.scim.models import LoggedRequest, RequestFilter
+from openslot.scim.models import RequestFilter
 from openslot.scim.operations import KEPT, search_requests
-from openslot.web import words
 from openslot.web.account import EXPIRIES, expiry_of
-from openslot.web.organization.current import author_of, begin_change, get_administered, log, organization_page
+from openslot.web.organization.current import begin_change, get_administered, organization_page
 from openslot.web.organization.log import LogAddress, read_log_address
 from openslot.web.pages import redirect
 
@@ -52,36 +49,25 @@ class TokenForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/provisioning")
-async def show_provisioning(request: Exchange, work: Work, user: User) -> Response:
+async def show_provisioning(request: Exchange, work: Work, user: User, form: Form[TokenForm] = Form()) -> Response:
     """Show the address, the tokens, what waits, and how to connect a provider."""
-    own = get_administered(request)
-    organization = await get_organization_by_id(work, own.organization_id)
-    return await _show(request, work, user, organization)
+    organization = await get_organization_by_id(work, get_administered(request).organization_id)
+    return await _show(request, work, user, organization, form)
 
 
-@post("/organization/provisioning/tokens")
+@post("/organization/provisioning/tokens", shows=show_provisioning)
 async def create_token(request: Exchange, work: Work, user: User, form: Form[TokenForm]) -> Response:
     """Create a token and show it once, in this response."""
-    administration = await begin_change(request, work, user)
-    organization = administration.organization
+    change, sent = await begin_change(request, work, user), form.get()
+    organization = change.organization
     if not _has_scim(organization, work):
         raise PlanWithoutScim
-    if form.faults:
-        return await _show(request, work, user, organization, form=form)
-    sent = form.get()
     token, credential = await access.create_scim_token(
         work, organization, name=sent.name, expires_at=expiry_of(sent.expires, now=work.now)
     )
-    await log(
-        work,
-        author_of(request, user),
-        organization,
-        ChangeAction.TOKEN_CREATED,
-        credential.name,
-        subject_id=credential.id,
-        after={"ends_in": credential.last_four, "expires_at": credential.expires_at},
-    )
-    return await _show(request, work, user, organization, made=(credential.name, token))
+    after = {"ends_in": credential.last_four, "expires_at": credential.expires_at}
+    await change.log(ChangeAction.TOKEN_CREATED, credential.name, credential.id, after=after)
+    return await _show(request, work, user, organization, Form(), made=(credential.name, token))
 
 
 @get("/organization/provisioning/tokens/{token_id}/revoke")
@@ -97,19 +83,10 @@ async def ask_to_revoke_token(request: Exchange, work: Work, user: User, token_i
 @post("/organization/provisioning/tokens/{token_id}/revoke")
 async def revoke_token(request: Exchange, work: Work, user: User, token_id: UUID) -> Response:
     """Revoke a token: it is refused from the next request on."""
-    administration = await begin_change(request, work, user)
-    organization = administration.organization
+    change = await begin_change(request, work, user)
     token = await _get_token(work, get_administered(request), token_id)
-    await access.revoke_credential(work, SCIM, organization.id, token.id)
-    await log(
-        work,
-        author_of(request, user),
-        organization,
-        ChangeAction.TOKEN_REVOKED,
-        token.name,
-        subject_id=token.id,
-        before={"ends_in": token.last_four},
-    )
+    await access.revoke_credential(work, SCIM, change.organization.id, token.id)
+    await change.log(ChangeAction.TOKEN_REVOKED, token.name, token.id, before={"ends_in": token.last_four})
     return redirect(f"{HERE}?done=revoked")
 
 
@@ -118,8 +95,8 @@ async def _show(
     work: Work,
     user: User,
     organization: Organization,
+    form: Form[TokenForm],
     *,
-    form: Form[TokenForm] | None = None,
     made: tuple[str, str] | None = None,
 ) -> Response:
     own = get_administered(request)
@@ -132,7 +109,6 @@ async def _show(
         user,
         own,
         here=HERE,
-        status=400 if form and form.faults else 200,
         base_url=f"{work.runtime.settings.public_url}{PREFIX}",
         has_scim=has_scim,
         slug=organization.slug,
@@ -140,9 +116,9 @@ async def _show(
         held=held[:10],
         held_count=len(held),
         expiries=EXPIRIES,
-        form=form or Form(),
+        form=form,
         made=made,
-        notice=NOTICES.get(request.query.get("done", "")),
+        notices=NOTICES,
     )
 
 
@@ -157,12 +133,6 @@ def _has_scim(organization: Organization, work: Work) -> bool:
     return running(organization.plan, organization.plan_until, now=work.now) in PLANS_WITH_SCIM
 
 
-class RequestRow(Struct, frozen=True, kw_only=True):
-    when: Text
-    request: LoggedRequest
-    tone: str
-
-
 @get("/organization/provisioning/log")
 async def show_request_log(request: Exchange, work: Work, user: User) -> Response:
     """Show the requests that the address asks for, newest first."""
@@ -175,8 +145,7 @@ async def show_request_log(request: Exchange, work: Work, user: User) -> Respons
         user,
         own,
         here=HERE,
-        status=400 if query.form.faults else 200,
-        rows=[_row(each, user, work) for each in found[:ROWS]],
+        rows=found[:ROWS],
         form=query.form,
         methods=[(name, name) for name in METHODS],
         statuses=STATUSES,
@@ -200,11 +169,6 @@ def _filter(query: LogAddress) -> RequestFilter:
     )
 
 
-def _row(logged: LoggedRequest, user: User, work: Work) -> RequestRow:
-    when = words.at(logged.at, user.zone, now=work.now)
-    return RequestRow(when=when, request=logged, tone="good" if logged.status < 400 else "bad")
-
-
 @get("/organization/provisioning/waiting")
 async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
     """List everyone who waits, with how many bookings."""
@@ -217,7 +181,7 @@ async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
         user,
         own,
         here=HERE,
-        rows=[(each, words.at(each.held_at, user.zone, now=work.now)) for each in held],
+        rows=held,
         upcoming=sum(each.upcoming for each in held),
         share=organization.departure_share,
     )
@@ -262,33 +226,19 @@ async def reject_all(request: Exchange, work: Work, user: User) -> Response:
 async def _decide(request: Exchange, work: Work, user: User, user_id: UUID | None, *, approved: bool) -> None:
     """Decide about one departure, or about all that wait, under the locks of the hosts and of the organization."""
     locked = await departures.lock_held(work, get_administered(request).organization_id, user_id=user_id)
-    administration = await begin_change(request, work, user)
+    change = await begin_change(request, work, user)
+    organization = change.organization
     if user_id is not None:
-        held = [await departures.get_held(work, administration.organization.id, user_id)]
+        held = [await departures.get_held(work, organization.id, user_id)]
     else:
         # What began to wait since then is not decided unseen.
-        held = [
-            each for each in await departures.list_held(work, administration.organization) if each.user_id in locked
-        ]
+        held = [each for each in await departures.list_held(work, organization) if each.user_id in locked]
     for each in held:
-        await _decide_one(request, work, user, administration, each, approved=approved)
-
-
-async def _decide_one(
-    request: Exchange,
-    work: Work,
-    user: User,
-    administration: Administration,
-    held: HeldDeparture,
-    *,
-    approved: bool,
-) -> None:
-    organization = administration.organization
-    after: dict[str, object] = {}
-    if approved:
-        acting = departures.on_behalf(work, organization)
-        after["cancelled_bookings"] = await departures.approve(acting, organization, held)
-    else:
-        await departures.reject(work, organization, held)
-    action = ChangeAction.DEPARTURE_APPROVED if approved else ChangeAction.DEPARTURE_REJECTED
-    await log(work, author_of(request, user), organization, action, held.email, subject_id=held.user_id, after=after)
+        after: dict[str, object] = {}
+        if approved:
+            acting = departures.on_behalf(work, organization)
+            after["cancelled_bookings"] = await departures.approve(acting, organization, each)
+        else:
+            await departures.reject(work, organization, each)
+        action = ChangeAction.DEPARTURE_APPROVED if approved else ChangeAction.DEPARTURE_REJECTED
+        await change.log(action, each.email, each.user_id, after=after)

@@ -1,30 +1,33 @@
-"""Pages: the organization itself, what it is called, how its mail looks, and what happens when members leave."""
+"""Pages: the organization itself: its names, how its mail looks, what happens when members leave, and its deletion."""
 
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from openslot.access import two_factor
 from openslot.accounts import members, organizations, profiles
-from openslot.accounts.errors import OrganizationPlanNeeded, SlugTaken
+from openslot.accounts.errors import OrganizationPlanNeeded, OwnerRequired
 from openslot.accounts.models import ChosenBrand, MemberFilter, Organization, OwnMembership, Role, User
 from openslot.accounts.plans import Plan, running
-from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields
+from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Invalid
-from openslot.core.text import LINE, ShortLine
+from openslot.core.text import LINE, ShortLine, defuse
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
+from openslot.people import organization_deletions
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.dashboard.your_data import confirm_owner, needs_link
 from openslot.web.navigation import may_create_organization
 from openslot.web.organization.current import (
     ROLES,
+    OrganizationChange,
     author_of,
     begin_change,
     choice_cookie,
     get_administered,
     get_own,
-    log,
     organization_page,
 )
 from openslot.web.pages import page, redirect
@@ -32,6 +35,8 @@ from openslot.web.pages import page, redirect
 HERE = "/organization/settings"
 SAVED = Text("Saved.")
 MAX_NAMED = 20
+TYPE_NAME = Text("must be the name of the organization")
+NO_PASSWORD = Text("Your account has no password. Set one first, so that we can ask you for it.")
 
 
 class NamesForm(Struct, frozen=True, kw_only=True):
@@ -53,89 +58,12 @@ class DeparturesForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/settings")
-async def show_settings(request: Exchange, work: Work, user: User) -> Response:
-    own = get_administered(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
-    return await _show(request, work, user, organization)
-
-
-@post("/organization/settings/names")
-async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
-    """Give the organization another name and slug."""
-    organization = (await begin_change(request, work, user)).organization
-    if form.faults:
-        return await _show(request, work, user, organization, names=form)
-    sent = form.get()
-    try:
-        changed = await organizations.change_organization(work, organization, name=sent.name, slug=sent.slug)
-    except (Invalid, SlugTaken) as refusal:
-        return await _show(request, work, user, organization, names=form.with_faults(refusal.faults))
-    before, after = ({"name": each.name, "slug": each.slug} for each in (organization, changed))
-    action = ChangeAction.ORGANIZATION_CHANGED
-    return await _log_saved(work, author_of(request, user), changed, action, before=before, after=after)
-
-
-@post("/organization/settings/brand")
-async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
-    """Choose what mail shows."""
-    organization = (await begin_change(request, work, user)).organization
-    if form.faults:
-        return await _show(request, work, user, organization, brand=form)
-    sent, was = form.get(), await profiles.get_brand(work, organization)
-    wanted = ChosenBrand(name=sent.brand, colour=sent.colour.strip(), logo_url=sent.logo)
-    try:
-        chosen = await profiles.set_brand(work, organization, wanted)
-    except Invalid as refusal:
-        faults = {"brand" if name == "name" else name: fault for name, fault in refusal.faults.items()}
-        return await _show(request, work, user, organization, brand=form.with_faults(faults))
-    before, after = ({"name": each.name, "colour": each.colour, "logo": each.logo_url} for each in (was, chosen))
-    action = ChangeAction.BRAND_CHANGED
-    return await _log_saved(work, author_of(request, user), organization, action, before=before, after=after)
-
-
-@post("/organization/settings/departures")
-async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
-    """Choose what happens when members leave."""
-    organization = (await begin_change(request, work, user)).organization
-    if form.faults:
-        return await _show(request, work, user, organization, leaving=form)
-    sent = form.get()
-    changed = await organizations.change_organization_settings(
-        work, organization, keeps_bookings=sent.keeps, departure_share=sent.share
-    )
-    before, after = (
-        {"keeps_bookings": each.keeps_bookings, "departure_share": each.departure_share}
-        for each in (organization, changed)
-    )
-    action = ChangeAction.LEAVING_CHANGED
-    return await _log_saved(work, author_of(request, user), organization, action, before=before, after=after)
-
-
-async def _log_saved(
-    work: Work, author: ChangeAuthor, organization: Organization, action: ChangeAction, *, before: Fields, after: Fields
-) -> Response:
-    """Log what was saved, and show the settings again."""
-    subject, subject_id = organization.name, organization.id
-    await log(work, author, organization, action, subject, subject_id=subject_id, before=before, after=after)
-    return redirect(f"{HERE}?done=saved")
-
-
-async def _show(
-    request: Exchange,
-    work: Work,
-    user: User,
-    organization: Organization,
-    *,
-    names: Form[NamesForm] | None = None,
-    brand: Form[BrandForm] | None = None,
-    leaving: Form[DeparturesForm] | None = None,
-) -> Response:
+async def show_settings(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show the settings as they are, or a form as it was sent with its faults."""
     own = get_administered(request)
-    chosen = await profiles.get_brand(work, organization)
-    faulty: Form[Any] | None = names or brand or leaving
-    until = organization.plan_until
-    brand_values = {"brand": chosen.name or "", "colour": chosen.colour or "", "logo": chosen.logo_url or ""}
+    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    chosen, until = await profiles.get_brand(work, organization), organization.plan_until
+    brand = {"brand": chosen.name or "", "colour": chosen.colour or "", "logo": chosen.logo_url or ""}
     keeps = {"keeps": "on"} if organization.keeps_bookings else {}
     return organization_page(
         "settings.html",
@@ -143,14 +71,54 @@ async def _show(
         user,
         own,
         here=HERE,
-        status=400 if faulty else 200,
         plan=words.PLANS[running(organization.plan, until, now=work.now)],
         plan_until=words.day(until, user.zone) if until and until > work.now else None,
-        names=names or Form(values={"name": organization.name, "slug": organization.slug}),
-        brand=brand or Form(values=brand_values),
-        leaving=leaving or Form(values={**keeps, "share": str(organization.departure_share)}),
-        notice=SAVED if not faulty and request.query.get("done") == "saved" else None,
+        form=form,
+        names=form.of(NamesForm).begin({"name": organization.name, "slug": organization.slug}),
+        brand=form.of(BrandForm).begin(brand),
+        leaving=form.of(DeparturesForm).begin({**keeps, "share": str(organization.departure_share)}),
+        notices={"saved": SAVED},
     )
+
+
+@post("/organization/settings/names", shows=show_settings)
+async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
+    """Give the organization another name and slug."""
+    change, sent = await begin_change(request, work, user), form.get()
+    organization = change.organization
+    changed = await organizations.change_organization(work, organization, name=sent.name, slug=sent.slug)
+    before, after = ({"name": each.name, "slug": each.slug} for each in (organization, changed))
+    await change.log(ChangeAction.ORGANIZATION_CHANGED, changed.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
+
+
+@post("/organization/settings/brand", shows=show_settings, names={"name": "brand"})
+async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
+    """Choose what mail shows."""
+    change, sent = await begin_change(request, work, user), form.get()
+    organization = change.organization
+    was = await profiles.get_brand(work, organization)
+    wanted = ChosenBrand(name=sent.brand, colour=sent.colour.strip(), logo_url=sent.logo)
+    chosen = await profiles.set_brand(work, organization, wanted)
+    before, after = ({"name": each.name, "colour": each.colour, "logo": each.logo_url} for each in (was, chosen))
+    await change.log(ChangeAction.BRAND_CHANGED, organization.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
+
+
+@post("/organization/settings/departures", shows=show_settings)
+async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
+    """Choose what happens when members leave."""
+    change, sent = await begin_change(request, work, user), form.get()
+    organization = change.organization
+    changed = await organizations.change_organization_settings(
+        work, organization, keeps_bookings=sent.keeps, departure_share=sent.share
+    )
+    before, after = (
+        {"keeps_bookings": each.keeps_bookings, "departure_share": each.departure_share}
+        for each in (organization, changed)
+    )
+    await change.log(ChangeAction.LEAVING_CHANGED, organization.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
 
 
 class OrganizationForm(Struct, frozen=True, kw_only=True):
@@ -187,50 +155,94 @@ async def switch_organization(request: Exchange, work: Work, user: User) -> Resp
 
 
 @get("/organization/new")
-async def show_new_organization(user: User) -> Response:
+async def show_new_organization(user: User, form: Form[OrganizationForm] = Form()) -> Response:
     """Show the form that creates an organization, or what it needs."""
-    return _new_page(user, Form(values={"plan": user.effective_plan}))
+    return page(
+        "organization/new.html",
+        user,
+        here="/organization/new",
+        may_create=may_create_organization(user),
+        plans=words.PLANS if user.is_admin else None,
+        form=form.begin({"plan": user.effective_plan}),
+    )
 
 
-@post("/organization/new")
+@post("/organization/new", shows=show_new_organization)
 async def create_organization(request: Exchange, work: Work, user: User, form: Form[OrganizationForm]) -> Response:
     """Create an organization whose owner is the user."""
     if not may_create_organization(user):
         raise OrganizationPlanNeeded
-    if form.faults:
-        return _new_page(user, form)
     sent = form.get()
     if user.is_admin and sent.plan not in set(Plan):
-        return _new_page(user, form.with_faults({"plan": Text("Choose one of these")}))
+        raise Invalid(details={"plan": Text("Choose one of these")})
     # Its members share the plan, so only those who give plans choose it.
     plan = Plan(sent.plan) if user.is_admin else Plan.FREE
     slug = sent.slug.strip() or organizations.suggest_slug(sent.name)
-    try:
-        made = await organizations.add_organization(work, name=sent.name, slug=slug, plan=plan)
-    except (Invalid, SlugTaken) as refusal:
-        return _new_page(user, form.with_faults(refusal.faults))
+    made = await organizations.add_organization(work, name=sent.name, slug=slug, plan=plan)
     await members.add_member(work, made, user, role=Role.OWNER)
+    change = OrganizationChange(work=work, author=author_of(request, user), organization=made)
     after = {"name": made.name, "slug": made.slug, "plan": made.plan}
-    await log(
-        work,
-        author_of(request, user),
-        made,
-        ChangeAction.ORGANIZATION_CREATED,
-        made.name,
-        subject_id=made.id,
-        after=after,
-    )
+    await change.log(ChangeAction.ORGANIZATION_CREATED, made.name, made.id, after=after)
     own = OwnMembership(organization_id=made.id, organization_name=made.name, role=Role.OWNER)
     return redirect("/organization/members?done=created", choice_cookie(work, own))
 
 
-def _new_page(user: User, form: Form[OrganizationForm]) -> Response:
-    return page(
-        "organization/new.html",
+class DeleteOrganizationForm(Struct, frozen=True, kw_only=True):
+    """The proof that the right organization is deleted, and by the right person."""
+
+    name: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
+    password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
+    code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
+
+
+@get("/organization/delete")
+async def show_delete_organization(
+    request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm] = Form()
+) -> Response:
+    """Show what the deletion does, and ask for the name and the password."""
+    organization = await _get_owned(request, work)
+    return organization_page(
+        "delete.html",
+        request,
         user,
-        status=400 if form.faults else 200,
-        here="/organization/new",
-        may_create=may_create_organization(user),
-        plans=words.PLANS if user.is_admin else None,
+        get_administered(request),
+        here=HERE,
         form=form,
+        organization=organization,
+        preview=await organization_deletions.preview_deletion(work, organization),
+        state=await two_factor.get_state(work, user),
     )
+
+
+@post("/organization/delete", transaction="none", shows=show_delete_organization, names={"current": "password"})
+async def delete_own_organization(
+    request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm]
+) -> Response:
+    """Delete the organization if its owner is sure; the password is checked without a connection."""
+    organization = await _get_owned(request, work)
+    await confirm_deletion(work, user, organization, form)
+    async with work.transaction():
+        deleted = await organization_deletions.delete_as_owner(work, organization, user)
+        await organization_deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
+    return redirect("/?done=organization-deleted")
+
+
+async def confirm_deletion(
+    work: Work, user: User, organization: Organization, form: Form[DeleteOrganizationForm]
+) -> None:
+    """Refuse unless the name of the organization was typed, and the user has proved who it is."""
+    sent = form.get()
+    # Whoever copies the name from the heading has copied the joiners too.
+    if defuse(sent.name.strip()) != defuse(organization.name):
+        raise Invalid(details={"name": TYPE_NAME})
+    state = await two_factor.get_state(work, user)
+    if needs_link(state):
+        raise Invalid(details={"form": NO_PASSWORD})
+    await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof="")
+
+
+async def _get_owned(request: Exchange, work: Work) -> Organization:
+    own = get_administered(request)
+    if own.role is not Role.OWNER:
+        raise OwnerRequired
+    return await organizations.get_organization_by_id(work, own.organization_id)

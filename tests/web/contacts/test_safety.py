@@ -22,7 +22,7 @@ NAMES = ("contact_id", "import_id", "conversation_id", "call_id")
 
 def paths(method: str, *ids: object) -> Iterator[str]:
     """List the paths of all forms or pages, with these ids."""
-    for handler in collect(*(f"openslot.web.dashboard.{each}" for each in ("contacts", "conversations", "calls"))):
+    for handler in collect(*(f"openslot.web.dashboard.{each}" for each in ("contacts", "talks"))):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:

@@ -17,7 +17,7 @@ from tests.support.hostile_text import CORPUS, check_pages
 
 WITH_OWN_TESTS = frozenset(
     (
-        *("availability", "calendars", "calls", "contacts", "conversations", "event_types", "notifications"),
+        *("availability", "calendars", "contacts", "talks", "event_types", "notifications"),
         *("onboarding", "profile", "security", "webhooks", "your_data"),
     )
 )

@@ -9,8 +9,7 @@ from standardwebhooks import Webhook
 from openslot.accounts.models import User
 from openslot.core.outbound import OutboundReason
 from openslot.core.work import Runtime
-from openslot.web.dashboard.webhooks.endpoints import URL_FAULTS
-from openslot.web.dashboard.webhooks.rows import SENTENCES
+from openslot.web.dashboard.webhooks.endpoints import SENTENCES, URL_FAULTS
 from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED_TYPES
 from tests.support.clocks import MovingClock

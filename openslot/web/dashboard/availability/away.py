@@ -51,25 +51,26 @@ class AbsenceRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/availability/away")
-async def show_away(request: Request, work: Work, user: User) -> Response:
+async def show_away(request: Request, work: Work, user: User, form: Form[AwayForm] = Form()) -> Response:
     """Show the times out of office that are not over."""
+    rows = [_row(each, user, now=work.now) for each in await schedules.list_absences(work, user)]
     added = request.query.get("id", "")
-    return await _show(work, user, Form(), notice=NOTICES.get(request.query.get("done", "")), added=added)
+    return page(
+        "dashboard/availability/away.html",
+        user,
+        here="/availability",
+        tab="/availability/away",
+        form=form,
+        rows=rows,
+        notices=NOTICES,
+        warning=next((row for row in rows if str(row.id) == added and row.bookings), None),
+    )
 
 
-@post("/availability/away")
+@post("/availability/away", shows=show_away, names={"from": "first", "to": "last"})
 async def add_away(work: Work, user: User, form: Form[AwayForm]) -> Response:
     """Add a time out of office; bookings in it stay."""
-    away, faults = _read(form, user)
-    if faults or form.faults or away is None:
-        return await _show(work, user, form.with_faults(faults))
-    try:
-        away_id = await schedules.add_out_of_office(work, user, away)
-    except Invalid as refusal:
-        names = {"from": "first", "to": "last"}
-        return await _show(
-            work, user, form.with_faults({names.get(name, name): said for name, said in refusal.faults.items()})
-        )
+    away_id = await schedules.add_out_of_office(work, user, _read(form, user))
     return redirect(f"/availability/away?done=added&id={away_id}")
 
 
@@ -97,18 +98,18 @@ async def remove_away(work: Work, user: User, away_id: UUID) -> Response:
     return redirect("/availability/away?done=removed")
 
 
-def _read(form: Form[AwayForm], user: User) -> tuple[OutOfOffice | None, dict[str, str]]:
+def _read(form: Form[AwayForm], user: User) -> OutOfOffice:
     """Read both ends: without times, whole days in the host's zone."""
     faults: dict[str, str] = {}
     first = _instant(form["first"], form["first_time"] or "00:00", "first", user, faults)
     last = _instant(form["last"] or form["first"], form["last_time"] or "24:00", "last", user, faults)
     if first is None or last is None:
-        return None, faults
+        raise Invalid(details=faults)
     if last <= first:
-        return None, {"last": NOT_LATER}
+        raise Invalid(details={"last": NOT_LATER})
     if last - first > LONGEST:
-        return None, {"last": TOO_LONG}
-    return OutOfOffice(first, last, form["reason"].strip()), {}
+        raise Invalid(details={"last": TOO_LONG})
+    return OutOfOffice(first, last, form["reason"].strip())
 
 
 def _instant(day: str, clock: str, name: str, user: User, faults: dict[str, str]) -> datetime | None:
@@ -120,24 +121,6 @@ def _instant(day: str, clock: str, name: str, user: User, faults: dict[str, str]
     if on is None or minute is None:
         return None
     return at_second(instant_of(get_offsets(get_zone(user.zone), on, on), day_number(on) * DAY + minute * 60))
-
-
-async def _show(
-    work: Work, user: User, form: Form[AwayForm], *, notice: Text | None = None, added: str = ""
-) -> Response:
-    absences = await schedules.list_absences(work, user)
-    rows = [_row(each, user, now=work.now) for each in absences]
-    return page(
-        "dashboard/availability/away.html",
-        user,
-        here="/availability",
-        tab="/availability/away",
-        status=400 if form.faults else 200,
-        form=form,
-        rows=rows,
-        notice=notice,
-        warning=next((row for row in rows if str(row.id) == added and row.bookings), None),
-    )
 
 
 def _row(absence: Absence, user: User, *, now: datetime) -> AbsenceRow:

@@ -2,32 +2,30 @@
 
 import re
 from collections.abc import Mapping
-from datetime import date
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
-from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import OverrideNotFound
-from openslot.schedules.models import DateOverride, Schedule
+from openslot.schedules.models import DateOverride, Hours, Schedule
 from openslot.schedules.rules import MAX_RANGES_A_DAY, find_override, version_of
 from openslot.web import words
 from openslot.web.dashboard.availability.range_fields import (
-    DayFields,
     Typed,
     fill_day,
-    fill_week,
+    find_faults,
     read_typed,
     week_of,
     write_hours,
 )
-from openslot.web.dashboard.availability.schedules import schedule_page
+from openslot.web.dashboard.availability.schedules import WeeklyHoursForm, read_week, schedule_page, show_schedule
 from openslot.web.list_queries import NOT_A_DATE, read_day
 from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
@@ -42,31 +40,27 @@ NO_HOURS = Text("Enter hours, or choose “Closed”")
 OPEN, CLOSED = "open", "closed"
 
 
-class WeeklyHoursForm(Struct, frozen=True, kw_only=True):
-    """What to do, and which version of the hours was shown; the hours themselves are read by their fields' names."""
-
-    act: str = "save"
-    version: str = ""
-    copy_from: str = ""
-
-
-@post("/availability/{schedule_id}/hours")
-async def change_weekly_hours(work: Work, user: User, schedule_id: UUID, form: Form[WeeklyHoursForm]) -> Response:
+@post("/availability/{schedule_id}/hours", shows=show_schedule, at={Conflict: "version"}, own_status=True)
+async def change_weekly_hours(
+    request: Request, work: Work, user: User, schedule_id: UUID, form: Form[WeeklyHoursForm]
+) -> Response:
     """Save the weekly hours, or show them again with a range or a day changed."""
-    typed = [read_typed(form.values, f"d{day}") for day in DAYS]
     if form["act"] not in {"", "save"}:
+        typed = [read_typed(form.values, f"d{day}") for day in DAYS]
         unsaved = _edit(typed, form.values)
-        return await schedule_page(work, user, schedule_id, week=fill_week(typed), unsaved=unsaved)
-    week = fill_week([[pair for pair in pairs if any(pair)] for pairs in typed])
-    if any(day.has_faults for day in week):
-        return await schedule_page(work, user, schedule_id, week=week, refusal=WRONG, status=400)
-    try:
-        await changes.change_hours(work, user, schedule_id, week_of(week), version=form["version"])
-    except Invalid as refusal:
-        said = next(iter(refusal.faults.values()))
-        return await schedule_page(work, user, schedule_id, week=week, refusal=said, status=400)
-    except Conflict as refusal:
-        return await schedule_page(work, user, schedule_id, week=week, refusal=refusal.sentence, status=409)
+        hours = {
+            f"d{day}.{place}.{part}": text
+            for day, pairs in enumerate(typed)
+            for place, pair in enumerate(pairs)
+            for part, text in zip(("start", "end"), pair, strict=True)
+        }
+        return await schedule_page(
+            request, work, user, schedule_id, replace(form, values={"act": form["act"], **hours}), unsaved=unsaved
+        )
+    week = read_week(form)
+    if find_faults(week):
+        raise Invalid(details={"form": WRONG})
+    await schedules.change_hours(work, user, schedule_id, week_of(week), version=form["version"])
     return redirect(f"/availability/{schedule_id}?done=hours")
 
 
@@ -105,61 +99,60 @@ class OverrideForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/availability/{schedule_id}/days/new")
-async def show_new_override(request: Request, work: Work, user: User, schedule_id: UUID) -> Response:
+async def show_new_override(
+    request: Request, work: Work, user: User, schedule_id: UUID, form: Form[OverrideForm] = Form()
+) -> Response:
     """Show the form for some dates; a date in the address starts with the hours of its weekday."""
     schedule = await schedules.get_schedule(work, user, schedule_id)
     on = read_day(request.query.get("day", ""))
-    hours = schedule.weekly_hours[on.weekday()] if on else ()
-    form: Form[OverrideForm] = Form(values={"first": on.isoformat() if on else "", "kind": OPEN})
-    return _show(user, schedule, form, fill_day("d", write_hours(hours) or [("", "")]))
+    form = form.begin({"first": on.isoformat() if on else "", "kind": OPEN})
+    return _show(work, user, schedule, form, hours=schedule.weekly_hours[on.weekday()] if on else ())
 
 
-@post("/availability/{schedule_id}/days")
-async def add_overrides(work: Work, user: User, schedule_id: UUID, form: Form[OverrideForm]) -> Response:
+@post("/availability/{schedule_id}/days", shows=show_new_override, at={Conflict: "first"})
+async def add_overrides(
+    request: Request, work: Work, user: User, schedule_id: UUID, form: Form[OverrideForm]
+) -> Response:
     """Give some dates hours of their own, or close them."""
-    typed = read_typed(form.values, "d")
-    day, faults = _read_hours(form, typed)
+    if form["act"] == "add":
+        return await show_new_override(request, work, user, schedule_id, form)
+    hours, faults = _read_hours(form)
     first, last = read_day(form["first"]), read_day(form["last"] or form["first"])
     faults |= {name: NOT_A_DATE for name, on in (("first", first), ("last", last)) if on is None}
-    if form["act"] == "add" or faults or day.has_faults or first is None or last is None:
-        schedule = await schedules.get_schedule(work, user, schedule_id)
-        return _again(user, schedule, form, typed, faults)
-    hours = () if form["kind"] == CLOSED else day.hours
+    if faults or first is None or last is None:
+        raise Invalid(details=faults)
     try:
-        await changes.add_overrides(work, user, schedule_id, first=first, last=last, hours=hours)
+        await schedules.add_overrides(work, user, schedule_id, first=first, last=last, hours=hours)
     except Invalid as refusal:
         faults = {name if name in {"first", "last"} else "form": fault for name, fault in refusal.faults.items()}
-    except Conflict as refusal:
-        faults = {"first": refusal.sentence}
-    if faults:
-        return _again(user, await schedules.get_schedule(work, user, schedule_id), form, typed, faults)
+        raise Invalid(details=faults) from None
     return redirect(f"/availability/{schedule_id}?done=days&from={first}&to={last}#dates")
 
 
 @get("/availability/{schedule_id}/days/{day}")
-async def show_override(work: Work, user: User, schedule_id: UUID, day: str) -> Response:
+async def show_override(
+    work: Work, user: User, schedule_id: UUID, day: str, form: Form[OverrideForm] = Form()
+) -> Response:
     """Show the form for one date that has hours of its own."""
     schedule = await schedules.get_schedule(work, user, schedule_id)
     override = _get_override(schedule, day)
-    form: Form[OverrideForm] = Form(values={"kind": OPEN if override.hours else CLOSED})
-    return _show(
-        user, schedule, form, fill_day("d", write_hours(override.hours) or [("", "")]), work=work, override=override
-    )
+    form = form.begin({"kind": OPEN if override.hours else CLOSED})
+    return _show(work, user, schedule, form, hours=override.hours, override=override)
 
 
-@post("/availability/{schedule_id}/days/{day}")
+@post("/availability/{schedule_id}/days/{day}", shows=show_override, at={Conflict: "form"})
 async def change_override(work: Work, user: User, schedule_id: UUID, day: str, form: Form[OverrideForm]) -> Response:
-    schedule = await schedules.get_schedule(work, user, schedule_id)
-    override, typed = _get_override(schedule, day), read_typed(form.values, "d")
-    fields, faults = _read_hours(form, typed)
-    if form["act"] == "add" or faults or fields.has_faults:
-        return _again(user, schedule, form, typed, faults, work=work, override=override)
-    wanted = DateOverride(override.on, () if form["kind"] == CLOSED else fields.hours)
+    if form["act"] == "add":
+        return await show_override(work, user, schedule_id, day, form)
+    override = _get_override(await schedules.get_schedule(work, user, schedule_id), day)
+    hours, faults = _read_hours(form)
+    if faults:
+        raise Invalid(details=faults)
     try:
-        await changes.change_override(work, user, schedule_id, wanted, version=form["version"])
-    except (Conflict, Invalid) as refusal:
-        said = {"form": refusal.sentence}
-        return _again(user, schedule, form, typed, said, work=work, override=override)
+        wanted = DateOverride(override.on, hours)
+        await schedules.change_override(work, user, schedule_id, wanted, version=form["version"])
+    except Invalid as refusal:
+        raise Invalid(details={"form": refusal.sentence}) from None
     return redirect(f"/availability/{schedule_id}?done=days&from={override.on}&to={override.on}#dates")
 
 
@@ -185,7 +178,7 @@ async def remove_override(work: Work, user: User, schedule_id: UUID, day: str) -
     on = read_day(day)
     if on is None:
         raise OverrideNotFound
-    await changes.remove_override(work, user, schedule_id, on)
+    await schedules.remove_override(work, user, schedule_id, on)
     return redirect(f"/availability/{schedule_id}?done=removed#dates")
 
 
@@ -197,50 +190,34 @@ def _get_override(schedule: Schedule, day: str) -> DateOverride:
     return override
 
 
-def _read_hours(form: Form[OverrideForm], typed: list[Typed]) -> tuple[DayFields, dict[str, str]]:
+def _read_hours(form: Form[OverrideForm]) -> tuple[Hours, dict[str, str]]:
     if form["kind"] == CLOSED:
-        return fill_day("d", []), {}
-    fields = fill_day("d", [pair for pair in typed if any(pair)])
-    return fields, {} if fields.ranges else {"form": NO_HOURS}
-
-
-def _again(
-    user: User,
-    schedule: Schedule,
-    form: Form[OverrideForm],
-    typed: list[Typed],
-    faults: dict[str, str],
-    *,
-    work: Work | None = None,
-    override: DateOverride | None = None,
-) -> Response:
-    """Show what was typed again: with its faults, or with another pair of fields."""
-    if form["act"] == "add":
-        return _show(user, schedule, form, fill_day("d", [*typed, ("", "")]), work=work, override=override)
-    fields = fill_day("d", [pair for pair in typed if any(pair)] or [("", "")])
-    return _show(user, schedule, form.with_faults(faults), fields, work=work, override=override, status=400)
+        return (), {}
+    fields = fill_day("d", [pair for pair in read_typed(form.values, "d") if any(pair)])
+    return fields.hours, find_faults([fields]) or ({} if fields.ranges else {"form": NO_HOURS})
 
 
 def _show(
+    work: Work,
     user: User,
     schedule: Schedule,
     form: Form[OverrideForm],
-    fields: DayFields,
     *,
-    work: Work | None = None,
+    hours: Hours,
     override: DateOverride | None = None,
-    status: int = 200,
 ) -> Response:
-    on: date | None = override.on if override else None
+    """Show a form: with the hours that are saved, or what was typed, with its faults or another pair of fields."""
+    typed = read_typed(form.values, "d") if form.kind else write_hours(hours)
+    shown = [*typed, ("", "")] if form["act"] == "add" else [pair for pair in typed if any(pair)] or [("", "")]
+    on = override.on if override else None
     return page(
         "dashboard/availability/override.html",
         user,
         here="/availability",
-        status=status,
         schedule=schedule,
         form=form,
-        day=fields,
+        day=fill_day("d", shown),
         on=on,
-        heading=Weekday(on, words.day(work.now, schedule.zone)) if on and work else None,
+        heading=Weekday(on, words.day(work.now, schedule.zone)) if on else None,
         version=version_of(override.hours) if override else "",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.availability.reasons import HoursInWords, LengthOfTime, WeekdayName
 from openslot.i18n import Text
@@ -35,10 +36,6 @@ class DayFields(Struct, frozen=True, kw_only=True):
     ranges: tuple[RangeFields, ...]
     hours: Hours
     """Those of the ranges that are valid."""
-
-    @property
-    def has_faults(self) -> bool:
-        return any(each.start_fault or each.end_fault for each in self.ranges)
 
     @property
     def is_full(self) -> bool:
@@ -107,6 +104,17 @@ def fill_week(typed: list[list[Typed]], *, may_be_empty: bool = True) -> tuple[D
     )
 
 
+def find_faults(days: Iterable[DayFields]) -> dict[str, str]:
+    """Name every field with a fault."""
+    return {
+        f"{each.name}.{part}": fault
+        for day in days
+        for each in day.ranges
+        for part, fault in (("start", each.start_fault), ("end", each.end_fault))
+        if fault
+    }
+
+
 def week_of(days: tuple[DayFields, ...]) -> WeeklyHours:
     """Return the hours of a week without faults."""
     return cast("WeeklyHours", tuple(day.hours for day in days))
@@ -118,12 +126,12 @@ def _check(fields: RangeFields, others: list[TimeRange], weekday: int | None) ->
     start_fault = NOT_A_TIME if start is None else NOT_A_START if start == MINUTES_A_DAY else None
     end_fault = NOT_A_TIME if end is None else NO_LENGTH if start == end and start_fault is None else None
     if start is None or end is None or start_fault or end_fault:
-        return _with(fields, start_fault=start_fault, end_fault=end_fault), None
+        return replace(fields, start_fault=start_fault, end_fault=end_fault), None
     hours = TimeRange(start, end if end > start else end + MINUTES_A_DAY)
     hit = next((each for each in others if each.start_minute < hours.end_minute and start < each.end_minute), None)
     if hit is not None:
-        return _with(fields, start_fault=Text("overlaps %(hours)s", hours=HoursInWords((hit,)))), None
-    return _with(fields, note=next(_notes(hours, others, weekday), None)), hours
+        return replace(fields, start_fault=Text("overlaps %(hours)s", hours=HoursInWords((hit,)))), None
+    return replace(fields, note=next(_notes(hours, others, weekday), None)), hours
 
 
 def _notes(hours: TimeRange, others: list[TimeRange], weekday: int | None) -> Iterator[Text]:
@@ -138,16 +146,3 @@ def _notes(hours: TimeRange, others: list[TimeRange], weekday: int | None) -> It
         yield Text("Starts right after the previous range")
     elif ends:
         yield Text("After a break of %(length)s", length=LengthOfTime(hours.start_minute - max(ends)))
-
-
-def _with(
-    fields: RangeFields, *, note: Text | None = None, start_fault: Text | None = None, end_fault: Text | None = None
-) -> RangeFields:
-    return RangeFields(
-        name=fields.name,
-        start=fields.start,
-        end=fields.end,
-        note=note,
-        start_fault=start_fault,
-        end_fault=end_fault,
-    )

@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.availability.reasons import DayInWords, HoursInWords, LengthOfTime, WeekdayName
 from openslot.bookings import operations as agenda
-from openslot.core.errors import Conflict, Invalid
+from openslot.core.errors import Conflict
 from openslot.core.text import Name
 from openslot.core.times import Zone
 from openslot.core.work import Work
@@ -19,10 +19,9 @@ from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
-from openslot.schedules.models import HolidayCalendar, Schedule, ScheduleOverview
+from openslot.schedules.models import HolidayCalendar, Schedule
 from openslot.schedules.rules import (
     ClockChange,
     find_clock_changes,
@@ -33,7 +32,7 @@ from openslot.schedules.rules import (
     version_of,
 )
 from openslot.web import words
-from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, write_hours
+from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, read_typed, write_hours
 from openslot.web.list_queries import read_day
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.words import Weekday
@@ -60,6 +59,24 @@ class ScheduleForm(Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
+class WeeklyHoursForm(Struct, frozen=True, kw_only=True):
+    """What to do, and which version of the hours was shown; the hours themselves are read by their fields' names."""
+
+    act: str = "save"
+    version: str = ""
+    copy_from: str = ""
+
+
+class HolidaysForm(Struct, frozen=True, kw_only=True):
+    """A country and a region of it."""
+
+    country: str = ""
+    region: str = ""
+    shown_country: str = ""
+    """The country whose regions were shown."""
+    version: str = ""
+
+
 class DayLine(Struct, frozen=True):
     first: WeekdayName
     last: WeekdayName
@@ -67,23 +84,23 @@ class DayLine(Struct, frozen=True):
 
 
 @get("/availability")
-async def show_schedules(request: Request, work: Work, user: User) -> Response:
-    form: Form[ScheduleForm] = Form(values={"timezone": user.zone})
-    return await _show_schedules(work, user, form, notice=LIST_NOTICES.get(request.query.get("done", "")))
+async def show_schedules(work: Work, user: User, form: Form[ScheduleForm] = Form()) -> Response:
+    found = await schedules.list_overviews(work, user)
+    return page(
+        "dashboard/availability/schedules.html",
+        user,
+        here="/availability",
+        tab="/availability",
+        notices=LIST_NOTICES,
+        form=form.begin({"timezone": user.zone}),
+        overviews=[(each, summarize_week(each.schedule)) for each in found],
+    )
 
 
-@post("/availability")
+@post("/availability", shows=show_schedules, at={Conflict: "name"})
 async def add_schedule(work: Work, user: User, form: Form[ScheduleForm]) -> Response:
     """Add a schedule with office hours, and show it."""
-    if form.faults:
-        return await _show_schedules(work, user, form)
-    sent = form.get()
-    try:
-        made = await schedules.add_schedule(work, user, name=sent.name, zone=sent.timezone)
-    except Invalid as refusal:
-        return await _show_schedules(work, user, form.with_faults(refusal.faults))
-    except Conflict as refusal:
-        return await _show_schedules(work, user, form.with_faults({"name": refusal.sentence}))
+    made = await schedules.add_schedule(work, user, name=form.get().name, zone=form.get().timezone)
     return redirect(f"/availability/{made.id}?done=added")
 
 
@@ -105,26 +122,19 @@ def summarize_week(schedule: Schedule) -> list[DayLine]:
     ]
 
 
-async def _show_schedules(work: Work, user: User, form: Form[ScheduleForm], *, notice: Text | None = None) -> Response:
-    found = await schedules.list_overviews(work, user)
-    return page(
-        "dashboard/availability/schedules.html",
-        user,
-        here="/availability",
-        tab="/availability",
-        status=400 if form.faults else 200,
-        notice=notice,
-        form=form,
-        overviews=[(each, summarize_week(each.schedule)) for each in found],
-    )
-
-
 class NextHoliday(Struct, frozen=True):
     on: date
     day: Weekday
     name: str
     is_worked: bool
     """Whether hours of its own open it."""
+
+
+def read_week(form: Form[WeeklyHoursForm]) -> tuple[DayFields, ...]:
+    """Check what was typed for a week; pairs that are empty are shown again only until the hours are saved."""
+    typed = [read_typed(form.values, f"d{day}") for day in range(7)]
+    is_saving = form["act"] in {"", "save"}
+    return fill_week([[pair for pair in pairs if any(pair) or not is_saving] for pairs in typed])
 
 
 @lru_cache(maxsize=16)
@@ -152,25 +162,17 @@ def next_holidays(schedule: Schedule, *, today: date) -> list[NextHoliday]:
 
 
 @get("/availability/{schedule_id}")
-async def show_schedule(request: Request, work: Work, user: User, schedule_id: UUID) -> Response:
-    notice = NOTICES.get(request.query.get("done", ""))
-    warning = await _warn_of_bookings(request, work, user)
-    return await schedule_page(work, user, schedule_id, notice=notice, warning=warning)
+async def show_schedule(
+    request: Request, work: Work, user: User, schedule_id: UUID, form: Form[Any] = Form()
+) -> Response:
+    return await schedule_page(request, work, user, schedule_id, form)
 
 
-@post("/availability/{schedule_id}/details")
+@post("/availability/{schedule_id}/details", shows=show_schedule, at={Conflict: "name"}, own_status=True)
 async def change_schedule_details(work: Work, user: User, schedule_id: UUID, form: Form[ScheduleForm]) -> Response:
     """Rename a schedule, or let another zone's clock count."""
-    if form.faults:
-        return await schedule_page(work, user, schedule_id, details=form, status=400)
     sent = form.get()
-    try:
-        await changes.change_details(work, user, schedule_id, name=sent.name, zone=sent.timezone, version=sent.version)
-    except Invalid as refusal:
-        return await schedule_page(work, user, schedule_id, details=form.with_faults(refusal.faults), status=400)
-    except Conflict as refusal:
-        changed = form.with_faults({"name": refusal.sentence})
-        return await schedule_page(work, user, schedule_id, details=changed, status=409)
+    await schedules.change_details(work, user, schedule_id, name=sent.name, zone=sent.timezone, version=sent.version)
     return redirect(f"/availability/{schedule_id}?done=details")
 
 
@@ -181,58 +183,41 @@ async def make_default(work: Work, user: User, schedule_id: UUID) -> Response:
     return redirect(f"/availability/{schedule_id}?done=default")
 
 
-@post("/availability/{schedule_id}/duplicate")
+@post("/availability/{schedule_id}/duplicate", shows=show_schedule, at={Conflict: "form"}, own_status=True)
 async def duplicate_schedule(request: Request, work: Work, user: User, schedule_id: UUID) -> Response:
     """Add a schedule with the same hours, overrides and holidays."""
     source = await schedules.get_schedule(work, user, schedule_id)
     name = str(localize(Text("Copy of %(name)s", name=source.name), locale_of(request)))[:200]
-    try:
-        made = await schedules.duplicate_schedule(work, user, schedule_id, name=name)
-    except Conflict as refusal:
-        return await schedule_page(work, user, schedule_id, refusal=refusal.sentence, status=409)
+    made = await schedules.duplicate_schedule(work, user, schedule_id, name=name)
     return redirect(f"/availability/{made.id}?done=duplicated")
 
 
-async def get_overview(work: Work, user: User, schedule_id: UUID) -> ScheduleOverview:
-    """Read one of a host's schedules with all that its page shows."""
+async def schedule_page(
+    request: Request, work: Work, user: User, schedule_id: UUID, form: Form[Any], *, unsaved: str | None = None
+) -> Response:
+    """Show a schedule, with what was typed into one of its forms."""
     found = await schedules.list_overviews(work, user)
     overview = next((each for each in found if each.schedule.id == schedule_id), None)
     if overview is None:
         raise ScheduleNotFound
-    return overview
-
-
-async def schedule_page(
-    work: Work,
-    user: User,
-    schedule_id: UUID,
-    *,
-    status: int = 200,
-    notice: Text | None = None,
-    warning: tuple[Text, str] | None = None,
-    refusal: str | None = None,
-    details: Form[ScheduleForm] | None = None,
-    week: tuple[DayFields, ...] | None = None,
-    unsaved: str | None = None,
-    holiday_form: Form[Any] | None = None,
-) -> Response:
-    """Show a schedule, with what was typed into one of its forms."""
-    overview = await get_overview(work, user, schedule_id)
-    schedule = overview.schedule
+    schedule, hours = overview.schedule, form.of(WeeklyHoursForm)
     today = words.day(work.now, schedule.zone)
     coming = find_clock_changes(schedule, first=today, last=today + AHEAD)
+    holidays = schedule.holidays
+    saved_holidays = {"country": holidays.country, "region": holidays.region or ""} if holidays else {}
     return page(
         "dashboard/availability/schedule.html",
         user,
         here="/availability",
-        status=status,
-        notice=notice,
-        warning=warning,
-        refusal=refusal,
+        notices=NOTICES,
+        warning=await _warn_of_bookings(request, work, user),
+        form=form,
+        refusal=next(iter(hours.faults.values()), form.faults.get("form")),
+        is_outdated="version" in hours.faults,
         overview=overview,
         schedule=schedule,
-        details=details or Form(values={"name": schedule.name, "timezone": schedule.zone}),
-        week=week or fill_week([write_hours(hours) for hours in schedule.weekly_hours]),
+        details=form.of(ScheduleForm).begin({"name": schedule.name, "timezone": schedule.zone}),
+        week=read_week(hours) if hours.kind else fill_week([write_hours(each) for each in schedule.weekly_hours]),
         unsaved=unsaved,
         saved_week=summarize_week(schedule),
         hours_version=version_of(schedule.weekly_hours),
@@ -244,16 +229,11 @@ async def schedule_page(
             for each in schedule.overrides
             if each.on >= today
         ],
-        holiday_form=holiday_form or _holiday_form(schedule),
+        holiday_form=form.of(HolidaysForm).begin(saved_holidays),
         list_countries=list_countries,
-        regions=list_regions(schedule.holidays.country) if schedule.holidays else (),
+        regions=list_regions(holidays.country) if holidays else (),
         next_holidays=next_holidays(schedule, today=today),
     )
-
-
-def _holiday_form(schedule: Schedule) -> Form[Any]:
-    holidays = schedule.holidays
-    return Form(values={"country": holidays.country, "region": holidays.region or ""} if holidays else {})
 
 
 def _tell_clock_change(change: ClockChange) -> list[Text]:
@@ -299,60 +279,38 @@ def tell_bookings(count: int) -> Text:
     )
 
 
-class HolidaysForm(Struct, frozen=True, kw_only=True):
-    """A country and a region of it."""
-
-    country: str = ""
-    region: str = ""
-    shown_country: str = ""
-    """The country whose regions were shown."""
-    version: str = ""
-
-
-@post("/availability/{schedule_id}/holidays")
+@post(
+    "/availability/{schedule_id}/holidays",
+    shows=show_schedule,
+    at={Conflict: "country"},
+    names={"holidays.country": "country", "holidays.region": "region"},
+    own_status=True,
+)
 async def change_holidays(work: Work, user: User, schedule_id: UUID, form: Form[HolidaysForm]) -> Response:
     """Save whose public holidays are free."""
-    country, region = form["country"], form["region"]
     # The regions on the page are those of the country before.
-    if country != form["shown_country"]:
-        region = ""
-    calendar = HolidayCalendar(country, region or None) if country else None
-    try:
-        await changes.change_holidays(work, user, schedule_id, calendar, version=form["version"])
-    except Invalid as refusal:
-        faults = {field.rpartition(".")[2]: fault for field, fault in refusal.faults.items()}
-        return await schedule_page(work, user, schedule_id, holiday_form=form.with_faults(faults), status=400)
-    except Conflict as refusal:
-        changed = form.with_faults({"country": refusal.sentence})
-        return await schedule_page(work, user, schedule_id, holiday_form=changed, status=409)
+    region = form["region"] if form["country"] == form["shown_country"] else ""
+    calendar = HolidayCalendar(form["country"], region or None) if form["country"] else None
+    await schedules.change_holidays(work, user, schedule_id, calendar, version=form["version"])
     return redirect(f"/availability/{schedule_id}?done=holidays#holidays")
 
 
 @get("/availability/{schedule_id}/delete")
-async def ask_to_delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
-    return _ask_to_delete(user, await schedules.get_schedule(work, user, schedule_id), Form())
-
-
-@post("/availability/{schedule_id}/delete")
-async def delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
+async def ask_to_delete_schedule(work: Work, user: User, schedule_id: UUID, form: Form[Any] = Form()) -> Response:
     schedule = await schedules.get_schedule(work, user, schedule_id)
-    try:
-        async with work.attempt():
-            await schedules.delete_schedule(work, schedule)
-    except Conflict as refusal:
-        return _ask_to_delete(user, schedule, Form(faults={"form": refusal.sentence}))
-    return redirect("/availability?done=deleted")
-
-
-def _ask_to_delete(user: User, schedule: Schedule, form: Form[Any]) -> Response:
     return page(
         "confirm.html",
         user,
         here="/availability",
-        status=409 if form.faults else 200,
         form=form,
         title=Text("Delete “%(name)s”?", name=schedule.name),
         explanation=Text("Its hours, dates and holidays are deleted. This can't be undone."),
         yes=Text("Delete schedule"),
         back=f"/availability/{schedule.id}",
     )
+
+
+@post("/availability/{schedule_id}/delete", shows=ask_to_delete_schedule, at={Conflict: "form"}, own_status=True)
+async def delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
+    await schedules.delete_schedule(work, await schedules.get_schedule(work, user, schedule_id))
+    return redirect("/availability?done=deleted")

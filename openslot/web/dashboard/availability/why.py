@@ -1,10 +1,8 @@
 """Page: why is this time not offered? The engine's own reasons, each with where it is set."""
 
 from datetime import date, datetime, time
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
-
-from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
@@ -33,24 +31,6 @@ OTHER_PLACES = {
 OF_SCHEDULE = frozenset({Code.OUTSIDE_HOURS, Code.HOLIDAY})
 
 
-class ReasonRow(Struct, frozen=True, kw_only=True):
-    """A reason with the page where its rule is set."""
-
-    sentence: str
-    remedy: str
-    path: str | None
-    link: Text | None
-    closes: int = 1
-
-
-class StartRow(Struct, frozen=True, kw_only=True):
-    """A start of the day and its verdict."""
-
-    time: time
-    path: str
-    reason: ReasonRow | None
-
-
 @get("/availability/why")
 async def show_why(request: Request, work: Work, user: User) -> Response:
     """Explain a day of an event type, and one time of it."""
@@ -65,12 +45,11 @@ async def show_why(request: Request, work: Work, user: User) -> Response:
         user,
         here="/availability",
         tab="/availability/why",
-        status=400 if form.faults else 200,
         form=form,
         offered=offered,
         chosen=chosen,
         explained=explained,
-        **(_tell(explained, chosen, on, at, now=work.now) if explained and chosen and on else {}),
+        **(_tell(explained, on, at, now=work.now) if explained and chosen and on else {}),
         curl=_write_curl(work, user, chosen, on, explained) if explained and chosen and on else None,
     )
 
@@ -87,9 +66,7 @@ def _read(request: Request, user: User, work: Work) -> tuple[Form[None], date | 
     return Form(values=values, faults=faults), on, None if minute is None else time(minute // 60, minute % 60)
 
 
-def _tell(
-    explained: WholeDayExplained, chosen: EventType, on: date, at: time | None, *, now: datetime
-) -> dict[str, Any]:
+def _tell(explained: WholeDayExplained, on: date, at: time | None, *, now: datetime) -> dict[str, Any]:
     zone = explained.found.inputs.schedule.zone
     asked = explained.asked
     return {
@@ -98,9 +75,9 @@ def _tell(
         "verdict": None if asked is None else OPEN if asked.code is Code.OPEN else CLOSED,
         "asked_at": None if asked is None else LocalMoment(_local(asked.starts_at, zone)),
         "clock_note": _note_clock(asked, on, at, zone),
-        "reasons": [] if asked is None else [_reason_row(each, explained) for each in asked.reasons],
-        "day_reasons": [_reason_row(each, explained) for each in explained.day.reasons],
-        "starts": [_start_row(each, explained, chosen) for each in explained.starts],
+        "reasons": [] if asked is None else asked.reasons,
+        "find_place": partial(_find_place, explained),
+        "starts": [(_local(each.starts_at, zone), each.reasons) for each in explained.starts],
     }
 
 
@@ -116,22 +93,7 @@ def _note_clock(asked: StartExplained | None, on: date, at: time | None, zone: s
     return None
 
 
-def _start_row(start: StartExplained, explained: WholeDayExplained, chosen: EventType) -> StartRow:
-    local = _local(start.starts_at, explained.found.inputs.schedule.zone)
-    query = urlencode({"type": chosen.slug, "day": local.date().isoformat(), "time": f"{local:%H:%M}"})
-    return StartRow(
-        time=local.time(),
-        path=f"/availability/why?{query}",
-        reason=_reason_row(start.reasons[0], explained) if start.reasons else None,
-    )
-
-
-def _reason_row(reason: Reason, explained: WholeDayExplained) -> ReasonRow:
-    path, link = _place(reason, explained)
-    return ReasonRow(sentence=reason.sentence, remedy=reason.remedy, path=path, link=link, closes=reason.closes)
-
-
-def _place(reason: Reason, explained: WholeDayExplained) -> tuple[str | None, Text | None]:
+def _find_place(explained: WholeDayExplained, reason: Reason) -> tuple[str | None, Text | None]:
     """Find the page on which a rule is set."""
     inputs = explained.found.inputs
     if reason.code in OTHER_PLACES:

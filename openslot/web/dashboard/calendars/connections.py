@@ -11,20 +11,18 @@ from openslot.core.outbound import OutboundRefused
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars import operations
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed
 from openslot.integrations.calendars.models import (
     CalDavWanted,
     ConnectionChanges,
-    ConnectionKind,
     ConnectionRef,
     IcsWanted,
 )
-from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
 from openslot.web.dashboard.calendars.overview import (
+    CONNECTION_WORDS,
     HERE,
-    connection_row,
     find_feed_fault,
     find_server_fault,
     list_policies,
@@ -105,61 +103,36 @@ class CalendarFeedForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/calendars/connect")
-async def show_connect(user: User) -> Response:
-    return _show_forms(user)
+async def show_connect(user: User, form: Form[Any] = Form()) -> Response:
+    providers = tuple(PROVIDERS.values())
+    return page("dashboard/calendars/connect.html", user, here=HERE, providers=providers, form=form)
 
 
-@post("/settings/calendars/connect", transaction="none", limit=TRIES)
+@post("/settings/calendars/connect", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "server"})
 async def connect_account(work: Work, user: User, form: Form[CalendarAccountForm]) -> Response:
     """Connect an account on a CalDAV server; no connection to the database is held while the server is asked."""
-    if form.faults:
-        return _show_forms(user, account_form=form)
     sent = form.get()
     address = PROVIDERS[sent.server].address or sent.address.strip()
     if not address:
-        return _show_forms(user, account_form=form.with_faults({"address": NO_ADDRESS}))
+        raise Invalid(details={"address": NO_ADDRESS})
     try:
         wanted = CalDavWanted(address=address, username=sent.username.strip(), password=sent.password)
         await calendars.connect(work, user, wanted)
     except (CalendarFault, OutboundRefused) as refusal:
-        return _show_forms(user, account_form=form.with_faults(dict([find_server_fault(refusal)])))
-    except Invalid as refusal:
-        return _show_forms(user, account_form=form.with_faults(refusal.faults))
-    except Conflict as refusal:
-        return _show_forms(user, account_form=form.with_faults({"server": refusal.sentence}))
+        raise Invalid(details=dict([find_server_fault(refusal)])) from None
     return redirect(f"{HERE}?done=connected")
 
 
-@post("/settings/calendars/connect/feed", transaction="none", limit=TRIES)
+@post("/settings/calendars/connect/feed", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "url"})
 async def connect_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> Response:
     """Connect a feed; no connection to the database is held while it is fetched."""
-    if form.faults:
-        return _show_forms(user, feed_form=form)
     try:
         await calendars.connect(work, user, IcsWanted(form.get().url))
     except (CalendarFault, OutboundRefused) as refusal:
-        return _show_forms(user, feed_form=form.with_faults({"url": find_feed_fault(refusal)}))
-    except (Conflict, Invalid) as refusal:
-        return _show_forms(user, feed_form=form.with_faults({"url": refusal.sentence}))
+        raise Invalid(details={"url": find_feed_fault(refusal)}) from None
+    except Invalid as refusal:
+        raise Invalid(details={"url": refusal.sentence}) from None
     return redirect(f"{HERE}?done=connected")
-
-
-def _show_forms(
-    user: User,
-    *,
-    account_form: Form[CalendarAccountForm] | None = None,
-    feed_form: Form[CalendarFeedForm] | None = None,
-) -> Response:
-    account: Form[Any] = account_form or Form()
-    return page(
-        "dashboard/calendars/connect.html",
-        user,
-        status=400 if account_form or feed_form else 200,
-        here=HERE,
-        providers=tuple(PROVIDERS.values()),
-        account_form=account,
-        feed_form=feed_form or Form(),
-    )
 
 
 class ChoicesForm(Struct, frozen=True, kw_only=True):
@@ -184,24 +157,15 @@ class ConnectionCheck(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/calendars/{connection_id}")
-async def show_connection(request: Request, work: Work, user: User, connection_id: UUID) -> Response:
-    return await _show_connection(work, user, connection_id, notice=NOTICES.get(request.query.get("done", "")))
+async def show_connection(work: Work, user: User, connection_id: UUID, form: Form[Any] = Form()) -> Response:
+    return await _show_connection(work, user, connection_id, form)
 
 
-@post("/settings/calendars/{connection_id}")
+@post("/settings/calendars/{connection_id}", shows=show_connection, names={"whenUnreadable": "unreadable"})
 async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[ChoicesForm]) -> Response:
     """Choose which calendars close times, and what happens when they can't be read."""
-    ref = ConnectionRef(connection_id, user.id)
-    if form.faults:
-        return await _show_connection(work, user, connection_id, choices=form)
-    sent = form.get()
-    try:
-        changes = ConnectionChanges(busy=tuple(sent.busy), when_unreadable=sent.unreadable)
-        await calendars.change_connection(work, ref, changes)
-    except Invalid as refusal:
-        names = {"whenUnreadable": "unreadable"}
-        faults = {names.get(field, field): fault for field, fault in refusal.faults.items()}
-        return await _show_connection(work, user, connection_id, choices=form.with_faults(faults))
+    changes = ConnectionChanges(busy=tuple(form.get().busy), when_unreadable=form.get().unreadable)
+    await calendars.change_connection(work, ConnectionRef(connection_id, user.id), changes)
     return redirect(f"{HERE}/{connection_id}?done=saved")
 
 
@@ -209,7 +173,7 @@ async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[C
 async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask the calendar's server now, and show what it answers; no connection to the database is held meanwhile."""
     try:
-        count = await operations.check_connection(work, ConnectionRef(connection_id, user.id))
+        count = await calendars.check_connection(work, ConnectionRef(connection_id, user.id))
     except CalendarSignInFailed as refusal:
         words = Text("The server refuses the user name or the password. Enter the new password below.")
         result = ConnectionCheck(is_good=False, words=words, reason=refusal.sentence)
@@ -223,32 +187,28 @@ async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
             count=count,
         )
         result = ConnectionCheck(is_good=True, words=words)
-    return await _show_connection(work, user, connection_id, result=result)
+    return await _show_connection(work, user, connection_id, Form(), result=result)
 
 
 @post("/settings/calendars/{connection_id}/read")
 async def read_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Let the worker read a connection now."""
-    await operations.read_now(work, ConnectionRef(connection_id, user.id))
+    await calendars.read_now(work, ConnectionRef(connection_id, user.id))
     return redirect(f"{HERE}/{connection_id}?done=reading")
 
 
-@post("/settings/calendars/{connection_id}/password", transaction="none", limit=TRIES)
+@post("/settings/calendars/{connection_id}/password", transaction="none", limit=TRIES, shows=show_connection)
 async def change_calendar_password(
     work: Work, user: User, connection_id: UUID, form: Form[CalendarPasswordForm]
 ) -> Response:
     """Replace the password of a connection if the server accepts it."""
-    if form.faults:
-        return await _show_connection(work, user, connection_id, password_form=form)
     try:
-        await operations.replace_password(work, ConnectionRef(connection_id, user.id), form.get().password)
+        await calendars.replace_password(work, ConnectionRef(connection_id, user.id), form.get().password)
     except CalendarSignInFailed:
-        return await _show_connection(work, user, connection_id, password_form=form.with_faults({"password": REFUSED}))
+        raise Invalid(details={"password": REFUSED}) from None
     except (CalendarFault, OutboundRefused) as refusal:
         fault = Text("could not be tested (%(reason)s)", reason=refusal.sentence)
-        return await _show_connection(work, user, connection_id, password_form=form.with_faults({"password": fault}))
-    except Invalid as refusal:
-        return await _show_connection(work, user, connection_id, password_form=form.with_faults(refusal.faults))
+        raise Invalid(details={"password": fault}) from None
     return redirect(f"{HERE}/{connection_id}?done=password")
 
 
@@ -256,9 +216,7 @@ async def change_calendar_password(
 async def ask_to_disconnect(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask for confirmation before a connection is deleted."""
     connection = await calendars.get_connection(work, ConnectionRef(connection_id, user.id))
-    row = connection_row(connection, user, now=work.now)
-    receives = any(each.receives for each in connection.calendars)
-    return page("dashboard/calendars/disconnect.html", user, here=HERE, row=row, receives=receives)
+    return page("dashboard/calendars/disconnect.html", user, here=HERE, connection=connection)
 
 
 @post("/settings/calendars/{connection_id}/disconnect")
@@ -268,30 +226,22 @@ async def disconnect(work: Work, user: User, connection_id: UUID) -> Response:
 
 
 async def _show_connection(
-    work: Work,
-    user: User,
-    connection_id: UUID,
-    *,
-    notice: Text | None = None,
-    result: ConnectionCheck | None = None,
-    choices: Form[ChoicesForm] | None = None,
-    password_form: Form[CalendarPasswordForm] | None = None,
+    work: Work, user: User, connection_id: UUID, form: Form[Any], *, result: ConnectionCheck | None = None
 ) -> Response:
     connection = await calendars.get_connection(work, ConnectionRef(connection_id, user.id))
-    chosen = set(choices.sent.busy) if choices and choices.sent else None
-    policy = choices["unreadable"] if choices else policy_of(connection)
+    choices = form.of(ChoicesForm)
+    chosen = set(choices.sent.busy) if choices.sent else None
+    policy = policy_of(connection)
     return page(
         "dashboard/calendars/connection.html",
         user,
-        status=400 if choices or password_form else 200,
         here=HERE,
-        notice=notice,
-        row=connection_row(connection, user, now=work.now),
+        notices=NOTICES,
+        connection=connection,
+        **CONNECTION_WORDS,
         calendars=[(each, each.is_busy if chosen is None else str(each.id) in chosen) for each in connection.calendars],
-        policies=list_policies(policy_of(connection)),
-        policy=policy,
-        has_password=connection.kind is ConnectionKind.CALDAV,
+        policies=list_policies(policy),
+        policy=choices["unreadable"] if choices.kind else policy,
         result=result,
-        choices=choices or Form(),
-        password_form=password_form or Form(),
+        form=form,
     )

@@ -1,13 +1,11 @@
 """Pages: all calendar connections, where bookings are written to, the own feed, and events that have disappeared."""
 
-from datetime import datetime
-from typing import Annotated
-from uuid import UUID
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.core.errors import Conflict, Refusal
+from openslot.core.errors import Conflict, Invalid, Refusal
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
@@ -24,8 +22,7 @@ from openslot.integrations.calendars.errors import (
 )
 from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionChanges, ConnectionKind, ConnectionRef
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web import words
+from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.pages import page, redirect
 
 SIGN_IN = str(CalendarSignInFailed())
@@ -79,41 +76,28 @@ def advise(error: str) -> Text:
     return Text("We'll retry automatically. If the problem persists, test the connection, or reconnect the calendar.")
 
 
-class ConnectionRow(Struct, frozen=True, kw_only=True):
-    """A connection with its state in words."""
-
-    id: UUID
-    label: str
-    kind: Text
-    state: Text
-    tone: str
-    last_read: Text
-    next_read: Text | None
-    error: str | None
-    advice: Text | None
-    needs_password: bool
-    busy: tuple[str, ...]
-    """The names of the calendars that close times."""
-    unread_events: int
+def needs_password(connection: CalendarConnection) -> bool:
+    """Return whether a new password is what a connection needs."""
+    return connection.last_error == SIGN_IN and connection.kind is ConnectionKind.CALDAV
 
 
-def connection_row(connection: CalendarConnection, user: User, *, now: datetime) -> ConnectionRow:
-    state, tone = _state(connection)
-    is_due = connection.next_sync_at <= now
-    return ConnectionRow(
-        id=connection.id,
-        label=connection.label,
-        kind=KINDS[connection.kind],
-        state=state,
-        tone=tone,
-        last_read=words.at(connection.synced_at, user.zone, now=now) if connection.synced_at else Text("not yet"),
-        next_read=None if is_due else words.at(connection.next_sync_at, user.zone, now=now),
-        error=show_failure(connection.last_error) if connection.last_error else None,
-        advice=advise(connection.last_error) if connection.last_error else None,
-        needs_password=connection.last_error == SIGN_IN and connection.kind is ConnectionKind.CALDAV,
-        busy=tuple(each.name for each in connection.calendars if each.is_busy),
-        unread_events=sum(each.unread_events for each in connection.calendars),
-    )
+def find_state(connection: CalendarConnection) -> tuple[Text, str]:
+    """Say whether a connection works, with the tone."""
+    if connection.failing_since is not None:
+        return Text("Sync failed"), "bad"
+    if connection.synced_at is None:
+        return Text("Syncing"), ""
+    return Text("Connected"), "good"
+
+
+CONNECTION_WORDS: dict[str, Any] = {
+    "kinds": KINDS,
+    "find_state": find_state,
+    "show_failure": show_failure,
+    "advise": advise,
+    "needs_password": needs_password,
+}
+"""What templates need to write about connections."""
 
 
 def list_policies(chosen: str) -> dict[str, str]:
@@ -129,14 +113,6 @@ def policy_of(connection: CalendarConnection) -> str:
     return "close" if connection.trust_hours is None else f"trust:{connection.trust_hours}"
 
 
-def _state(connection: CalendarConnection) -> tuple[Text, str]:
-    if connection.failing_since is not None:
-        return Text("Sync failed"), "bad"
-    if connection.synced_at is None:
-        return Text("Syncing"), ""
-    return Text("Connected"), "good"
-
-
 class TargetForm(Struct, frozen=True, kw_only=True):
     """The calendar that receives bookings; none if empty."""
 
@@ -144,32 +120,25 @@ class TargetForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/calendars")
-async def show_calendars(request: Request, work: Work, user: User) -> Response:
-    return await _show(work, user, notice=NOTICES.get(request.query.get("done", "")))
+async def show_calendars(work: Work, user: User, form: Form[TargetForm] = Form()) -> Response:
+    return await _show(work, user, form)
 
 
-@post("/settings/calendars/target")
+@post("/settings/calendars/target", shows=show_calendars, at={Conflict: "calendar"})
 async def choose_target(work: Work, user: User, form: Form[TargetForm]) -> Response:
     """Choose the calendar that bookings are written to."""
-    found = await calendars.list_connections(work, user)
-    if form.faults:
-        return await _show(work, user, target_form=form)
-    chosen = form.get().calendar
-    connection = _find_holder(found, chosen) if chosen else next(iter(found), None)
-    if connection is None:
-        return await _show(work, user, target_form=form.with_faults({"calendar": GONE}))
-    try:
-        ref = ConnectionRef(connection.id, user.id)
-        await calendars.change_connection(work, ref, ConnectionChanges(write_to=chosen))
-    except Conflict as refusal:
-        return await _show(work, user, target_form=form.with_faults({"calendar": refusal.sentence}))
+    found, chosen = await calendars.list_connections(work, user), form.get().calendar
+    holders = [each for each in found if not chosen or chosen in {str(calendar.id) for calendar in each.calendars}]
+    if not holders:
+        raise Invalid(details={"calendar": GONE})
+    await calendars.change_connection(work, ConnectionRef(holders[0].id, user.id), ConnectionChanges(write_to=chosen))
     return redirect(f"{HERE}?done=target")
 
 
 @post("/settings/calendars/feed")
 async def renew_own_feed(work: Work, user: User) -> Response:
     """Make the secret link to one's bookings and show it once, in this response."""
-    return await _show(work, user, new_feed=await booking_events.renew_feed(work, user))
+    return await _show(work, user, Form(), new_feed=await booking_events.renew_feed(work, user))
 
 
 @get("/settings/calendars/feed/end")
@@ -187,48 +156,31 @@ async def end_feed(work: Work, user: User) -> Response:
     return redirect(f"{HERE}?done=feed-ended")
 
 
-async def _show(
-    work: Work,
-    user: User,
-    *,
-    notice: Text | None = None,
-    target_form: Form[TargetForm] | None = None,
-    new_feed: str | None = None,
-) -> Response:
+async def _show(work: Work, user: User, form: Form[TargetForm], *, new_feed: str | None = None) -> Response:
     found = await calendars.list_connections(work, user)
     made_at = await booking_events.find_feed(work, user)
     receiving = next((each.id for connection in found for each in connection.calendars if each.receives), None)
     return page(
         "dashboard/calendars/overview.html",
         user,
-        status=400 if target_form else 200,
         here=HERE,
-        notice=notice,
-        rows=[connection_row(each, user, now=work.now) for each in found],
-        targets=_list_targets(found),
+        notices=NOTICES,
+        rows=found,
+        **CONNECTION_WORDS,
+        targets=[
+            (str(each.id), f"{each.name} · {connection.label}")
+            for connection in found
+            for each in connection.calendars
+            if each.can_write
+        ],
         receiving=str(receiving or ""),
-        target_form=target_form or Form(),
+        form=form,
         missing=len(await missing_events.list_missing(work, user)),
         is_two_way=await flags.is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=user.id),
         has_feeds=await flags.is_enabled(work, FlagKey.CALENDAR_FEEDS, user_id=user.id),
-        feed_made=words.day(made_at, user.zone) if made_at else None,
+        feed_made=made_at,
         new_feed=new_feed,
     )
-
-
-def _list_targets(found: list[CalendarConnection]) -> list[tuple[str, str]]:
-    """List the calendars that can be written to, each with its connection."""
-    return [
-        (str(each.id), f"{each.name} · {connection.label}")
-        for connection in found
-        for each in connection.calendars
-        if each.can_write
-    ]
-
-
-def _find_holder(found: list[CalendarConnection], calendar_id: str) -> CalendarConnection | None:
-    ids: dict[UUID, CalendarConnection] = {each.id: connection for connection in found for each in connection.calendars}
-    return next((connection for each, connection in ids.items() if str(each) == calendar_id), None)
 
 
 class MissingForm(Struct, frozen=True, kw_only=True):
@@ -239,46 +191,22 @@ class MissingForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/calendars/missing")
-async def show_missing(work: Work, user: User) -> Response:
+async def show_missing(work: Work, user: User, form: Form[MissingForm] = Form()) -> Response:
     """Show the bookings whose events have disappeared."""
-    return await _show_missing(work, user, Form())
-
-
-@post("/settings/calendars/missing")
-async def decide(work: Work, user: User, form: Form[MissingForm]) -> Response:
-    """Cancel the chosen bookings, or write their events again."""
-    if form.faults:
-        return await _show_missing(work, user, form)
-    sent = form.get()
-    if not sent.booking:
-        return await _show_missing(work, user, form.with_faults({"booking": Text("Choose at least one booking")}))
-    found = {str(each.booking_id): each.booking_id for each in await missing_events.list_missing(work, user)}
-    if not found.keys() >= set(sent.booking):
-        return await _show_missing(work, user, form.with_faults({"booking": DECIDED}))
-    try:
-        await missing_events.decide_missing(work, user, sent.decision, [found[each] for each in sent.booking])
-    except Conflict as refusal:
-        return await _show_missing(work, user, form.with_faults({"booking": refusal.sentence}))
-    return redirect(f"{HERE}?done={DONE[sent.decision]}")
-
-
-async def _show_missing(work: Work, user: User, form: Form[MissingForm]) -> Response:
     found = await missing_events.list_missing(work, user)
     if not found and not form.faults:
         return redirect(HERE)
-    return page(
-        "dashboard/calendars/missing.html",
-        user,
-        here=HERE,
-        status=400 if form.faults else 200,
-        found=[
-            (
-                str(each.booking_id),
-                each.invitee_name,
-                words.at(each.starts_at, user.zone, now=work.now),
-                each.calendar_name,
-            )
-            for each in found
-        ],
-        form=form,
-    )
+    return page("dashboard/calendars/missing.html", user, here=HERE, found=found, form=form)
+
+
+@post("/settings/calendars/missing", shows=show_missing, at={Conflict: "booking"})
+async def decide(work: Work, user: User, form: Form[MissingForm]) -> Response:
+    """Cancel the chosen bookings, or write their events again."""
+    sent = form.get()
+    if not sent.booking:
+        raise Invalid(details={"booking": Text("Choose at least one booking")})
+    found = {str(each.booking_id): each.booking_id for each in await missing_events.list_missing(work, user)}
+    if not found.keys() >= set(sent.booking):
+        raise Invalid(details={"booking": DECIDED})
+    await missing_events.decide_missing(work, user, sent.decision, [found[each] for each in sent.booking])
+    return redirect(f"{HERE}?done={DONE[sent.decision]}")

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from openslot.accounts.models import User
 from openslot.bookings.models import Status
@@ -17,13 +18,13 @@ from openslot.calls.operations import CallsFilter
 from openslot.contacts import operations as contacts
 from openslot.contacts import operations as directory
 from openslot.contacts.csv_files import COLUMN_NAMES, write_cell, write_tags
-from openslot.contacts.errors import ContactEmailTaken
 from openslot.contacts.import_models import Field
 from openslot.contacts.import_rules import read_tags
-from openslot.contacts.models import Contact, ContactEntry, ContactSort, Meeting
-from openslot.contacts.schemas import ContactChanges, ContactWanted, PhoneOrNone, Tag
+from openslot.contacts.models import Contact, ContactSort, Meeting
+from openslot.contacts.schemas import ContactChanges, ContactWanted, PhoneOrNone
 from openslot.conversations import operations as conversations
 from openslot.conversations.models import Conversation
+from openslot.core.errors import Invalid
 from openslot.core.text import LINE, EmailAddress, Name, Prose, ShortLine
 from openslot.core.work import Work
 from openslot.i18n import Text
@@ -31,10 +32,9 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.dashboard.calls import call_row
-from openslot.web.dashboard.conversations import thread_row
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.rows import BookingRow, DayOfRows, status_badge
+from openslot.web.dashboard.talks import CALL_WORDS, CHANNELS
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_list_query, read_page
 from openslot.web.pages import locale_of, page, redirect
@@ -87,16 +87,6 @@ def _cells(contact: Contact, user: User) -> Iterator[str]:
     yield f"{words.day(contact.created_at, user.zone)}"
 
 
-class ContactRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    name: str
-    email: str
-    company: str | None
-    last_met: Text | date | None
-    next_meeting: Text | date | None
-    meetings: int
-
-
 @get("/contacts")
 async def show_contacts(request: Request, work: Work, user: User) -> Response:
     """Show one page of the contacts that the address asks for."""
@@ -111,13 +101,13 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
         here="/contacts",
         form=query.form,
         sorts=SORTS,
-        rows=[_contact_row(entry, user, now=work.now) for entry in found],
+        rows=found,
         total=total,
         is_searched=bool(query["q"]),
         pager=query.pager(total, ROWS),
         files=[(part, query.link("/contacts/export.csv", part=part if part > 1 else "")) for part in parts],
         clear=query.link(q=""),
-        notice=LIST_NOTICES.get(request.query.get("done", "")),
+        notices=LIST_NOTICES,
         curl=curl(work, user, "/contacts", query=_asked(query)),
     )
 
@@ -127,29 +117,12 @@ def _asked(query: ListQuery) -> dict[str, str]:
     return {**search, "page": str(query.page), "limit": str(ROWS)}
 
 
-def _contact_row(entry: ContactEntry, user: User, *, now: datetime) -> ContactRow:
-    contact = entry.contact
-    return ContactRow(
-        id=contact.id,
-        name=contact.name,
-        email=contact.email,
-        company=contact.company,
-        last_met=words.moment(entry.last_met_at, user.zone, now=now) if entry.last_met_at else None,
-        next_meeting=words.moment(entry.next_meeting_at, user.zone, now=now) if entry.next_meeting_at else None,
-        meetings=entry.meeting_count,
-    )
-
-
 @get("/contacts/{contact_id}")
-async def show_contact(request: Request, work: Work, user: User, contact_id: UUID) -> Response:
+async def show_contact(work: Work, user: User, contact_id: UUID) -> Response:
     """Show a contact and what there was and will be with this person."""
     known = await contacts.get_with_meetings(work, user, contact_id)
     contact = known.contact
-    threads: list[Conversation] = []
-    calls: list[KnownCall] = []
-    if contact.phone:
-        threads, _ = await conversations.list_conversations(work, user, phone=contact.phone, limit=MAX_TALKS)
-        calls, _ = await history.list_calls(work, user, CallsFilter(phone=contact.phone), limit=MAX_TALKS)
+    threads, calls = await _list_talks(work, user, contact.phone) if contact.phone else ([], [])
     return page(
         "dashboard/contacts/contact.html",
         user,
@@ -159,11 +132,19 @@ async def show_contact(request: Request, work: Work, user: User, contact_id: UUI
         meetings=known.meeting_count,
         upcoming=_by_day(known.upcoming, user, now=work.now),
         past=_by_day(known.past, user, now=work.now),
-        threads=[thread_row(each, user, now=work.now) for each in threads],
-        calls=[call_row(each, user, now=work.now) for each in calls],
-        notice=NOTICES.get(request.query.get("done", "")),
+        threads=threads,
+        channels=CHANNELS,
+        calls=calls,
+        **CALL_WORDS,
+        notices=NOTICES,
         curl=curl(work, user, f"/contacts/{contact_id}"),
     )
+
+
+async def _list_talks(work: Work, user: User, phone: str) -> tuple[list[Conversation], list[KnownCall]]:
+    threads, _ = await conversations.list_conversations(work, user, phone=phone, limit=MAX_TALKS)
+    calls, _ = await history.list_calls(work, user, CallsFilter(phone=phone), limit=MAX_TALKS)
+    return threads, calls
 
 
 def _list_facts(contact: Contact, user: User) -> Iterator[tuple[str, object]]:
@@ -209,55 +190,34 @@ class ContactForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/contacts/new")
-async def show_new_contact(work: Work, user: User) -> Response:
-    return _show(work, user, Form(), None)
+async def show_new_contact(work: Work, user: User, form: Form[ContactForm] = Form()) -> Response:
+    return _show(work, user, form, None)
 
 
-@post("/contacts")
+@post("/contacts", shows=show_new_contact)
 async def create_contact_by_form(work: Work, user: User, form: Form[ContactForm]) -> Response:
-    form, tags = _check_tags(form)
-    if form.faults:
-        return _show(work, user, form, None)
-    sent = form.get()
-    wanted = ContactWanted(
-        name=sent.name, email=sent.email, phone=sent.phone, company=sent.company, notes=sent.notes, tags=tags
-    )
-    try:
-        contact = await contacts.add_contact(work, user, wanted)
-    except ContactEmailTaken as refusal:
-        return _show(work, user, form.with_faults(refusal.faults), None)
+    contact = await contacts.add_contact(work, user, ContactWanted(**_read(form)))
     return redirect(f"/contacts/{contact.id}?done=added")
 
 
 @get("/contacts/{contact_id}/edit")
-async def show_contact_form(work: Work, user: User, contact_id: UUID) -> Response:
+async def show_contact_form(work: Work, user: User, contact_id: UUID, form: Form[ContactForm] = Form()) -> Response:
     contact = await contacts.get_contact(work, user, contact_id)
-    values = {
-        "name": contact.name,
-        "email": contact.email,
-        "phone": contact.phone or "",
-        "company": contact.company or "",
-        "notes": contact.notes or "",
-        "tags": write_tags(contact.tags),
-    }
-    return _show(work, user, Form(values=values), contact)
+    saved = {name: getattr(contact, name) or "" for name in ContactForm.__struct_fields__}
+    return _show(work, user, form.begin({**saved, "tags": write_tags(contact.tags)}), contact)
 
 
-@post("/contacts/{contact_id}/edit")
+@post("/contacts/{contact_id}/edit", shows=show_contact_form)
 async def edit_contact(work: Work, user: User, contact_id: UUID, form: Form[ContactForm]) -> Response:
-    contact = await contacts.get_contact(work, user, contact_id)
-    form, tags = _check_tags(form)
-    if form.faults:
-        return _show(work, user, form, contact)
-    sent = form.get()
-    changes = ContactChanges(
-        name=sent.name, email=sent.email, phone=sent.phone, company=sent.company, notes=sent.notes, tags=tags
-    )
-    try:
-        await contacts.change_contact(work, user, contact_id, changes)
-    except ContactEmailTaken as refusal:
-        return _show(work, user, form.with_faults(refusal.faults), contact)
+    await contacts.change_contact(work, user, contact_id, ContactChanges(**_read(form)))
     return redirect(f"/contacts/{contact_id}?done=changed")
+
+
+def _read(form: Form[ContactForm]) -> dict[str, Any]:
+    try:
+        return {**asdict(form.get()), "tags": read_tags(form["tags"])}
+    except ValueError as fault:
+        raise Invalid(details={"tags": fault.args[0]}) from None
 
 
 @get("/contacts/{contact_id}/delete")
@@ -275,16 +235,9 @@ async def ask_to_delete_contact(work: Work, user: User, contact_id: UUID) -> Res
 
 
 @post("/contacts/{contact_id}/delete")
-async def delete_contact_by_form(request: Request, work: Work, user: User, contact_id: UUID) -> Response:
+async def delete_contact_by_form(work: Work, user: User, contact_id: UUID) -> Response:
     await contacts.delete_contact(work, user, contact_id)
     return redirect("/contacts?done=deleted")
-
-
-def _check_tags(form: Form[ContactForm]) -> tuple[Form[ContactForm], tuple[Tag, ...]]:
-    try:
-        return form, read_tags(form["tags"])
-    except ValueError as fault:
-        return form.with_faults({"tags": fault.args[0]}), ()
 
 
 def _show(work: Work, user: User, form: Form[ContactForm], contact: Contact | None) -> Response:
@@ -295,7 +248,6 @@ def _show(work: Work, user: User, form: Form[ContactForm], contact: Contact | No
         "dashboard/contacts/form.html",
         user,
         here="/contacts",
-        status=400 if form.faults else 200,
         form=form,
         contact=contact,
         curl=curl(work, user, path, method=method, body=body),

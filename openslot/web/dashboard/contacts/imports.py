@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from datetime import date
+from contextlib import suppress
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -14,9 +14,8 @@ from openslot.contacts.csv_files import COLUMN_NAMES, MAX_BYTES, MAX_LINES, UTF8
 from openslot.contacts.errors import ImportStarted, TooManyImports
 from openslot.contacts.import_models import ContactImport, ExistingContacts, Field, ImportLine, ImportState, LineFault
 from openslot.contacts.import_rules import read_person
-from openslot.core.errors import Invalid
 from openslot.core.work import Work
-from openslot.i18n import PluralText, Text
+from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import File, Form, RateLimit, Request, Response, WhenEmpty, get, post
@@ -45,18 +44,6 @@ ENCODINGS = {UTF8: "UTF-8", UTF16: "UTF-16", WINDOWS: "Windows-1252"}
 DELIMITERS = {",": Text("commas"), ";": Text("semicolons"), "\t": Text("tabs")}
 
 
-class BadLineRow(Struct, frozen=True, kw_only=True):
-    number: int
-    content: str
-    problems: tuple[Text, ...]
-
-
-def bad_line_row(line: ImportLine, found: ContactImport) -> BadLineRow:
-    content = found.delimiter.join(line.cells)
-    shown = f"{content[:LONGEST]}…" if len(content) > LONGEST else content
-    return BadLineRow(number=line.number, content=shown, problems=find_problems(line, found))
-
-
 def find_problems(line: ImportLine, found: ContactImport) -> tuple[Text, ...]:
     """Say everything that is wrong with a line."""
     if line.fault is LineFault.DUPLICATE:
@@ -75,61 +62,35 @@ class UploadForm(Struct, frozen=True, kw_only=True):
     file: Annotated[File, WhenEmpty(Text("Choose a file"))]
 
 
-class ImportRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    file_name: str
-    at: Text | date
-    lines: Text
-    state: Text
-    tone: str
-
-
 @get("/contacts/import")
-async def show_imports(request: Request, work: Work, user: User) -> Response:
+async def show_imports(work: Work, user: User, form: Form[UploadForm] = Form()) -> Response:
     """Show the form that takes a file, and earlier imports."""
-    return await _show(work, user, Form(), notice=NOTICES.get(request.query.get("done", "")))
-
-
-@post("/contacts/import", max_bytes=MAX_BYTES + AROUND, limit=UPLOADS)
-async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Response:
-    """Read a file, and show what its columns might hold."""
-    if form.faults:
-        return await _show(work, user, form)
-    file = form.get().file
-    try:
-        made = await imports.upload_import(work, user, file_name=file.name, body=file.body)
-    except Invalid as refusal:
-        return await _show(work, user, form.with_faults(refusal.faults))
-    except TooManyImports as refusal:
-        return await _show(work, user, form.with_faults({"file": refusal.sentence}))
-    return redirect(f"/contacts/imports/{made.id}")
-
-
-async def _show(work: Work, user: User, form: Form[UploadForm], *, notice: Text | None = None) -> Response:
     found = await imports.list_imports(work, user)
     return page(
         "dashboard/contacts/import.html",
         user,
         here="/contacts",
-        status=400 if form.faults else 200,
         form=form,
-        rows=[_row(each, work, user) for each in found],
+        rows=found,
+        states=STATES,
         size=MAX_BYTES // 1024 // 1024,
         lines=f"{MAX_LINES:,}",
-        notice=notice,
+        notices=NOTICES,
     )
 
 
-def _row(found: ContactImport, work: Work, user: User) -> ImportRow:
-    state, tone = STATES[found.state]
-    return ImportRow(
-        id=found.id,
-        file_name=found.file_name or "CSV",
-        at=words.moment(found.created_at, user.zone, now=work.now),
-        lines=PluralText("%(count)s line", "%(count)s lines", count=found.line_count),
-        state=state,
-        tone=tone,
-    )
+@post(
+    "/contacts/import",
+    max_bytes=MAX_BYTES + AROUND,
+    limit=UPLOADS,
+    shows=show_imports,
+    at={TooManyImports: "file"},
+)
+async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Response:
+    """Read a file, and show what its columns might hold."""
+    file = form.get().file
+    made = await imports.upload_import(work, user, file_name=file.name, body=file.body)
+    return redirect(f"/contacts/imports/{made.id}")
 
 
 class StartForm(Struct, frozen=True, kw_only=True):
@@ -149,33 +110,25 @@ class ImportColumn(Struct, frozen=True, kw_only=True):
 
 
 @get("/contacts/imports/{import_id}")
-async def show_import(request: Request, work: Work, user: User, import_id: UUID) -> Response:
+async def show_import(
+    request: Request, work: Work, user: User, import_id: UUID, form: Form[StartForm] = Form()
+) -> Response:
     """Show what can be done with an import, how far it is, or how it ended."""
     found = await imports.get_import(work, user, import_id)
-    if found.state is ImportState.DRAFT:
-        return await _show_draft(work, user, found, Form(values={"existing": found.existing}))
+    if found.state is ImportState.DRAFT or form.faults:
+        return await _show_draft(work, user, found, form.begin({"existing": found.existing}))
     if found.state is ImportState.RUNNING:
         return page("dashboard/contacts/running.html", user, here="/contacts", found=found)
     return await _show_result(work, user, found, number=read_page(request))
 
 
-@post("/contacts/imports/{import_id}/start")
+@post("/contacts/imports/{import_id}/start", shows=show_import, at={TooManyImports: "columns"})
 async def start_import_by_form(work: Work, user: User, import_id: UUID, form: Form[StartForm]) -> Response:
     """Start an import with the columns that were chosen."""
-    if not form.faults:
-        sent = form.get()
-        columns = tuple("" if each == NOT_IMPORTED else each for each in sent.column)
-        existing = ExistingContacts(sent.existing)
-        try:
-            await imports.start_import(work, user, import_id, columns=columns, existing=existing)
-        except Invalid as refusal:
-            form = form.with_faults(refusal.faults)
-        except TooManyImports as refusal:
-            form = form.with_faults({"columns": refusal.sentence})
-        except ImportStarted:
-            return redirect(f"/contacts/imports/{import_id}")
-    if form.faults:
-        return await _show_draft(work, user, await imports.get_import(work, user, import_id), form)
+    columns = tuple("" if each == NOT_IMPORTED else each for each in form.get().column)
+    existing = ExistingContacts(form.get().existing)
+    with suppress(ImportStarted):
+        await imports.start_import(work, user, import_id, columns=columns, existing=existing)
     return redirect(f"/contacts/imports/{import_id}")
 
 
@@ -187,7 +140,7 @@ async def ask_to_delete_import(work: Work, user: User, import_id: UUID) -> Respo
 
 
 @post("/contacts/imports/{import_id}/delete")
-async def delete_import_by_form(request: Request, work: Work, user: User, import_id: UUID) -> Response:
+async def delete_import_by_form(work: Work, user: User, import_id: UUID) -> Response:
     """Delete an import; one that runs stops."""
     await imports.delete_import(work, user, import_id)
     return redirect("/contacts/import?done=deleted")
@@ -201,7 +154,6 @@ async def _show_draft(work: Work, user: User, found: ContactImport, form: Form[S
         "dashboard/contacts/columns.html",
         user,
         here="/contacts",
-        status=400 if form.faults else 200,
         found=found,
         form=form,
         columns=_list_columns(found, lines, chosen),
@@ -221,7 +173,8 @@ async def _show_result(work: Work, user: User, found: ContactImport, *, number: 
         user,
         here="/contacts",
         found=found,
-        bad_lines=[bad_line_row(each, found) for each in bad],
+        bad_lines=[(each, found.delimiter.join(each.cells), find_problems(each, found)) for each in bad],
+        longest=LONGEST,
         pager=make_pager(number, found.bad, BAD_LINES, lambda page: f"{path}?page={page}"),
     )
 

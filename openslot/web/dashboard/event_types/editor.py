@@ -13,7 +13,6 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import SHAPE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.event_types import operations as overview
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugTaken
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
 from openslot.event_types.rules import MAX_QUESTIONS, edition_of, find_changed, suggest_slug
@@ -58,7 +57,7 @@ def begin_values(event_type: EventType) -> dict[str, str]:
 
 
 async def form_page(
-    work: Work, user: User, template: str, form: Form[EventTypeForm], *, status: int, focus: str = "", **values: Any
+    work: Work, user: User, template: str, form: Form[EventTypeForm], *, focus: str = "", **values: Any
 ) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
@@ -66,7 +65,6 @@ async def form_page(
         template,
         user,
         here="/event-types",
-        status=status,
         form=form,
         focus=focus,
         base=f"{work.runtime.settings.public_url}/{user.username}/",
@@ -106,7 +104,7 @@ class ChangedField(Struct, frozen=True, kw_only=True):
 
 @get("/event-types/{event_type_id}")
 async def show_event_type_form(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
-    found = await overview.get_overview(work, user, event_type_id)
+    found = await event_types.get_overview(work, user, event_type_id)
     return await edit_page(work, user, found, Form(values=begin_values(found.event_type)), request=request)
 
 
@@ -115,7 +113,7 @@ async def save_event_type(
     request: Request, work: Work, user: User, event_type_id: UUID, form: Form[EventTypeForm]
 ) -> Response:
     """Save an event type, or change the questions of the form without saving it."""
-    found = await overview.get_overview(work, user, event_type_id)
+    found = await event_types.get_overview(work, user, event_type_id)
     if form["act"]:
         values, focus = change_questions(form.values, form["act"])
         return await edit_page(work, user, found, Form(values=values), request=request, focus=focus)
@@ -139,7 +137,7 @@ async def _save(request: Request, work: Work, user: User, edited: EventType, for
     except ScheduleNotFound:
         form = form.with_faults({"schedule": NO_SCHEDULE})
     if form.faults:
-        found = await overview.get_overview(work, user, edited.id)
+        found = await event_types.get_overview(work, user, edited.id)
         return await edit_page(work, user, found, form, request=request)
     return redirect(f"/event-types/{edited.id}?done=saved")
 
@@ -148,13 +146,13 @@ async def _show_changed(
     request: Request, work: Work, user: User, edited: EventType, form: Form[EventTypeForm]
 ) -> Response:
     """Show the form with what was typed; fields that were only changed elsewhere take that change over."""
-    found = await overview.get_overview(work, user, edited.id)
+    found = await event_types.get_overview(work, user, edited.id)
     elsewhere = find_changed(found.event_type, since=form["edition"])
     ours = set(find_changed(edited, since=form["edition"]))
     saved, values = write_values(found.event_type), dict(form.values)
     for field in elsewhere:
         if field not in ours:
-            values = _take(values, saved, EDITED_FIELDS[field].fields)
+            values = _take(values, saved, EDITED_FIELDS[field][1])
     values["edition"] = edition_of(found.event_type)
     changed = list(_list_changed(elsewhere, ours=ours, edited=edited, current=found.event_type, saved=saved))
     return await edit_page(work, user, found, Form(values=values), request=request, changed=changed)
@@ -166,9 +164,9 @@ def _list_changed(
     for field in elsewhere:
         if getattr(edited, field) == getattr(current, field):
             continue
-        fields = EDITED_FIELDS[field].fields
+        name, fields = EDITED_FIELDS[field]
         line = saved.get(fields[0], "") if len(fields) == 1 and field != "schedule_id" else ""
-        yield ChangedField(name=EDITED_FIELDS[field].name, is_ours=field in ours, saved=line[:100])
+        yield ChangedField(name=name, is_ours=field in ours, saved=line[:100])
 
 
 def _take(values: Mapping[str, str], saved: Mapping[str, str], fields: tuple[str, ...]) -> dict[str, str]:
@@ -198,7 +196,7 @@ async def edit_page(
         user,
         "dashboard/event_types/edit.html",
         form,
-        status=409 if changed is not None else 400 if form.faults else 200,
+        status=409 if changed is not None else None,
         focus=focus,
         changed=changed,
         event_type=event_type,
@@ -210,7 +208,7 @@ async def edit_page(
         embed=embed,
         snippets=list_snippets(work, user, found, embed),
         embed_choices=EMBED_CHOICES,
-        notice=NOTICES.get(request.query.get("done", "")) if request.method == "GET" else None,
+        notices=NOTICES,
         path=path,
         is_new=False,
         preview=f"{path}/preview",
@@ -337,7 +335,6 @@ async def _show(request: Request, work: Work, user: User, form: Form[EventTypeFo
         user,
         "dashboard/event_types/new.html",
         form,
-        status=400 if form.faults else 200,
         focus=focus,
         is_new=True,
         path=f"/event-types?{query}" if query else "/event-types",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.work import Work
-from openslot.event_types import operations as overview
+from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventTypeOverview
 from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
@@ -108,7 +108,7 @@ def list_snippets(work: Work, user: User, found: EventTypeOverview, options: Emb
 @get("/event-types/{event_type_id}/embed")
 async def show_embed(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
     """Show the code of every mode, and the link and its code to print."""
-    found = await overview.get_overview(work, user, event_type_id)
+    found = await event_types.get_overview(work, user, event_type_id)
     options = read_embed(request)
     return page(
         "dashboard/event_types/embed.html",
@@ -126,7 +126,7 @@ async def show_embed(request: Request, work: Work, user: User, event_type_id: UU
 @get("/event-types/{event_type_id}/embed/try")
 async def try_embed(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
     """Show the widget in one mode on a page that stands for another site."""
-    found = await overview.get_overview(work, user, event_type_id)
+    found = await event_types.get_overview(work, user, event_type_id)
     options, links = read_embed(request), links_of(work, user, found)
     if links.url is None or not found.event_type.active:
         return redirect(f"/event-types/{event_type_id}/embed")

@@ -45,6 +45,8 @@ LONGEST_KEY = 40
 NEW = {"label": "", "kind": QuestionKind.TEXT.value, "options": "", "key": ""}
 ACT = re.compile(r"(add|remove|up|down)(?:\.([0-9]{1,2}))?", re.ASCII)
 TypedQuestion = dict[str, str]
+# Fields that are the same in the form and in an event type.
+SAME = ("name", "description", "buffer_before", "buffer_after", "seats")
 UNITS = {"minutes": 1, "hours": 60, "days": 1440}
 # The fields of the form, by those of the domain.
 FIELDS = {
@@ -258,9 +260,8 @@ def write_values(event_type: EventType) -> dict[str, str]:
     notice, unit = _split_notice(event_type.min_notice_minutes)
     price = event_type.price
     values = {
-        "name": event_type.name,
+        **{name: str(getattr(event_type, name)) for name in SAME},
         "slug": event_type.slug,
-        "description": event_type.description,
         "colour": event_type.colour,
         "duration": str(event_type.duration_minutes),
         "location_kind": event_type.location.kind.value,
@@ -269,12 +270,9 @@ def write_values(event_type: EventType) -> dict[str, str]:
         **_write_window(event_type.booking_window),
         "notice": str(notice),
         "notice_unit": unit,
-        "buffer_before": str(event_type.buffer_before),
-        "buffer_after": str(event_type.buffer_after),
         "interval": _write(event_type.slot_interval_minutes),
         "per_day": _write(event_type.limits.per_day),
         "per_week": _write(event_type.limits.per_week),
-        "seats": str(event_type.seats),
         "price": write_amount(price) if price else "",
         "currency": price.currency if price else "EUR",
         **write_questions(event_type.questions),
@@ -291,20 +289,16 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         price, faults["price"] = base.price, bad.fault
     described = replace(
         base,
-        name=sent.name,
+        **{name: getattr(sent, name) for name in SAME},
         slug=sent.slug.strip() or base.slug,
-        description=sent.description,
         colour=sent.colour.strip().lower(),
         duration_minutes=sent.duration,
         location=Location(sent.location_kind, sent.location_value.strip()),
         schedule_id=sent.schedule,
         booking_window=_read_window(sent) or base.booking_window,
         min_notice_minutes=sent.notice * UNITS[sent.notice_unit],
-        buffer_before=sent.buffer_before,
-        buffer_after=sent.buffer_after,
         slot_interval_minutes=sent.interval,
         limits=Limits(sent.per_day, sent.per_week),
-        seats=sent.seats,
         price=price,
         questions=read_questions(sent.questions),
     )
@@ -353,30 +347,22 @@ def _write(number: int | None) -> str:
 CURRENCY_NAMES = {code: CurrencyName(code) for code in CURRENCIES}
 
 
-class EditedField(Struct, frozen=True, kw_only=True):
-    """A field of an event type: its name for people, and the fields of the form that describe it."""
-
-    name: Text
-    fields: tuple[str, ...]
-
-
+# Each field of an event type: its name for people, and the fields of the form that describe it.
 EDITED_FIELDS = {
-    "schedule_id": EditedField(name=Text("Schedule"), fields=("schedule",)),
-    "name": EditedField(name=Text("Name"), fields=("name",)),
-    "slug": EditedField(name=Text("Link"), fields=("slug",)),
-    "description": EditedField(name=Text("Description"), fields=("description",)),
-    "colour": EditedField(name=Text("Colour"), fields=("colour",)),
-    "duration_minutes": EditedField(name=Text("Duration"), fields=("duration",)),
-    "buffer_before": EditedField(name=Text("Buffer before"), fields=("buffer_before",)),
-    "buffer_after": EditedField(name=Text("Buffer after"), fields=("buffer_after",)),
-    "location": EditedField(name=Text("Where"), fields=("location_kind", "location_value")),
-    "min_notice_minutes": EditedField(name=Text("Minimum notice"), fields=("notice", "notice_unit")),
-    "booking_window": EditedField(
-        name=Text("How far ahead"), fields=("window", "window_days", "window_from", "window_to")
-    ),
-    "slot_interval_minutes": EditedField(name=Text("Start times"), fields=("interval",)),
-    "limits": EditedField(name=Text("Limits"), fields=("per_day", "per_week")),
-    "seats": EditedField(name=Text("Seats"), fields=("seats",)),
-    "questions": EditedField(name=Text("Questions"), fields=("questions",)),
-    "price": EditedField(name=Text("Price"), fields=("price", "currency")),
+    "schedule_id": (Text("Schedule"), ("schedule",)),
+    "name": (Text("Name"), ("name",)),
+    "slug": (Text("Link"), ("slug",)),
+    "description": (Text("Description"), ("description",)),
+    "colour": (Text("Colour"), ("colour",)),
+    "duration_minutes": (Text("Duration"), ("duration",)),
+    "buffer_before": (Text("Buffer before"), ("buffer_before",)),
+    "buffer_after": (Text("Buffer after"), ("buffer_after",)),
+    "location": (Text("Where"), ("location_kind", "location_value")),
+    "min_notice_minutes": (Text("Minimum notice"), ("notice", "notice_unit")),
+    "booking_window": (Text("How far ahead"), ("window", "window_days", "window_from", "window_to")),
+    "slot_interval_minutes": (Text("Start times"), ("interval",)),
+    "limits": (Text("Limits"), ("per_day", "per_week")),
+    "seats": (Text("Seats"), ("seats",)),
+    "questions": (Text("Questions"), ("questions",)),
+    "price": (Text("Price"), ("price", "currency")),
 }

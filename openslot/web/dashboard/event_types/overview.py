@@ -11,9 +11,8 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import SHAPE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.event_types import operations as overview
 from openslot.event_types.errors import EventTypeInUse
-from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind
+from openslot.event_types.models import EventType, EventTypeOverview, LocationKind
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.for_assistants import format_duration
@@ -56,24 +55,6 @@ def state_of(event_type: EventType) -> tuple[Text, str]:
     return Text("Public"), "good"
 
 
-class EventTypeRow(Struct, frozen=True, kw_only=True):
-    id: UUID
-    name: str
-    colour: str
-    details: tuple[object, ...]
-    state: Text
-    tone: str
-    upcoming: int
-    slug: str
-    links: OfferLinks
-    is_first: bool
-    is_last: bool
-    before_up: UUID | None
-    """Which one it is put before to move it up; None for the first."""
-    before_down: UUID | None
-    """Which one it is put before to move it down; None is the end."""
-
-
 class MoveForm(Struct, frozen=True, kw_only=True):
     before: Annotated[str, Meta(max_length=100)] = ""
     """Which one comes next; empty is the end."""
@@ -84,7 +65,7 @@ class MoveForm(Struct, frozen=True, kw_only=True):
 async def show_event_types(request: Request, work: Work, user: User) -> Response:
     """Show what a host offers, or what is archived."""
     archived, number = request.query.get("view") == "archived", read_page(request)
-    found = await overview.list_overview(work, user, active=not archived, page=number, limit=ROWS)
+    found = await event_types.list_overview(work, user, active=not archived, page=number, limit=ROWS)
     total = found.archived if archived else found.offered
     view = "?view=archived&" if archived else "?"
     undo = request.query.get("id", "") if request.query.get("done") == "archived" else ""
@@ -94,9 +75,12 @@ async def show_event_types(request: Request, work: Work, user: User) -> Response
         here="/event-types",
         archived=archived,
         counts=(found.offered, found.archived),
-        rows=_list_rows(work, user, found.entries),
+        rows=[
+            (each, _describe(each.event_type), state_of(each.event_type), links_of(work, user, each).url)
+            for each in found.entries
+        ],
         host_link=f"{work.runtime.settings.public_url}/{user.username}",
-        notice=NOTICES.get(request.query.get("done", "")),
+        notices=NOTICES,
         undo=undo if SHAPE.fullmatch(undo) else "",
         moved=(request.query.get("moved", ""), request.query.get("by", "")),
         pager=make_pager(number, total, ROWS, lambda page: f"/event-types{view}page={page}"),
@@ -117,42 +101,15 @@ async def move_event_type(work: Work, user: User, event_type_id: UUID, form: For
     return redirect(f"/event-types?moved={event_type_id}&by={by}")
 
 
-def _list_rows(work: Work, user: User, entries: tuple[EventTypeOverview, ...]) -> list[EventTypeRow]:
-    ids = [each.event_type.id for each in entries]
-    rows = []
-    for place, each in enumerate(entries):
-        state, tone = state_of(each.event_type)
-        rows.append(
-            EventTypeRow(
-                id=each.event_type.id,
-                name=each.event_type.name,
-                colour=each.event_type.colour,
-                details=(
-                    format_duration(each.event_type.duration_minutes),
-                    *_format_place(each.event_type.location),
-                    *_format_seats(each.event_type.seats),
-                ),
-                state=state,
-                tone=tone,
-                upcoming=each.upcoming,
-                slug=each.event_type.slug,
-                links=links_of(work, user, each),
-                is_first=place == 0,
-                is_last=place == len(ids) - 1,
-                before_up=ids[place - 1] if place else None,
-                before_down=ids[place + 2] if place + 2 < len(ids) else None,
-            )
-        )
-    return rows
-
-
-def _format_seats(seats: int) -> tuple[Text, ...]:
-    return (Text("Up to %(count)s people", count=seats),) if seats > 1 else ()
-
-
-def _format_place(location: Location) -> tuple[Text, ...]:
-    is_said = location.kind is not LocationKind.TEXT or location.value
-    return (LOCATIONS[location.kind],) if is_said else ()
+def _describe(event_type: EventType) -> list[object]:
+    """List how long it takes, where it takes place, and for how many people it is."""
+    location = event_type.location
+    details: list[object] = [format_duration(event_type.duration_minutes)]
+    if location.kind is not LocationKind.TEXT or location.value:
+        details.append(LOCATIONS[location.kind])
+    if event_type.seats > 1:
+        details.append(Text("Up to %(count)s people", count=event_type.seats))
+    return details
 
 
 @post("/event-types/{event_type_id}/archive")
@@ -174,7 +131,7 @@ async def restore_event_type(work: Work, user: User, event_type_id: UUID) -> Res
 @get("/event-types/{event_type_id}/private")
 async def ask_for_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
     """Say what a new private link changes, before it is made."""
-    found = await overview.get_overview(work, user, event_type_id)
+    found = await event_types.get_overview(work, user, event_type_id)
     return page("dashboard/event_types/private.html", user, here="/event-types", event_type=found.event_type)
 
 
@@ -189,7 +146,7 @@ async def create_private_link(work: Work, user: User, event_type_id: UUID) -> Re
 @get("/event-types/{event_type_id}/public")
 async def ask_to_make_public(work: Work, user: User, event_type_id: UUID) -> Response:
     """Say what changes if an event type is on the host's page, before it is."""
-    found = await overview.get_overview(work, user, event_type_id)
+    found = await event_types.get_overview(work, user, event_type_id)
     if not found.event_type.is_private:
         return redirect(f"/event-types/{event_type_id}")
     return page("dashboard/event_types/public.html", user, here="/event-types", event_type=found.event_type)
@@ -206,7 +163,7 @@ async def make_public(work: Work, user: User, event_type_id: UUID) -> Response:
 @get("/event-types/{event_type_id}/delete")
 async def ask_to_delete(work: Work, user: User, event_type_id: UUID) -> Response:
     """Show what is lost with an event type, or that it was booked and can only be archived."""
-    found = await overview.get_overview(work, user, event_type_id)
+    found = await event_types.get_overview(work, user, event_type_id)
     return page(
         "dashboard/event_types/delete.html",
         user,

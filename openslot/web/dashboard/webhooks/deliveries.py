@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.core.errors import TooMany
+from openslot.core.errors import Invalid, TooMany
 from openslot.core.moments import Span
 from openslot.core.text import ShortLine
 from openslot.core.work import Work
@@ -19,24 +19,22 @@ from openslot.i18n import PluralText, Text
 from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.webhooks.endpoints import HERE
-from openslot.web.dashboard.webhooks.rows import (
+from openslot.web.dashboard.webhooks.endpoints import (
+    HERE,
     LOGGED_TYPES,
-    describe_delivery,
     describe_standing,
     describe_test,
     format_duration,
     format_events,
     format_next,
     format_result,
-    read_log_query,
     show_error,
 )
-from openslot.web.list_queries import read_days, read_typed
+from openslot.web.list_queries import read_days, read_list_query, read_typed
 from openslot.web.pages import page, redirect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import WebhookNotActive
-from openslot.webhooks.models import Endpoint, EndpointRef, Replay, State
+from openslot.webhooks.models import DeliveryFilter, Endpoint, EndpointRef, Replay, State
 from openslot.webhooks.rules import MAX_REPLAYED, SECRETS_OVERLAP
 
 ROWS = 25
@@ -53,6 +51,15 @@ NOTICES = {
     "resent": Text("It will be resent now. The log shows the result."),
 }
 FIELDS = ("from", "to", "which")
+LOG_FIELDS = ("event", "result", "from", "to")
+RESULTS = {"delivered": True, "failed": False}
+DELIVERY_WORDS: dict[str, Any] = {
+    "format_duration": format_duration,
+    "format_next": format_next,
+    "format_result": format_result,
+    "show_error": show_error,
+}
+"""What templates need to write about deliveries."""
 WEEK = timedelta(days=6)
 
 
@@ -66,15 +73,18 @@ async def endpoint_page(
     request: Request, work: Work, user: User, endpoint_id: UUID, *, refusal: TooMany | None = None
 ) -> Response:
     """Show an endpoint, and why no test was sent if it was refused."""
-    overview = await webhooks.get_overview(work, user, endpoint_id)
-    query, endpoint, now = read_log_query(request, user), overview.endpoint, work.now
-    found, has_more = await webhooks.list_deliveries(work, user, endpoint_id, query.filter, page=query.page, limit=ROWS)
-    path = f"{HERE}/{endpoint_id}"
+    overview, path = await webhooks.get_overview(work, user, endpoint_id), f"{HERE}/{endpoint_id}"
+    endpoint, now = overview.endpoint, work.now
+    query = read_list_query(request, user, path, *LOG_FIELDS, choices={"event": LOGGED_TYPES, "result": RESULTS})
+    wanted = DeliveryFilter(
+        event_type=query["event"] or None, is_delivered=RESULTS.get(query["result"]), span=query.span
+    )
+    found, has_more = await webhooks.list_deliveries(work, user, endpoint_id, wanted, page=query.page, limit=ROWS)
     return page(
         "dashboard/webhooks/endpoint.html",
         user,
         here=HERE,
-        status=status_of(refusal) if refusal else 400 if query.form.faults else 200,
+        status=status_of(refusal) if refusal else None,
         notice=_find_notice(request),
         refused=refusal.sentence if refusal else None,
         wait=words.wait(refusal.retry_after) if refusal else None,
@@ -84,15 +94,13 @@ async def endpoint_page(
         standing=describe_standing(endpoint, user, now=now),
         facts=_list_facts(endpoint, user, work),
         test=overview.test,
-        test_error=show_error(overview.test.attempt) if overview.test and overview.test.attempt else None,
         test_words=describe_test(overview.test, user, now=now) if overview.test else None,
         form=query.form,
         event_types=[(name, name) for name in LOGGED_TYPES],
-        deliveries=[describe_delivery(each, user, now=now) for each in found],
+        deliveries=found,
+        **DELIVERY_WORDS,
         is_narrowed=query.is_narrowed,
-        earlier=query.link(path, page=query.page - 1) if query.page > 1 else None,
-        later=query.link(path, page=query.page + 1) if has_more else None,
-        page_number=query.page,
+        pager=query.pager_of_uncounted(has_more=has_more),
         curl=curl(work, user, "/events", query={"type": ",".join(endpoint.events)} if endpoint.events else None),
     )
 
@@ -101,8 +109,7 @@ async def endpoint_page(
 async def show_delivery(request: Request, work: Work, user: User, endpoint_id: UUID, delivery_id: UUID) -> Response:
     """Show one try: what was sent, what came back, and whether it is tried again."""
     logged = await webhooks.get_delivery(work, user, endpoint_id, delivery_id)
-    attempt, now = logged.attempt, work.now
-    result, tone = format_result(attempt)
+    attempt = logged.attempt
     return page(
         "dashboard/webhooks/delivery.html",
         user,
@@ -111,17 +118,11 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
         problem=PROBLEMS.get(request.query.get("done", "")),
         path=f"{HERE}/{endpoint_id}",
         attempt=attempt,
-        error=show_error(attempt),
-        event_type=logged.event_type,
-        result=result,
-        tone=tone,
-        at=words.at(attempt.at, user.zone, now=now),
-        happened=words.at(logged.event_at, user.zone, now=now),
-        took=format_duration(attempt.duration_ms),
-        next_try=format_next(logged.next_try_at, now=now),
+        logged=logged,
         headers="\n".join(f"{name}: {value}" for name, value in attempt.request_headers.items()),
         body=None if logged.body is None else _lay_out(logged.body),
         answer=None if attempt.answer is None else attempt.answer.decode(errors="replace"),
+        **DELIVERY_WORDS,
     )
 
 
@@ -248,34 +249,41 @@ class ReplayForm(Struct, frozen=True, kw_only=True, rename={"first": "from", "la
 
 
 @get(f"{HERE}/{{endpoint_id}}/replay")
-async def show_replay(request: Request, work: Work, user: User, endpoint_id: UUID) -> Response:
+async def show_replay(
+    request: Request, work: Work, user: User, endpoint_id: UUID, form: Form[ReplayForm] = Form()
+) -> Response:
     """Ask for the days; if the address has them, say how many events there are."""
-    ref = EndpointRef(endpoint_id, user.id)
+    ref, count = EndpointRef(endpoint_id, user.id), None
     endpoint = await webhooks.get_endpoint(work, ref)
-    if "from" not in request.query:
-        return _replay_page(user, endpoint, _begin(user, now=work.now))
-    values = read_typed(request, FIELDS)
-    span, faults = _read_span(values, user)
-    form: Form[ReplayForm] = Form(values=values, faults=faults)
-    if faults:
-        return _replay_page(user, endpoint, form)
-    which = Replay.ALL if values["which"] == Replay.ALL else Replay.MISSED
-    return _replay_page(user, endpoint, form, count=await webhooks.count_replay(work, ref, span, which))
+    if form.kind is None and "from" in request.query:
+        values = read_typed(request, FIELDS)
+        span, faults = _read_span(values, user)
+        form = Form(values=values, faults=faults)
+        if not faults:
+            which = Replay.ALL if values["which"] == Replay.ALL else Replay.MISSED
+            count = await webhooks.count_replay(work, ref, span, which)
+    elif form.kind is None:
+        form = _begin(user, now=work.now)
+    return page(
+        "dashboard/webhooks/replay.html",
+        user,
+        here=HERE,
+        endpoint=endpoint,
+        is_active=endpoint.state is State.ACTIVE,
+        form=form,
+        count=count,
+        is_cut=count is not None and count >= MAX_REPLAYED,
+        max_=MAX_REPLAYED,
+    )
 
 
-@post(f"{HERE}/{{endpoint_id}}/replay")
+@post(f"{HERE}/{{endpoint_id}}/replay", shows=show_replay, at={WebhookNotActive: "form"})
 async def replay_days(work: Work, user: User, endpoint_id: UUID, form: Form[ReplayForm]) -> Response:
     """Send the events of some days again."""
-    ref = EndpointRef(endpoint_id, user.id)
-    endpoint = await webhooks.get_endpoint(work, ref)
     span, faults = _read_span(form.values, user)
-    form = form.with_faults({**faults, **form.faults})
-    if form.faults:
-        return _replay_page(user, endpoint, form)
-    try:
-        sent = await webhooks.replay(work, ref, span, form.get().which)
-    except WebhookNotActive as refusal:
-        return _replay_page(user, endpoint, form.with_faults({"form": refusal.sentence}))
+    if faults:
+        raise Invalid(details=faults)
+    sent = await webhooks.replay(work, EndpointRef(endpoint_id, user.id), span, form.get().which)
     return redirect(f"{HERE}/{endpoint_id}?done=replayed&count={sent}#log")
 
 
@@ -289,18 +297,3 @@ def _read_span(values: Mapping[str, str], user: User) -> tuple[Span, dict[str, T
     missing = {"from": Text("Choose the first day"), "to": Text("Choose the last day")}
     faults = {name: text for name, text in missing.items() if not values.get(name)}
     return read_days(values, faults, user), faults
-
-
-def _replay_page(user: User, endpoint: Endpoint, form: Form[ReplayForm], *, count: int | None = None) -> Response:
-    return page(
-        "dashboard/webhooks/replay.html",
-        user,
-        here=HERE,
-        status=400 if form.faults else 200,
-        endpoint=endpoint,
-        is_active=endpoint.state is State.ACTIVE,
-        form=form,
-        count=count,
-        is_cut=count is not None and count >= MAX_REPLAYED,
-        max_=MAX_REPLAYED,
-    )

@@ -1,23 +1,38 @@
-"""Pages: the list of webhook endpoints, and the forms that add and change one."""
+"""Pages: the list of webhook endpoints, the forms that add and change one, and what is said about them."""
 
+from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.contacts.events import ContactCreated
 from openslot.core.errors import Invalid
 from openslot.core.outbound import OutboundReason, OutboundRefused
 from openslot.core.work import Work
-from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, get, post
+from openslot.i18n import PluralText, Text
+from openslot.integrations.calendars.errors import show_failure
+from openslot.routing import Form, Response, get, post
+from openslot.web import words
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.webhooks.rows import describe_endpoint, group_events
 from openslot.web.pages import page, redirect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import TooManyWebhooks
-from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted
+from openslot.webhooks.events import WebhookTested
+from openslot.webhooks.models import (
+    SHOWN,
+    Attempt,
+    Endpoint,
+    EndpointChanges,
+    EndpointRef,
+    EndpointWanted,
+    LastTest,
+    State,
+)
 from openslot.webhooks.rules import MAX_ENDPOINTS
+from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 
 MISSING = Text("Enter the address that receives the events")
 CHOOSE = Text("Choose at least one event")
@@ -37,6 +52,15 @@ URL_FAULTS = {
 }
 HERE = "/settings/webhooks"
 NOTICES = {"deleted": Text("The endpoint and its log were deleted.")}
+GROUPS = {"booking": Text("Bookings"), "contact": Text("Contacts")}
+SENTENCES = {
+    BookingCreated.type: Text("A new booking was confirmed."),
+    BookingRescheduled.type: Text("A booking was rescheduled."),
+    BookingCancelled.type: Text("A booking was cancelled."),
+    ContactCreated.type: Text("A contact was added, by a booking or manually."),
+}
+# What the log can have.
+LOGGED_TYPES = (*PUBLISHED_TYPES, WebhookTested.type)
 
 
 class EndpointForm(Struct, frozen=True, kw_only=True):
@@ -52,43 +76,40 @@ class EndpointForm(Struct, frozen=True, kw_only=True):
         return tuple(self.events) if self.which == "chosen" else ()
 
 
-def check_endpoint_form(form: Form[EndpointForm]) -> Form[EndpointForm]:
-    """Ask for an address, and for an event where only chosen ones are to be sent."""
-    sent = form.sent
-    if sent is None:
-        return form
+def _check(form: Form[EndpointForm]) -> EndpointForm:
+    """Ask for an address, and for an event if only chosen ones are to be sent."""
+    sent = form.get()
     faults = {} if sent.url.strip() else {"url": MISSING}
     if sent.which == "chosen" and not sent.events:
         faults["events"] = CHOOSE
-    return form.with_faults(faults)
+    if faults:
+        raise Invalid(details=faults)
+    return sent
 
 
-def name_url_fault(refusal: OutboundRefused) -> dict[str, str]:
+def _name_url_fault(refusal: OutboundRefused) -> Invalid:
     """Say at the URL's field why it is refused."""
-    return {"url": URL_FAULTS.get(refusal.reason, refusal.sentence)}
-
-
-def begin_form(endpoint: Endpoint) -> Form[EndpointForm]:
-    return Form(
-        values={
-            "url": endpoint.url,
-            "which": "chosen" if endpoint.events else "all",
-            "description": endpoint.description or "",
-        },
-        sent=EndpointForm(url=endpoint.url, events=list(endpoint.events)),
-    )
+    return Invalid(details={"url": URL_FAULTS.get(refusal.reason, refusal.sentence)})
 
 
 @get(HERE)
-async def show_endpoints(request: Request, work: Work, user: User) -> Response:
+async def show_endpoints(work: Work, user: User) -> Response:
     """List the endpoints with how they are doing."""
     found = await webhooks.list_overview(work, user)
     return page(
         "dashboard/webhooks/endpoints.html",
         user,
         here=HERE,
-        notice=NOTICES.get(request.query.get("done", "")),
-        rows=[describe_endpoint(each, user, now=work.now) for each in found],
+        notices=NOTICES,
+        rows=[
+            (
+                each.endpoint,
+                describe_standing(each.endpoint, user, now=work.now),
+                format_events(each.endpoint),
+                format_last(each.last, user, now=work.now),
+            )
+            for each in found
+        ],
         max_=MAX_ENDPOINTS,
         is_full=len(found) >= MAX_ENDPOINTS,
         curl=curl(work, user, "/events", query={"limit": "100"}),
@@ -96,75 +117,151 @@ async def show_endpoints(request: Request, work: Work, user: User) -> Response:
 
 
 @get(f"{HERE}/new")
-async def show_new_endpoint(user: User) -> Response:
+async def show_new_endpoint(user: User, form: Form[EndpointForm] = Form()) -> Response:
     """Ask for the address and the events."""
-    return _new_page(user, Form(values={"which": "all"}))
+    return _form_page("dashboard/webhooks/new.html", user, form.begin({"which": "all"}))
 
 
-@post(HERE)
+@post(HERE, shows=show_new_endpoint, at={TooManyWebhooks: "form"})
 async def add_endpoint(work: Work, user: User, form: Form[EndpointForm]) -> Response:
     """Add an endpoint and show its secret once, in this response."""
-    form = check_endpoint_form(form)
-    if form.faults:
-        return _new_page(user, form)
-    sent = form.get()
+    sent = _check(form)
     wanted = EndpointWanted(url=sent.url.strip(), events=sent.wanted_events, description=sent.description)
     try:
         endpoint, secret = await webhooks.add_endpoint(work, user, wanted)
     except OutboundRefused as refusal:
-        return _new_page(user, form.with_faults(name_url_fault(refusal)))
-    except (Invalid, TooManyWebhooks) as refusal:
-        return _new_page(user, form.with_faults(refusal.faults or {"form": refusal.sentence}))
-    return page(
-        "dashboard/webhooks/secret.html",
-        user,
-        here=HERE,
-        endpoint=endpoint,
-        secret=secret,
-        until=None,
-    )
+        raise _name_url_fault(refusal) from None
+    return page("dashboard/webhooks/secret.html", user, here=HERE, endpoint=endpoint, secret=secret, until=None)
 
 
 @get(f"{HERE}/{{endpoint_id}}/edit")
-async def show_endpoint_form(work: Work, user: User, endpoint_id: UUID) -> Response:
+async def show_endpoint_form(work: Work, user: User, endpoint_id: UUID, form: Form[EndpointForm] = Form()) -> Response:
     endpoint = await webhooks.get_endpoint(work, EndpointRef(endpoint_id, user.id))
-    return _edit_page(user, endpoint_id, begin_form(endpoint))
-
-
-@post(f"{HERE}/{{endpoint_id}}/edit")
-async def change_endpoint(work: Work, user: User, endpoint_id: UUID, form: Form[EndpointForm]) -> Response:
-    """Change an endpoint's address, events or description."""
-    ref, form = EndpointRef(endpoint_id, user.id), check_endpoint_form(form)
-    await webhooks.get_endpoint(work, ref)
-    if form.faults:
-        return _edit_page(user, endpoint_id, form)
-    sent = form.get()
-    changes = EndpointChanges(url=sent.url.strip(), events=sent.wanted_events, description=sent.description)
-    try:
-        await webhooks.change_endpoint(work, ref, changes)
-    except OutboundRefused as refusal:
-        return _edit_page(user, endpoint_id, form.with_faults(name_url_fault(refusal)))
-    except Invalid as refusal:
-        return _edit_page(user, endpoint_id, form.with_faults(refusal.faults))
-    return redirect(f"{HERE}/{endpoint_id}?done=changed")
-
-
-def _new_page(user: User, form: Form[EndpointForm]) -> Response:
-    return _form_page("dashboard/webhooks/new.html", user, form)
-
-
-def _edit_page(user: User, endpoint_id: UUID, form: Form[EndpointForm]) -> Response:
+    if form.kind is None:
+        which, description = "chosen" if endpoint.events else "all", endpoint.description or ""
+        form = Form(
+            values={"url": endpoint.url, "which": which, "description": description},
+            sent=EndpointForm(url=endpoint.url, events=list(endpoint.events)),
+        )
     return _form_page("dashboard/webhooks/edit.html", user, form, endpoint_id=endpoint_id)
 
 
+@post(f"{HERE}/{{endpoint_id}}/edit", shows=show_endpoint_form)
+async def change_endpoint(work: Work, user: User, endpoint_id: UUID, form: Form[EndpointForm]) -> Response:
+    """Change an endpoint's address, events or description."""
+    sent = _check(form)
+    changes = EndpointChanges(url=sent.url.strip(), events=sent.wanted_events, description=sent.description)
+    try:
+        await webhooks.change_endpoint(work, EndpointRef(endpoint_id, user.id), changes)
+    except OutboundRefused as refusal:
+        raise _name_url_fault(refusal) from None
+    return redirect(f"{HERE}/{endpoint_id}?done=changed")
+
+
 def _form_page(template: str, user: User, form: Form[EndpointForm], *, endpoint_id: UUID | None = None) -> Response:
-    return page(
-        template,
-        user,
-        here=HERE,
-        status=400 if form.faults else 200,
-        form=form,
-        chosen=form.sent.events if form.sent else (),
-        groups=group_events(),
-        endpoint_id=endpoint_id,
+    chosen = form.sent.events if form.sent else ()
+    groups = group_events()
+    return page(template, user, here=HERE, form=form, chosen=chosen, groups=groups, endpoint_id=endpoint_id)
+
+
+class EndpointStanding(Struct, frozen=True, kw_only=True):
+    name: Text
+    tone: str
+    since: Text | None = None
+    reason: str | None = None
+    is_ours: bool = True
+    """Whether the reason is one of our sentences, and not another server's."""
+
+
+def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> EndpointStanding:
+    """Say whether an endpoint works, and since when it does not."""
+    since = Text("since %(when)s", when=words.at(endpoint.state_since, user.zone, now=now))
+    if endpoint.state is State.PAUSED:
+        return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
+    if endpoint.state is State.DISABLED:
+        given = endpoint.state_reason or ""
+        reason = SHOWN.get(given, given) or None
+        return EndpointStanding(
+            name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
+        )
+    if endpoint.failing_since is not None:
+        failing = Text("since %(when)s", when=words.at(endpoint.failing_since, user.zone, now=now))
+        return EndpointStanding(name=Text("Failing"), tone="bad", since=failing)
+    return EndpointStanding(name=Text("Working"), tone="good")
+
+
+def format_events(endpoint: Endpoint) -> str:
+    return ", ".join(endpoint.events) if endpoint.events else Text("All events")
+
+
+def format_duration(milliseconds: int) -> Text:
+    """Write how long a request took."""
+    if milliseconds < 1000:
+        return Text("%(count)s ms", count=milliseconds)
+    return Text("%(count)s s", count=round(milliseconds / 1000, 1))
+
+
+def format_result(attempt: Attempt) -> tuple[Text, str]:
+    """Say how a try ended, with its tone."""
+    if attempt.error is None:
+        return Text("Delivered, %(status)s", status=attempt.status), "good"
+    if attempt.status is not None:
+        return Text("Failed, %(status)s", status=attempt.status), "bad"
+    return Text("Failed, no answer"), "bad"
+
+
+def show_error(attempt: Attempt) -> str | None:
+    """Return the error of a try, as a text that can be translated if it is one of ours."""
+    return None if attempt.error is None else show_failure(attempt.error)
+
+
+def format_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
+    """Say when a failed delivery is tried again."""
+    return None if next_try_at is None else words.retry_in(max(next_try_at - now, timedelta()))
+
+
+def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, str, Text | None]:
+    """Say how the latest test has ended, with its tone and what follows."""
+    when = words.at(test.at, user.zone, now=now)
+    if test.attempt is None:
+        if test.is_under_way:
+            return Text("The test sent %(when)s is in progress.", when=when), "", None
+        return Text("The test of %(when)s could not be sent.", when=when), "bad", None
+    took = format_duration(test.attempt.duration_ms)
+    if test.attempt.error is None:
+        delivered = Text(
+            "The test sent %(when)s was delivered. The endpoint answered %(status)s after %(time)s.",
+            when=when,
+            status=test.attempt.status,
+            time=took,
+        )
+        return delivered, "good", None
+    tries = PluralText(
+        "The test sent %(when)s failed after %(count)s attempt.",
+        "The test sent %(when)s failed after %(count)s attempts.",
+        when=when,
+        count=test.attempt.attempt,
     )
+    return tries, "bad", format_next(test.next_try_at, now=now)
+
+
+def format_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
+    if last is None:
+        return Text("Nothing has been sent yet")
+    when = words.at(last.at, user.zone, now=now)
+    if last.error is None:
+        return Text("Last delivery %(when)s, answered %(status)s", when=when, status=last.status)
+    if last.status is not None:
+        return Text("Last delivery %(when)s failed, answered %(status)s", when=when, status=last.status)
+    return Text("Last delivery %(when)s failed, no answer", when=when)
+
+
+def group_events() -> list[tuple[str, list[tuple[str, str]]]]:
+    """List every event that can be chosen with what it says, by group; one that is new here is told in English."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for one in PUBLISHED:
+        kind = one.event.type
+        sentence = SENTENCES.get(kind) or (one.event.__doc__ or kind).strip()
+        group = kind.partition(".")[0]
+        groups.setdefault(GROUPS.get(group, Text("Others")), []).append((kind, sentence))
+    return list(groups.items())
