@@ -65,7 +65,7 @@ def page(
     if status is None:
         form = values.get("form")
         status = 400 if isinstance(form, Form) and form.faults else 200
-    shown = Page(template=template, user=user, values=values, notices=notices, locale=locale)
+    shown = Page(template=template, user=user, values=values | {"status": status}, notices=notices, locale=locale)
     return Response(status=status, headers={**NOT_KEPT, "content-type": HTML}, body=shown)
 
 
