@@ -181,6 +181,13 @@ FAULTS: list[tuple[dict[str, str], str]] = [
 ]
 
 
+async def test_all_faults_are_shown_at_once(member: httpx2.AsyncClient) -> None:
+    answer = await member.post("/contacts", data={**FORM, "email": "nobody", "tags": '"a'})
+
+    assert 'id="fault-email">Is not a valid email address' in answer.text
+    assert 'id="fault-tags">Has characters that are not allowed' in answer.text
+
+
 async def test_every_fault_stands_at_its_field_and_nothing_is_changed(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, add: Add
 ) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Annotated, Any
 from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from openslot.accounts.models import User
@@ -24,8 +24,7 @@ from openslot.contacts.models import Contact, ContactSort, Meeting
 from openslot.contacts.schemas import ContactChanges, ContactWanted, PhoneOrNone
 from openslot.conversations import operations as conversations
 from openslot.conversations.models import Conversation
-from openslot.core.errors import Invalid
-from openslot.core.text import LINE, EmailAddress, Name, Prose, ShortLine
+from openslot.core.text import CheckedText, EmailAddress, Name, Prose, ShortLine
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
@@ -180,13 +179,25 @@ def _meeting_row(meeting: Meeting, user: User, *, now: datetime) -> BookingRow:
     )
 
 
+class TypedTags(CheckedText):
+    """Tags that are separated by commas, as they were typed."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Check that they can be read."""
+        read_tags(text)
+        return text
+
+
 class ContactForm(Struct, frozen=True, kw_only=True):
     name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter an email address"))]
     phone: PhoneOrNone = PhoneOrNone("")
     company: ShortLine = ""
     notes: Prose = ""
-    tags: Annotated[str, Meta(pattern=LINE, max_length=1200)] = ""
+    tags: TypedTags = TypedTags("")
 
 
 @get("/contacts/new")
@@ -214,10 +225,7 @@ async def edit_contact(work: Work, user: User, contact_id: UUID, form: Form[Cont
 
 
 def _read(form: Form[ContactForm]) -> dict[str, Any]:
-    try:
-        return {**asdict(form.get()), "tags": read_tags(form["tags"])}
-    except ValueError as fault:
-        raise Invalid(details={"tags": fault.args[0]}) from None
+    return {**asdict(form.get()), "tags": read_tags(form["tags"])}
 
 
 @get("/contacts/{contact_id}/delete")
