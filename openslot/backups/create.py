@@ -26,7 +26,6 @@ PROOF = "backup"
 
 
 def backups_directory(settings: Settings) -> Path:
-    """Return the directory where backups are kept."""
     return settings.data_dir / "backups"
 
 

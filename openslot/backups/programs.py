@@ -56,7 +56,6 @@ def get_newest(name: str) -> str:
 
 
 def major_of(program: str) -> int:
-    """Return a program's major version."""
     printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
     found = re.search(r"\) (\d+)", printed)
     return int(found[1]) if found else 0

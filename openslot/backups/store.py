@@ -33,7 +33,6 @@ async def export_snapshot(connection: asyncpg.Connection) -> str:
 
 
 async def read_migrations(connection: asyncpg.Connection) -> dict[str, str]:
-    """Read which migrations were applied, with their checksums."""
     return {row["name"]: row["checksum"] for row in await connection.fetch("select * from public.migrations")}
 
 

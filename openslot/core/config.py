@@ -209,7 +209,6 @@ FIELDS = msgspec.structs.fields(Settings)
 
 
 def environment_name(field: str) -> str:
-    """Return the name of the variable that sets this field."""
     return ENVIRONMENT_NAMES.get(field, f"OPENSLOT_{field.upper()}")
 
 

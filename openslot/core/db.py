@@ -51,27 +51,17 @@ POOLED = {"application_name": "openslot", "timezone": "UTC"}
 class Db(Protocol):
     """A pool, where every statement is its own transaction, or a connection inside a transaction."""
 
-    async def fetch(self, query: str, *args: object) -> list[Row]:
-        """Run a statement and return its rows."""
-
-    async def fetchrow(self, query: str, *args: object) -> Row | None:
-        """Run a statement and return its first row."""
-
-    async def fetchval(self, query: str, *args: object) -> Any:
-        """Run a statement and return the first column of its first row."""
-
-    async def execute(self, query: str, *args: object) -> str:
-        """Run a statement and return its command tag."""
-
-    async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None:
-        """Run a statement once for each set of arguments."""
+    async def fetch(self, query: str, *args: object) -> list[Row]: ...
+    async def fetchrow(self, query: str, *args: object) -> Row | None: ...
+    async def fetchval(self, query: str, *args: object) -> Any: ...
+    async def execute(self, query: str, *args: object) -> str: ...
+    async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None: ...
 
 
 class Pool(Db, Protocol):
     """Connections to one database, shared by everything in a process."""
 
-    def acquire(self) -> Any:
-        """Acquire a connection for the duration of an `async with`."""
+    def acquire(self) -> Any: ...
 
     def opening(self, *, waits: bool) -> str | None:
         """Return the statement that a transaction starts with; it decides whether to wait for a turn or be refused."""
@@ -360,8 +350,6 @@ class ConnectionPool:
 
 
 class PooledConnection:
-    """A connection for the length of an `async with`."""
-
     __slots__ = ("_connection", "_pool")
 
     def __init__(self, pool: ConnectionPool) -> None:

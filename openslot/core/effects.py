@@ -213,7 +213,6 @@ async def enqueue_due(
 
 
 def replay_lane(lane: str) -> str:
-    """Return the name of the lane in which effects of this lane are sent again."""
     return f"{lane}{REPLAYS}"
 
 

@@ -88,11 +88,9 @@ class Effect(Struct, frozen=True, kw_only=True):
         return _read_actor(self._get_cause().actor)
 
     def event(self, kind: type[E]) -> E:
-        """Decode the stored fact as the event that it was."""
         return msgspec.json.decode(self._get_cause().fact, type=kind)
 
     def plan(self, kind: type[T]) -> T:
-        """Decode the payload that it was planned with."""
         return msgspec.json.decode(self.payload or "null", type=kind)
 
     def _get_cause(self) -> Cause:
@@ -102,8 +100,6 @@ class Effect(Struct, frozen=True, kw_only=True):
 
 
 class EffectState(StrEnum):
-    """How far an effect has come."""
-
     WAITING = "waiting"
     QUEUED = "queued"
     RUNNING = "running"

@@ -57,7 +57,6 @@ class DatabaseObject(Struct, frozen=True, order=True):
 
     @property
     def quoted(self) -> str:
-        """The name as it is written in a statement."""
         return ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in (self.schema, self.name)) + self.arguments
 
 

@@ -103,8 +103,6 @@ REFUSED = RefusedWrites()
 
 
 class DiskState(Struct, frozen=True, kw_only=True):
-    """What is known about the database's disk."""
-
     free: int | None
     """In bytes; None if the database is not the embedded one."""
     is_full: bool

@@ -32,7 +32,6 @@ class OldEvents(NamedTuple):
 
 
 def kept_since(settings: Settings, *, now: datetime) -> datetime:
-    """Return the time since which every event is kept."""
     return now - timedelta(days=settings.keep_events_days)
 
 

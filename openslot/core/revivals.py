@@ -56,8 +56,6 @@ UNDER_WAY = "a later change is being carried out at this moment"
 
 
 class RevivalVerdict(StrEnum):
-    """What happens to a dead effect that is to be retried."""
-
     QUEUED = "queued"
     SKIPPED = "skipped"
     LEFT = "left"

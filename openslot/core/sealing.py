@@ -150,7 +150,6 @@ async def load_data_keys(
 
 
 async def opens_all(db: Db, secrets: Secrets) -> bool:
-    """Return whether the secret keys open every data key."""
     return all(secrets.opens(row["sealed"]) for row in await db.fetch(SELECT))
 
 

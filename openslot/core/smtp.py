@@ -12,8 +12,6 @@ SHAPE = "smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT"
 
 
 class Security(StrEnum):
-    """How a connection is protected."""
-
     TLS = "tls"
     ALWAYS = "always"
     AUTO = "auto"
@@ -21,8 +19,6 @@ class Security(StrEnum):
 
 
 class SmtpServer(Struct, frozen=True, kw_only=True):
-    """An SMTP server and how to reach it."""
-
     host: str
     port: int
     security: Security

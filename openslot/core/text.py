@@ -125,7 +125,6 @@ def defuse(name: str) -> str:
 
 
 def at_most_characters(count: int) -> Text:
-    """Return the message about the longest allowed text."""
     return PluralText("must have at most %(count)s character", "must have at most %(count)s characters", count=count)
 
 
@@ -151,7 +150,6 @@ class Label(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Strip spaces from both ends."""
         given = text.strip(" ")
         if not is_line(given):
             raise ValueError(NOT_ALLOWED)

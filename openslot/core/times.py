@@ -123,7 +123,6 @@ def at_second(instant: int) -> datetime:
 
 
 def local_day(zone: ZoneInfo, instant: int) -> int:
-    """Return the number of the local day in a zone at an instant."""
     return (instant + _offset(zone, instant)) // DAY
 
 

@@ -76,7 +76,6 @@ class Runtime:
         return await self.turns.run(run_once)
 
     def batcher(self, ask: Callable[["Runtime", Sequence[Item]], Awaitable[Sequence[Result]]]) -> Batcher[Item, Result]:
-        """Return the batcher for one kind of question."""
         if ask not in self._batchers:
             self._batchers[ask] = Batcher(partial(ask, self))
         return self._batchers[ask]

@@ -27,8 +27,6 @@ REASONS = ("Ill today, sorry", "The train is late", "Something came up")
 
 
 class Guest(Struct, frozen=True):
-    """Someone who books with the demo's hosts."""
-
     name: str
     email: str
     zone: str

@@ -60,8 +60,6 @@ class Door(Struct, frozen=True, kw_only=True):
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
-    """A query parameter as its handler declares it."""
-
     name: str
     argument: str
     kind: Any
@@ -79,8 +77,6 @@ class Body(Struct, frozen=True, kw_only=True):
 
 
 class Handler(Struct, frozen=True, kw_only=True):
-    """A function behind a path."""
-
     run: Callable[..., Awaitable[object]]
     declaration: Declaration
     template: str
@@ -140,7 +136,6 @@ class Exchange(Request):
 
 
 def get_user(exchange: Exchange) -> User:
-    """Return the authenticated user; there must be one."""
     user = exchange.entry.user
     if user is None:
         raise Unauthorized
@@ -148,7 +143,6 @@ def get_user(exchange: Exchange) -> User:
 
 
 def get_agent_entry(exchange: Exchange) -> AgentEntry:
-    """Return the result of an agent's authentication; it must be an agent."""
     entry = exchange.entry
     if not isinstance(entry, AgentEntry):
         raise Unauthorized

@@ -75,7 +75,6 @@ def status_of(refusal: Refusal) -> int:
 
 
 def headers_of(refusal: Refusal) -> dict[str, str]:
-    """Write the headers that tell a client what to do about a refusal."""
     if isinstance(refusal, HttpRefusal):
         return refusal.headers
     headers = {}

@@ -75,7 +75,6 @@ class TargetHealth(Struct):
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing is being sent to it."""
         return not self.inside
 
     @property
@@ -136,7 +135,6 @@ class Owner(Struct):
 
     @property
     def is_idle(self) -> bool:
-        """Return whether it takes no places."""
         return not self.quick + self.slow
 
     def is_suspect(self, *, now: datetime) -> bool:

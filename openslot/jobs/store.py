@@ -62,12 +62,10 @@ async def sees_beat(queue: "Driver", worker_id: UUID, *, now: datetime) -> bool:
 
 
 async def delete_beat(db: Db, worker_id: UUID) -> None:
-    """Delete the heartbeat of a worker that has stopped."""
     await db.execute("delete from worker_beats where worker_id = $1", worker_id)
 
 
 async def find_last_due(db: Db, name: str) -> datetime | None:
-    """Return when the last run of a periodic job was due."""
     due_at: datetime | None = await db.fetchval("select due_at from periodic_runs where name = $1", name)
     return due_at
 
@@ -94,7 +92,6 @@ async def delete_logs(db: Db, before: datetime, *, limit: int) -> int:
 
 
 async def delete_empty_lanes(db: Db, *, limit: int) -> int:
-    """Delete lanes without unfinished effects."""
     return count_of(await db.execute(DELETE_EMPTY_LANES, limit))
 
 
@@ -156,5 +153,4 @@ async def count_workers(db: Db, *, now: datetime) -> int:
 
 
 async def list_runs(db: Db) -> list[Row]:
-    """Read the last run of every periodic job."""
     return await db.fetch(LIST_RUNS)

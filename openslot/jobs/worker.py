@@ -133,7 +133,6 @@ async def beat(runtime: Runtime, worker_id: UUID, queue: Driver) -> None:
 
 
 async def run_periodic(runtime: Runtime, job: Periodic) -> None:
-    """Run a periodic job and store its result."""
     now = runtime.clock()
     previous = await store.find_last_due(runtime.pool, job.name)
     due_at = due_since(job.expression, previous, now=now)

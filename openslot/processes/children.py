@@ -72,7 +72,6 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Return whether it is running."""
         return self._process.is_alive()
 
     def end_if_hanging(self) -> None:
@@ -118,7 +117,6 @@ class Child:
         return True
 
     def terminate(self) -> None:
-        """Ask it to stop."""
         self._process.terminate()
 
     def end(self, deadline: float) -> None:

@@ -19,7 +19,6 @@ def choose(**flags: object) -> None:
 
 
 def settings() -> Settings:
-    """Read the current settings."""
     return load_settings()
 
 

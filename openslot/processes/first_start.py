@@ -32,7 +32,6 @@ def _prepare_first_start(settings: Settings, *, demo: bool) -> bytes:
 
 
 async def _has_accounts(url: str) -> bool:
-    """Return whether there are accounts."""
     from openslot.accounts.store import has_users
 
     connection = await connect(url)
@@ -69,7 +68,6 @@ def print_first_start(words: FirstStart) -> None:
 
 
 def print_ready(settings: Settings, *, is_first: bool) -> None:
-    """Print where the service can be reached."""
     lines = ["", f"  {_bold('Openslot is ready')}    {settings.public_url}"]
     lines += [f"  API documentation    {settings.public_url}/api/docs", "  Stop                 Ctrl-C", ""]
     if not is_first:

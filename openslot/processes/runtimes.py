@@ -55,7 +55,6 @@ def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_mi
 
 
 def check_secrets(chosen: Settings) -> None:
-    """Raise a `StartupError` if the secret key can't be used."""
     load_secrets(chosen.secret_key, chosen.data_dir)
 
 

@@ -62,7 +62,6 @@ class Supervisor:
             self._start("web", database_url, listener=self._listener)
 
     def start_worker(self, database_url: str) -> None:
-        """Start a worker."""
         self._start("worker", database_url)
 
     def wait_for_answer(self) -> bool:
@@ -120,7 +119,6 @@ class Embedded:
         self._next_try = 0.0
 
     def start(self) -> Settings:
-        """Find the running server or start it."""
         self._server = start_server(self._settings.data_dir, options=server_options(self._settings))
         return msgspec.structs.replace(self._settings, database_url=self._server.url)
 

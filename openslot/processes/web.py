@@ -40,7 +40,6 @@ class _Server(uvicorn.Server):
     """A server that sends heartbeats to the supervisor."""
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve while sending heartbeats."""
         async with beating():
             await super().serve(sockets)
 

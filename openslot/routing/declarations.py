@@ -26,7 +26,6 @@ class Query(Struct, frozen=True):
 
 
 def find_query(annotation: Any) -> Query | None:
-    """Return the marker of an argument."""
     return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Query)), None)
 
 
@@ -116,8 +115,6 @@ class Declaration(Struct, frozen=True, kw_only=True):
 
 
 class Mount(Struct, frozen=True, kw_only=True):
-    """Handlers whose paths share a prefix."""
-
     prefix: str
     handlers: Sequence[HandlerFunction]
 
@@ -240,7 +237,6 @@ class DescribedAs(Struct, frozen=True):
 
 
 def described_type(returns: Any) -> Any:
-    """Return the type that describes the JSON of a result."""
     marks = getattr(returns, "__metadata__", ())
     return next((mark.kind for mark in marks if isinstance(mark, DescribedAs)), returns)
 

@@ -13,8 +13,6 @@ MAX_PARAMETERS = 50
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Request:
-    """One request: its target, its content, and its sender."""
-
     method: str
     path: str
     query_string: bytes = b""

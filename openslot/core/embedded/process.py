@@ -25,7 +25,6 @@ CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def page_cache_megabytes(total: int | None = None) -> int:
-    """Choose the size of the database's page cache by the available memory."""
     megabytes = (total if total is not None else _total()) // SHARE // 1024**2
     return min(max(megabytes, SMALLEST), LARGEST)
 

@@ -91,11 +91,8 @@ class OutboundResponse(Struct, frozen=True):
 class NoCookies(CookieJar):
     """Stores and sends no cookies: one client may act for many users."""
 
-    def extract_cookies(self, response: object, request: object) -> None:
-        """Ignore the response's cookies."""
-
-    def add_cookie_header(self, request: object) -> None:
-        """Add no cookies to the request."""
+    def extract_cookies(self, response: object, request: object) -> None: ...
+    def add_cookie_header(self, request: object) -> None: ...
 
 
 class Outbound:

@@ -34,7 +34,6 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         self._left = 0
 
     def expect_headers(self) -> None:
-        """Allow as many bytes as headers may need."""
         self._left = MAX_HEADER_BYTES
 
     def expect_body(self, at_most: int) -> None:
@@ -43,7 +42,6 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         self._left += 2 * at_most
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the parent's
-        """Return received bytes, up to the remaining limit."""
         if self._left <= 0:
             raise ResponseTooLong
         # A server may have answered and closed before reading everything: its answer can still be read.
@@ -63,7 +61,6 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         await self._stream.aclose()
 
     def get_extra_info(self, info: str) -> object:
-        """Return what the underlying stream knows."""
         return self._stream.get_extra_info(info)
 
     async def _send_rest(self, timeout: float | None) -> None:  # noqa: ASYNC109 - the parent's
@@ -88,7 +85,6 @@ class OutboundConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether the last exchange is over and the connection is open for another."""
         return self._http.is_idle() and not self._http.has_expired()
 
     def leads_to(self, target: OutboundTarget, addresses: tuple[Address, ...]) -> bool:
@@ -188,7 +184,6 @@ class OutboundPool:
         return None
 
     def use(self, connection: OutboundConnection) -> None:
-        """Track a connection until it is released."""
         if self._is_closed:
             raise OutboundFailed(FailureKind.CONNECT, CLOSED)
         self._busy.add(connection)

@@ -159,7 +159,6 @@ class SystemResolver:
         self._port = port
 
     async def resolve(self, host: str) -> tuple[Address, ...]:
-        """Return all addresses of the name, best first, or raise OSError."""
         async with asyncio.timeout(LOOK_UP_SECONDS):
             try:
                 return _sort(await self._find(host.lower()))

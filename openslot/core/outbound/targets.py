@@ -14,8 +14,6 @@ from openslot.i18n import Text
 
 
 class OutboundReason(StrEnum):
-    """The rule that an outgoing call breaks."""
-
     TOO_LONG = "too_long"
     CHARACTERS = "characters"
     SCHEME = "scheme"
@@ -61,8 +59,6 @@ class OutboundRefused(Refusal):
 
 
 class FailureKind(StrEnum):
-    """The step at which an outgoing call failed."""
-
     DNS = "dns"
     CONNECT = "connect"
     TLS = "tls"

@@ -51,7 +51,6 @@ CLOSED_HEADERS = frozenset({"expect", "upgrade", "te", "keep-alive", "proxy-conn
 
 
 def check_method(method: str) -> None:
-    """Refuse a method that is not a plain request."""
     if len(method) > LONGEST_METHOD or not METHOD.fullmatch(method) or method in CLOSED_METHODS:
         raise OutboundRefused(OutboundReason.METHOD)
 

@@ -82,7 +82,6 @@ class Connection(asyncio.Protocol):
 
     @property
     def default_headers(self) -> list[Header]:
-        """The headers that every response begins with: the date."""
         return self._state.default_headers
 
     # Called by the event loop.
@@ -117,7 +116,6 @@ class Connection(asyncio.Protocol):
             self._take(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Notify the app that the client is gone."""
         self._phase = Phase.END
         self._state.connections.discard(cast("Any", self))
         self._connections.remove(self)

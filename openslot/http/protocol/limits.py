@@ -72,8 +72,7 @@ class HasDeadline(Protocol):
     address: str
     deadline: float
 
-    def expire(self, now: float) -> None:
-        """Handle the passed deadline."""
+    def expire(self, now: float) -> None: ...
 
 
 class Connections:
@@ -86,7 +85,6 @@ class Connections:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, connection: HasDeadline, loop: asyncio.AbstractEventLoop) -> None:
-        """Register a connection, or raise a refusal."""
         refusal = self._find_refusal(connection.address)
         if refusal is not None:
             raise refusal

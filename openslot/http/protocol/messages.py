@@ -257,18 +257,12 @@ class ResponseTransport(Protocol):
     is_sending_paused: bool
 
     @property
-    def default_headers(self) -> list[Header]:
-        """The headers that every response begins with."""
-
-    def write(self, data: bytes) -> None:
-        """Send."""
-
+    def default_headers(self) -> list[Header]: ...
+    def write(self, data: bytes) -> None: ...
     async def wait_until_sent(self) -> None:
         """Wait until the client has received most of what was sent."""
 
-    def resume_reading(self) -> None:
-        """Continue reading."""
-
+    def resume_reading(self) -> None: ...
     def end_cycle(self, *, is_broken: bool = False) -> None:
         """Continue with what follows this response."""
 
@@ -315,7 +309,6 @@ class Cycle:
         return len(self._body)
 
     def leave(self) -> None:
-        """Notify the app that the client is gone."""
         self.is_gone = True
         self._wake()
 
@@ -335,7 +328,6 @@ class Cycle:
         return {"type": "http.request", "body": body, "more_body": not self.is_whole}
 
     async def send(self, message: AsgiMessage) -> None:
-        """Send the next part of the app's response."""
         if self._wire.is_sending_paused:
             await self._wire.wait_until_sent()
         if self.is_gone:
