@@ -68,22 +68,18 @@ def change_url(runtime: Runtime, change_id: UUID) -> str:
 
 
 async def find_change(work: Work, change_id: UUID) -> AddressChange | None:
-    """Read what still waits to be confirmed."""
     return await store.find_change(work.db, change_id, now=work.now)
 
 
 async def find_own_change(work: Work, user: User) -> AddressChange | None:
-    """Read what a user still has to confirm."""
     return await store.find_change_of(work.db, user.id, now=work.now)
 
 
 async def withdraw_change(work: Work, user: User) -> None:
-    """Make the link invalid that was sent to the new address."""
     await store.end_changes(work.db, user.id, now=work.now)
 
 
 async def get_change(work: Work, user: User, token: str) -> AddressChange:
-    """Read what a valid link of this user changes."""
     change = await store.find_change_by_link(work.db, fingerprint(token), user.id, now=work.now)
     if change is None:
         raise AddressLinkInvalid

@@ -115,8 +115,6 @@ async def _look_at(
 
 
 class CredentialRules(Struct, frozen=True):
-    """What differs between the kinds of credentials."""
-
     limit: Callable[[Settings], int]
     admit: Callable[[Row, LimitVerdict, str, datetime], Entry | None]
     """Makes the entry from what was found, or None if this credential does not open the door."""
@@ -151,7 +149,6 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
 
 
 async def refuse_failed(runtime: Runtime, address: str) -> NoReturn:
-    """Charge a failed authentication to its address, and refuse it."""
     verdict = await limits.take(runtime.pool, gate_of(address), runtime.settings.limit_failed_auth)
     if not verdict.taken:
         raise TooMany(BLOCKED, retry_after=verdict.retry_after)
@@ -194,7 +191,6 @@ def network_of(address: str) -> str:
 
 
 def is_trusted(peer: str, trusted: Networks) -> bool:
-    """Return whether a peer is one of the operator's own proxies."""
     address = _parse(peer)
     return address is not None and _is_trusted(address, trusted)
 
@@ -207,7 +203,6 @@ def is_loopback(name: str) -> bool:
 
 
 def is_address(name: str) -> bool:
-    """Return whether a `Host` is a plain address and not a name."""
     return _parse(_without_port(name.strip())) is not None
 
 

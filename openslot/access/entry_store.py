@@ -67,13 +67,7 @@ class CredentialLookup(NamedTuple):
 
 
 async def look_up(
-    db: Db,
-    kind: CredentialKind,
-    lookups: Sequence[CredentialLookup],
-    *,
-    failed_limit: int,
-    limit: int,
-    now: datetime,
+    db: Db, kind: CredentialKind, lookups: Sequence[CredentialLookup], *, failed_limit: int, limit: int, now: datetime
 ) -> dict[CredentialLookup, Row]:
     """Check credentials, gates and limits at once; each lookup from an open gate is charged."""
     wanted = Counter(lookups)

@@ -7,8 +7,6 @@ from openslot.i18n import Text
 
 
 class LimitReached(TooMany):
-    """All requests that a limit allows in a minute were made."""
-
     def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
         super().__init__(message, retry_after=retry_after)
         self.limit = limit
@@ -79,8 +77,6 @@ class PlanWithoutScim(Forbidden):
 
 
 class CredentialNotFound(NotFound):
-    """No such key or token, or it belongs to somebody else."""
-
     code = "credential_not_found"
     message = Text("Key not found")
 
@@ -117,8 +113,6 @@ class SetupLinkInvalid(Forbidden):
 
 
 class SessionNotFound(NotFound):
-    """No such session, or it belongs to somebody else."""
-
     code = "session_not_found"
     message = Text("Session not found")
 

@@ -42,7 +42,6 @@ class StoredResponse(Struct, frozen=True, kw_only=True):
 
 
 def read_request(*, caller: str, method: str, path: str, key: str, body: bytes) -> RetriedRequest:
-    """Identify a request, or refuse an invalid key."""
     if not 1 <= len(key) <= 255 or not is_line(key):
         raise Invalid(details={"Idempotency-Key": "must be 1 to 255 characters"})
     scope = hashlib.sha256(f"{caller}\0{method}\0{path}".encode()).digest()
@@ -78,7 +77,6 @@ async def store_response(work: Work, request: RetriedRequest, answer: StoredResp
 
 
 async def delete_old_responses(db: Db, *, now: datetime, limit: int) -> int:
-    """Remove answers that have expired."""
     return await store.delete_old_answers(db, before=now - KEPT_FOR, limit=limit)
 
 

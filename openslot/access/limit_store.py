@@ -151,5 +151,4 @@ async def forgive_tries(db: Db, *, subject: str, log: str | None) -> None:
 
 
 async def take_try_back(db: Db, *, subject: str, log: str | None) -> None:
-    """Take back one try that was counted but whose password was not checked."""
     await db.execute(TAKE_TRY_BACK, subject, log)

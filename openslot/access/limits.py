@@ -16,7 +16,6 @@ from openslot.i18n import Text
 
 
 async def take(db: Db, bucket: str, limit: int) -> LimitVerdict:
-    """Take a place in a bucket's log, if one is free."""
     return read_verdict(await store.take_one(db, bucket, limit), limit)
 
 
@@ -87,7 +86,6 @@ async def counted(work: Work, one: Try) -> AsyncIterator[None]:
 
 
 async def forgive_strangers(db: Db, email: str) -> None:
-    """Forget the wrong passwords of an account."""
     await store.forgive_tries(db, subject=by_stranger(email, "").subject, log=None)
 
 

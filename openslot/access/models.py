@@ -57,7 +57,6 @@ PREFIXES = {CredentialKind.API_KEY: "svc_live_", CredentialKind.SCIM_TOKEN: "svc
 
 
 def new_key(kind: CredentialKind, *, agent: str | None = None) -> str:
-    """Make a fresh credential: shown once, never stored."""
     if kind is CredentialKind.AGENT_KEY:
         return f"svc_agent_{agent}_{secrets.token_hex(32)}"
     stem = PREFIXES[kind] + "".join(secrets.choice(BASE62) for _ in range(32))
@@ -65,7 +64,6 @@ def new_key(kind: CredentialKind, *, agent: str | None = None) -> str:
 
 
 def is_wellformed(key: str, kind: CredentialKind) -> bool:
-    """Return whether this could be a credential of that kind."""
     if kind is CredentialKind.AGENT_KEY:
         return AGENT_KEY.fullmatch(key) is not None
     match = CHECKED_KEY.fullmatch(key)
@@ -99,13 +97,10 @@ class Credential(Struct, frozen=True, kw_only=True):
     last_used_at: datetime | None
 
     def is_active(self, *, now: datetime) -> bool:
-        """Return whether it is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 class SignedIn(Struct, frozen=True, kw_only=True):
-    """The result of a sign-in: what the browser stores."""
-
     user: User
     session: str
     device: str
@@ -121,8 +116,6 @@ class AddressChange(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A browser in which a user is signed in."""
-
     id: UUID
     user_agent: str
     created_at: datetime
@@ -139,8 +132,6 @@ class SecondFactorNeeded(Struct, frozen=True, kw_only=True):
 
 
 class Authenticator(Struct, frozen=True, kw_only=True):
-    """A user's confirmed authenticator app."""
-
     secret: bytes
     """Sealed."""
     last_step: int
@@ -148,8 +139,6 @@ class Authenticator(Struct, frozen=True, kw_only=True):
 
 
 class TwoFactorState(Struct, frozen=True, kw_only=True):
-    """What a user's settings say about two-factor authentication."""
-
     has_password: bool
     on_since: datetime | None
     codes_left: int

@@ -73,7 +73,6 @@ async def set_key_scopes(work: Work, agent: str, scopes: Collection[str]) -> int
 
 
 async def list_credentials(work: Work, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
-    """List an owner's credentials, newest first."""
     return await store.list_credentials(work.db, kind, owner)
 
 
@@ -159,7 +158,6 @@ async def begin_session(
 
 
 async def _open(work: Work, user: User, *, password_hash: str | None, user_agent: str, is_verified: bool) -> SignedIn:
-    """Begin a session and make the device a known one."""
     session = await begin_session(
         work, user, user_agent=user_agent, password_hash=password_hash, is_verified=is_verified
     )
@@ -168,7 +166,6 @@ async def _open(work: Work, user: User, *, password_hash: str | None, user_agent
 
 
 async def sign_out(work: Work) -> None:
-    """End the session that this request was authenticated with."""
     if work.actor.credential_id is not None:
         await store.delete_session(work.db, work.actor.credential_id)
 
@@ -229,13 +226,11 @@ async def create_setup_link(work: Work) -> str | None:
 
 
 async def check_setup_link(work: Work, token: str) -> None:
-    """Refuse a set-up link that is invalid or no longer needed."""
     if not await store.has_setup_link(work.db, fingerprint(token), now=work.now) or await has_users(work.db):
         raise SetupLinkInvalid
 
 
 async def use_setup_link(work: Work, token: str) -> None:
-    """Use up the set-up link, or refuse an invalid one."""
     used = await store.use_setup_link(work.db, fingerprint(token), now=work.now)
     if not used or await has_users(work.db):
         raise SetupLinkInvalid

@@ -41,7 +41,6 @@ async def insert_reset(
 
 
 async def find_reset(db: Db, token_hash: bytes, *, now: datetime) -> User | None:
-    """Look up whose valid link this is."""
     row = await db.fetchrow(
         f"select {USER_COLUMNS} from password_resets r join users u on u.id = r.user_id where {VALID}", token_hash, now
     )
@@ -56,7 +55,6 @@ async def lock_reset(db: Db, token_hash: bytes) -> None:
 
 
 async def delete_resets_of(db: Db, user_id: UUID) -> None:
-    """Make every link of a user invalid."""
     await db.execute("delete from password_resets where user_id = $1", user_id)
 
 
@@ -93,17 +91,14 @@ async def insert_change(
 
 
 async def find_change(db: Db, change_id: UUID, *, now: datetime) -> AddressChange | None:
-    """Look up by its id what still waits."""
     return await _find_change(db, "c.id = $1", change_id, now)
 
 
 async def find_change_of(db: Db, user_id: UUID, *, now: datetime) -> AddressChange | None:
-    """Look up what a user still waits for."""
     return await _find_change(db, "c.user_id = $1", user_id, now)
 
 
 async def find_change_by_link(db: Db, token_hash: bytes, user_id: UUID, *, now: datetime) -> AddressChange | None:
-    """Look up by its link what a user still waits for."""
     return await _find_change(db, "c.hash = $1 and c.user_id = $3", token_hash, now, user_id)
 
 
@@ -113,5 +108,4 @@ async def _find_change(db: Db, condition: str, *args: object) -> AddressChange |
 
 
 async def end_changes(db: Db, user_id: UUID, *, now: datetime) -> None:
-    """Make every link of a user invalid."""
     await db.execute("update address_changes set ended_at = $2 where user_id = $1 and ended_at is null", user_id, now)

@@ -31,8 +31,6 @@ class ResetRequested(Struct, frozen=True, kw_only=True):
 
 
 class NoReset(Struct, frozen=True):
-    """Why no mail is sent."""
-
     reason: str
 
 
@@ -80,7 +78,6 @@ def reset_token(runtime: Runtime, reset_id: UUID) -> str:
 
 
 async def get_reset_user(work: Work, token: str) -> User:
-    """Read whose password a valid link replaces."""
     user = await reset_store.find_reset(work.db, fingerprint(token), now=work.now)
     if user is None or await find_managing_organization(work.db, user.id) is not None:
         raise ResetLinkInvalid

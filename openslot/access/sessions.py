@@ -119,7 +119,6 @@ def find_browser(user_agent: str) -> str | None:
 
 
 def find_system(user_agent: str) -> str | None:
-    """Name the system that a browser runs on, if it is a known one."""
     return _find(SYSTEMS, user_agent)
 
 

@@ -15,11 +15,7 @@ TABLES = {
     CredentialKind.AGENT_KEY: ("agent_keys", "agent"),
 }
 # A credential's limit is counted in a log of its own, whose last stamp tells when it was last used.
-BUCKETS = {
-    CredentialKind.API_KEY: "key:",
-    CredentialKind.SCIM_TOKEN: "scim:",
-    CredentialKind.AGENT_KEY: "agent:",
-}
+BUCKETS = {CredentialKind.API_KEY: "key:", CredentialKind.SCIM_TOKEN: "scim:", CredentialKind.AGENT_KEY: "agent:"}
 LAST_STAMP = "date_trunc('minute', to_timestamp(r.stamps[cardinality(r.stamps)] / 1000000.0))"
 COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_at,
     greatest(k.last_used_at, {LAST_STAMP}) as last_used_at"""
@@ -81,7 +77,6 @@ async def set_key_scopes(db: Db, agent: str, scopes: list[str], *, now: datetime
 
 
 async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
-    """List an owner's credentials, newest first."""
     table, owner_column = TABLES[kind]
     statement = f"""select {COLUMNS} from {table} k left join rate_log r on r.bucket = $2 || k.id
         where k.{owner_column} = $1 order by k.id desc"""
@@ -92,7 +87,6 @@ async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> l
 async def revoke_credential(
     db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, now: datetime
 ) -> bool:
-    """Revoke an owner's credential; False if the owner has none with that id."""
     table, owner_column = TABLES[kind]
     statement = f"""update {table} set revoked_at = coalesce(revoked_at, $3)
         where id = $1 and {owner_column} = $2 returning id"""
@@ -155,7 +149,6 @@ async def delete_session(db: Db, session_id: UUID) -> None:
 
 
 async def delete_sessions_of(db: Db, user_id: UUID) -> set[UUID]:
-    """End every session of a user, and name those that there were."""
     rows = await db.fetch("delete from sessions where user_id = $1 returning id", user_id)
     return {row["id"] for row in rows}
 
@@ -166,7 +159,6 @@ async def delete_expired_setup_links(db: Db, *, now: datetime) -> None:
 
 
 async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires_at: datetime) -> None:
-    """Keep only the newest set-up link."""
     await db.execute("delete from setup_links")
     await db.execute(
         "insert into setup_links (hash, created_at, expires_at) values ($1, $2, $3)", token_hash, now, expires_at
@@ -174,14 +166,12 @@ async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires
 
 
 async def has_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    """Return whether a set-up link is still valid."""
     return (
         await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now) is not None
     )
 
 
 async def use_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    """Use up a set-up link; False if it is invalid."""
     return (
         await db.fetchval("delete from setup_links where hash = $1 and expires_at > $2 returning 1", token_hash, now)
         is not None
@@ -189,7 +179,6 @@ async def use_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
 
 
 async def list_sessions(db: Db, user_id: UUID, *, this: UUID | None, now: datetime, limit: int) -> list[Session]:
-    """List a user's running sessions: this one, then by their last use, newest first."""
     statement = """select id, user_agent, created_at, last_seen_at from sessions where user_id = $1 and expires_at > $2
         order by id is not distinct from $4 desc, coalesce(last_seen_at, created_at) desc, id desc limit $3"""
     rows = await db.fetch(statement, user_id, now, limit, this)
@@ -197,7 +186,6 @@ async def list_sessions(db: Db, user_id: UUID, *, this: UUID | None, now: dateti
 
 
 async def delete_own_session(db: Db, user_id: UUID, session_id: UUID) -> bool:
-    """End one of a user's sessions; False if the user has none with that id."""
     return (
         await db.fetchval("delete from sessions where id = $1 and user_id = $2 returning id", session_id, user_id)
         is not None

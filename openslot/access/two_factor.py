@@ -57,7 +57,6 @@ async def get_state(work: Work, user: User) -> TwoFactorState:
 
 
 async def is_on(work: Work, user: User) -> bool:
-    """Return whether a user's second factor is on."""
     return await store.is_on(work.db, user.id)
 
 
@@ -94,7 +93,6 @@ async def begin_setup(work: Work, user: User, *, password: str) -> None:
 
 
 async def get_setup(work: Work, user: User) -> str:
-    """Return the secret that this session is setting up."""
     return work.runtime.secrets.open(await _get_sealed_setup(work, user))
 
 
@@ -179,7 +177,6 @@ async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> 
 
 
 async def has_pending(work: Work, token: str) -> bool:
-    """Return whether a sign-in waits for its code."""
     return await store.find_pending(work.db, fingerprint(token), now=work.now) is not None
 
 
@@ -232,7 +229,6 @@ def _grouped(code: str) -> str:
 
 
 def new_secret() -> str:
-    """Make a secret as apps read it, in base32."""
     return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
@@ -241,7 +237,6 @@ def code_at(secret: str, step: int) -> str:
 
 
 def step_of(now: datetime) -> int:
-    """Return the number of the step that a time is in."""
     return int(now.timestamp()) // STEP_SECONDS
 
 
@@ -258,7 +253,6 @@ def find_step(secret: str, code: str, *, now: datetime) -> int | None:
 
 
 def setup_url(secret: str, account: str) -> str:
-    """Write the link that an app reads from a QR code."""
     return _totp(secret).get_provisioning_uri(account, ISSUER)
 
 

@@ -78,7 +78,6 @@ async def use_step(db: Db, user_id: UUID, step: int) -> bool:
 
 
 async def use_recovery_code(db: Db, user_id: UUID, code_hash: bytes, *, now: datetime) -> bool:
-    """Use up a recovery code; False if it is unknown or was used before."""
     statement = """update recovery_codes set used_at = $3
         where user_id = $1 and hash = $2 and used_at is null
           and exists (select from authenticators where user_id = $1 and confirmed_at is not null) returning user_id"""
@@ -86,7 +85,6 @@ async def use_recovery_code(db: Db, user_id: UUID, code_hash: bytes, *, now: dat
 
 
 async def count_recovery_codes(db: Db, user_id: UUID) -> int:
-    """Count the codes that can still be used."""
     found = await db.fetchval("select count(*) from recovery_codes where user_id = $1 and used_at is null", user_id)
     return int(found)
 
@@ -140,5 +138,4 @@ async def use_pending(db: Db, token_hash: bytes, *, now: datetime) -> bool:
 
 
 async def delete_pending_of(db: Db, user_id: UUID) -> None:
-    """End every sign-in of a user that waits for a code."""
     await db.execute("delete from pending_sign_ins where user_id = $1", user_id)

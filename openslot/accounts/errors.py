@@ -31,8 +31,6 @@ class UsernameTaken(Conflict):
 
 
 class TooManyUsernames(Conflict):
-    """As many former usernames as allowed are reserved for the user."""
-
     code = "too_many_usernames"
     message = Text("You have changed your username too often")
     faults: Mapping[str, str] = {
@@ -99,8 +97,6 @@ class InvitationTooSoon(Conflict):
 
 
 class TooManyInvitations(Conflict):
-    """The organization, or the address, has reached a limit of invitations."""
-
     code = "too_many_invitations"
 
     def __init__(self, limit: InvitationLimit, *, max_: int, wait: timedelta) -> None:
@@ -165,8 +161,6 @@ class AccountIsBeingDeleted(Conflict):
 
 
 class BoundToOrganization(Conflict):
-    """An organization, which the sentence names, is in the way."""
-
     message: Text
 
     def __init__(self, organization: str) -> None:
@@ -179,8 +173,6 @@ class OwnsOrganization(BoundToOrganization):
 
 
 class AddressManaged(BoundToOrganization):
-    """The identity provider of an organization manages the account and its address."""
-
     code = "address_managed"
     message = Text("%(name)s manages your account and its email address. Ask its administrator to change it")
 

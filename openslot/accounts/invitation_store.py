@@ -54,7 +54,6 @@ async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invita
 
 
 async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
-    """Use up an invitation; False if it is invalid."""
     statement = "update invitations set used_at = $2 where id = $1 and used_at is null and expires_at > $2 returning id"
     return await db.fetchval(statement, invitation_id, now) is not None
 
@@ -76,7 +75,6 @@ async def delete_open_invitations(db: Db, user_id: UUID) -> None:
 
 
 async def lock_recipient(db: Db, email: str) -> None:
-    """Let nobody else invite this recipient before the commit."""
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, email)
 
 
@@ -120,12 +118,10 @@ async def insert_sign_up(db: Db, sign_up: SignUp, *, token_hash: bytes) -> None:
 
 
 async def find_sign_up(db: Db, token_hash: bytes, *, now: datetime) -> SignUp | None:
-    """Look up the sign-up of a link that is still valid."""
     return await _find_sign_up(db, "hash = $1 and expires_at > $2", token_hash, now)
 
 
 async def find_sign_up_by_id(db: Db, sign_up_id: UUID, *, now: datetime) -> SignUp | None:
-    """Look up a sign-up whose link is still valid."""
     return await _find_sign_up(db, "id = $1 and expires_at > $2", sign_up_id, now)
 
 
@@ -153,5 +149,4 @@ async def count_earlier(db: Db, sign_up: SignUp, *, since: datetime) -> int:
 
 
 async def delete_sign_ups_of(db: Db, email: str) -> None:
-    """Remove every sign-up with this address: each of its links becomes invalid."""
     await db.execute("delete from sign_ups where lower(email) = lower($1)", email)

@@ -111,7 +111,6 @@ def invitation_token(runtime: Runtime, invitation_id: UUID) -> str:
 
 
 async def get_invitation(work: Work, token: str) -> Invitation:
-    """Read an invitation that is still valid."""
     found = await store.find_invitation(work.db, fingerprint(token), now=work.now)
     if found is None:
         raise InvitationInvalid
@@ -119,15 +118,11 @@ async def get_invitation(work: Work, token: str) -> Invitation:
 
 
 async def use_invitation(work: Work, invitation: Invitation) -> None:
-    """Use up an invitation: its owner has joined."""
     if not await store.use_invitation(work.db, invitation.id, now=work.now):
         raise InvitationInvalid
     user = invitation.user
     await member_store.update_accepted(work.db, invitation.organization_id, user.id, now=work.now)
     accepted = InvitationAccepted(
-        user_id=user.id,
-        email=user.email,
-        invitation_id=invitation.id,
-        organization_id=invitation.organization_id,
+        user_id=user.id, email=user.email, invitation_id=invitation.id, organization_id=invitation.organization_id
     )
     await work.record(accepted)

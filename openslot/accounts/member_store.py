@@ -6,14 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.models import (
-    ListedMember,
-    Member,
-    MemberFilter,
-    Membership,
-    OwnMembership,
-    Role,
-)
+from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, OwnMembership, Role
 from openslot.accounts.store import ACCOUNT_COLUMNS, LOCK_HOST, ORGANIZATION_PLAN, USER_COLUMNS, to_user
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
@@ -121,7 +114,6 @@ async def _find(db: Db, condition: str, *args: UUID, now: datetime) -> Member | 
 
 
 async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: int, offset: int) -> list[Member]:
-    """List an organization's members by when they joined."""
     statement = f"""select {MEMBER_COLUMNS} from {SOURCE}
         where m.organization_id = $1 order by m.id limit $2 offset $3"""
     rows = await db.fetch(statement, organization_id, limit, offset)
@@ -264,7 +256,6 @@ async def find_other_suspender(db: Db, user_id: UUID, organization_id: UUID) -> 
 
 
 async def delete_membership(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    """End a membership; False if there was none."""
     return (
         await db.fetchval(
             "delete from memberships where organization_id = $1 and user_id = $2 returning id", organization_id, user_id

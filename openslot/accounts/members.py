@@ -87,7 +87,6 @@ async def get_member_for_change(work: Work, organization_id: UUID, member_id: UU
 
 
 async def get_member_by_user(work: Work, organization: Organization, user: User) -> Member:
-    """Read a user's place in an organization."""
     member = await find_member_by_user(work, organization, user)
     if member is None:
         raise MemberNotFound
@@ -95,17 +94,14 @@ async def get_member_by_user(work: Work, organization: Organization, user: User)
 
 
 async def find_member_by_user(work: Work, organization: Organization, user: User) -> Member | None:
-    """Look up a user's place in an organization."""
     return await store.find_member_by_user(work.db, organization.id, user.id, now=work.now)
 
 
 async def list_members(work: Work, organization: Organization, *, page: int = 1, limit: int = 1000) -> list[Member]:
-    """Read one page of an organization's members, by when they joined."""
     return await store.list_members(work.db, organization.id, now=work.now, limit=limit, offset=(page - 1) * limit)
 
 
 async def get_listed_member(work: Work, organization_id: UUID, member_id: UUID) -> ListedMember:
-    """Read one member with the state of the invitation."""
     listed = await store.find_listed(work.db, organization_id, member_id, now=work.now)
     if listed is None:
         raise MemberNotFound
@@ -115,7 +111,6 @@ async def get_listed_member(work: Work, organization_id: UUID, member_id: UUID) 
 async def search_members(
     work: Work, organization_id: UUID, wanted: MemberFilter, *, page: int = 1, limit: int = 25
 ) -> tuple[list[ListedMember], int]:
-    """Read one page of the members that a filter finds, newest first, and how many there are."""
     return await store.search_members(
         work.db, organization_id, wanted, now=work.now, limit=limit, offset=(page - 1) * limit
     )
@@ -162,7 +157,6 @@ async def reopen_account(work: Work, organization: Organization, member: Member)
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> bool:
-    """End a membership and keep the account; False if there was none."""
     if not await store.delete_membership(work.db, organization.id, user.id):
         return False
     await work.record(MemberRemoved(user_id=user.id, email=user.email, organization_id=organization.id))
@@ -170,7 +164,6 @@ async def remove_member(work: Work, organization: Organization, user: User) -> b
 
 
 def is_administrator(role: Role) -> bool:
-    """Return whether someone looks after the organization."""
     return role in ADMINISTRATORS
 
 
@@ -180,7 +173,6 @@ def may_decide_about(role: Role, member: Role) -> bool:
 
 
 def list_grantable(role: Role) -> tuple[Role, ...]:
-    """List the roles that someone may give."""
     if role is Role.OWNER:
         return (Role.MEMBER, Role.ADMIN, Role.OWNER)
     return (Role.MEMBER, Role.ADMIN) if role is Role.ADMIN else ()
@@ -206,7 +198,6 @@ def check_may_decide(administration: Administration, member: Member) -> None:
 
 
 def check_may_grant(administration: Administration, role: Role) -> None:
-    """Refuse to give a role that is above one's own."""
     if role not in list_grantable(administration.role):
         raise OwnerRequired
 

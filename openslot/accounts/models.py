@@ -48,14 +48,11 @@ class User(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     photo: str | None = None
-    """The hash of the photo; None: there is none."""
     welcome_step: int | None = None
     """The next of the first steps of a new user; None once they are finished or skipped."""
 
 
 class UserWanted(Struct, frozen=True, kw_only=True):
-    """What is needed to open an account."""
-
     email: str
     name: str
     username: str | None = None
@@ -80,8 +77,6 @@ class UserSettings(Struct, frozen=True, kw_only=True):
 
 
 class FormerUsername(Struct, frozen=True, kw_only=True):
-    """A username that a user has changed; it is reserved for them until a time."""
-
     name: str
     leads: bool
     """Whether links with it lead to the user's page."""
@@ -140,7 +135,6 @@ class ChosenBrand(Struct, frozen=True, kw_only=True, rename="camel"):
     logo_url: str | None = None
 
     def complete(self, *, name: str, colour: str = DEFAULT_COLOUR, photo_url: str | None = None) -> Brand:
-        """Fill in what was not chosen."""
         return Brand(name=self.name or name, colour=self.colour or colour, logo_url=self.logo_url, photo_url=photo_url)
 
 
@@ -152,7 +146,6 @@ class BrandedHost(Struct, frozen=True, kw_only=True):
     zone: str
     locale: str
     photo: str | None
-    """The hash of the host's photo."""
     brand: Brand
 
 
@@ -168,8 +161,6 @@ class Domain(Struct, frozen=True, kw_only=True):
 
 
 class Membership(Struct, frozen=True, kw_only=True):
-    """A user's place in an organization."""
-
     id: UUID
     organization_id: UUID
     user_id: UUID
@@ -180,8 +171,6 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class OwnMembership(Struct, frozen=True, kw_only=True):
-    """One of a user's own active memberships, as every page knows it."""
-
     organization_id: UUID
     organization_name: str
     role: Role
@@ -220,7 +209,6 @@ class MemberState(StrEnum):
     ACTIVE = "active"
     INVITED = "invited"
     EXPIRED = "expired"
-    """The invitation was not accepted in time."""
     SUSPENDED = "suspended"
     CLOSED = "closed"
     """The account was closed by someone else."""
@@ -242,10 +230,8 @@ class ListedMember(Struct, frozen=True, kw_only=True):
     """When the last invitation that was not accepted was sent."""
     invited_until: datetime | None
     refused: InvitationLimit | None = None
-    """Which limit has kept the last invitation from being sent."""
 
     def get_state(self, *, now: datetime) -> MemberState:
-        """Return how the member stands."""
         if self.member.pending:
             is_running = self.invited_until is not None and self.invited_until > now
             return MemberState.INVITED if is_running else MemberState.EXPIRED
@@ -262,15 +248,12 @@ class ListedMember(Struct, frozen=True, kw_only=True):
 
 class MemberFilter(Struct, frozen=True, kw_only=True):
     search: str = ""
-    """Part of a name or an email address."""
     role: str = ""
     state: str = ""
     """`active`, `invited` or `suspended`; empty: all."""
 
 
 class Invitation(Struct, frozen=True, kw_only=True):
-    """A link by which someone takes an account over, or accepts to join."""
-
     id: UUID
     organization_id: UUID
     organization_name: str

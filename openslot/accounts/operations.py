@@ -66,12 +66,10 @@ async def get_user(work: Work, user_id: UUID) -> User:
 
 
 async def find_user_by_email(work: Work, email: str) -> User | None:
-    """Read the user with this email address, if there is one."""
     return await store.find_user_by_email(work.db, email.strip(), now=work.now)
 
 
 async def get_user_by_email(work: Work, email: str) -> User:
-    """Read the user with this email address."""
     user = await find_user_by_email(work, email)
     if user is None:
         raise UserNotFound
@@ -94,7 +92,6 @@ async def list_users(
 
 
 async def list_users_by_id(work: Work, ids: Sequence[UUID]) -> dict[UUID, User]:
-    """Read those of these users that there are."""
     return await store.list_users_by_id(work.db, ids, now=work.now)
 
 
@@ -106,7 +103,6 @@ async def list_activity(
 
 
 async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
-    """Change what is given and leave the rest."""
     given = check_settings(wanted)
     changed = replace(user, **given)
     names = tuple(name for name in given if getattr(user, name) != getattr(changed, name))
@@ -139,7 +135,6 @@ async def set_welcome_step(work: Work, user: User, step: int) -> None:
 
 
 async def finish_welcome(work: Work, user: User) -> None:
-    """Keep that a user has finished or skipped the first steps."""
     await store.update_welcome_step(work.db, user.id, None)
 
 
@@ -155,12 +150,10 @@ async def change_plan(
 
 
 async def list_plan_grants(work: Work, user: User) -> list[PlanGrant]:
-    """Return every reason why a user has a plan, the user's own first."""
     return await store.list_plan_grants(work.db, user.id)
 
 
 async def set_password(work: Work, user: User, password_hash: str) -> None:
-    """Set a user's password, whatever it was before."""
     await store.update_password(work.db, user.id, password_hash, now=work.now)
 
 
@@ -170,12 +163,10 @@ async def replace_password(work: Work, user: User, *, old: str | None, new: str)
 
 
 async def has_password(work: Work, user: User) -> bool:
-    """Return whether a user can sign in with a password."""
     return await store.find_password_hash(work.db, user.id) is not None
 
 
 async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:
-    """Make a user an administrator of the platform, or take that away."""
     if not is_admin:
         await check_another_admin(work, user)
     await store.update_admin(work.db, user.id, is_admin=is_admin, now=work.now)
@@ -183,7 +174,6 @@ async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
-    """Close an account; False if it was closed already."""
     if user.is_admin:
         await check_another_admin(work, user)
     if not await store.update_disabled(work.db, user.id, work.now, now=work.now):
@@ -193,7 +183,6 @@ async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
 
 
 async def enable_user(work: Work, user: User) -> None:
-    """Open a closed account again."""
     if await is_leaving(work.db, user.id):
         raise AccountIsBeingDeleted
     if await store.update_disabled(work.db, user.id, None, now=work.now):
@@ -201,7 +190,6 @@ async def enable_user(work: Work, user: User) -> None:
 
 
 async def close_for_good(work: Work, user: User) -> None:
-    """Close an account that is to be deleted."""
     if not await store.close_for_good(work.db, user.id, now=work.now):
         raise AccountIsBeingDeleted
 
@@ -255,7 +243,6 @@ async def note_left(work: Work, user: User) -> None:
 
 
 async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> UUID | None:
-    """Write a new user; None if the username is taken or reserved."""
     try:
         async with work.attempt():
             return await store.insert_user(work.db, wanted, password_hash=password_hash, now=work.now)
@@ -266,7 +253,6 @@ async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> 
 
 
 async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[str | None]) -> str:
-    """Choose the first username after the wanted one that may be free."""
     base = wanted.username or ""
     taken = tried | await store.taken_usernames(work.db, base)
     choices = (f"{base}-{n}" for n in range(2, len(taken) + 3))

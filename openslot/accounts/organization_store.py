@@ -25,8 +25,6 @@ SOURCE = "organizations o left join organization_settings s on s.organization_id
 
 
 class CountedOrganization(Struct, frozen=True, kw_only=True):
-    """An organization, how many members it has, and its verified domains."""
-
     organization: Organization
     members: int
     domains: list[str]
@@ -131,13 +129,10 @@ async def has_domain_of(db: Db, organization_id: UUID, email: str) -> bool:
 
 
 class FormerMember(Struct, frozen=True, kw_only=True):
-    """Someone whose membership has ended with the organization."""
-
     user_id: UUID
     email: str
     pending: bool
     created_at: datetime
-    """When the membership began."""
 
 
 class Belongings(Struct, frozen=True, kw_only=True):
@@ -174,12 +169,10 @@ async def lock_for_deletion(db: Db, organization_id: UUID) -> bool:
 
 
 async def delete_invitations(db: Db, organization_id: UUID) -> None:
-    """Remove all invitations to an organization; the links no longer work."""
     await db.execute("delete from invitations where organization_id = $1", organization_id)
 
 
 async def delete_memberships(db: Db, organization_id: UUID) -> list[FormerMember]:
-    """End all memberships of an organization, and return whose they were."""
     statement = """with pending as (
             select member_id from member_profiles where organization_id = $1 and pending
         ), ended as (

@@ -41,13 +41,7 @@ async def add_organization(
 ) -> Organization:
     name, slug = _check_names(name, slug)
     organization = Organization(
-        id=new_id(),
-        name=name,
-        slug=slug,
-        plan=plan,
-        plan_until=plan_until,
-        created_at=work.now,
-        updated_at=work.now,
+        id=new_id(), name=name, slug=slug, plan=plan, plan_until=plan_until, created_at=work.now, updated_at=work.now
     )
     try:
         async with work.attempt():
@@ -101,7 +95,6 @@ async def get_organization_by_id(work: Work, organization_id: UUID) -> Organizat
 
 
 async def list_organizations(work: Work) -> list[CountedOrganization]:
-    """Read every organization with how many members it has."""
     return await store.list_organizations(work.db)
 
 
@@ -149,7 +142,6 @@ async def add_domain(work: Work, organization: Organization, domain: str, *, ver
 
 
 async def list_domains(work: Work, organization: Organization) -> list[Domain]:
-    """Read an organization's domains, verified and claimed."""
     return await store.list_domains(work.db, organization.id)
 
 
@@ -167,7 +159,6 @@ async def verify_domain(work: Work, organization: Organization, domain: str, res
 
 
 async def check_proof(claim: Domain, resolver: TxtResolver) -> None:
-    """Look for the proof of a claim in the domain's DNS, or refuse."""
     names = [name.format(domain=claim.domain) for name in PROOF_NAMES]
     if not any([claim.proof in await resolver.list_txt(name) for name in names]):
         raise DomainNotProved(
@@ -188,12 +179,10 @@ async def confirm_domain(work: Work, claim: Domain) -> Domain:
 
 
 def record_name(claim: Domain) -> str:
-    """Name the DNS record that proves a domain."""
     return PROOF_NAMES[0].format(domain=claim.domain)
 
 
 async def get_domain(work: Work, organization_id: UUID, domain: str) -> Domain:
-    """Read an organization's claim to a domain."""
     claim = await store.find_domain(work.db, organization_id, domain.strip().lower().rstrip("."))
     if claim is None:
         raise DomainNotFound

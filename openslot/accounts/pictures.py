@@ -31,7 +31,6 @@ class Picture(bytes):
 
 
 async def prepare_picture(body: bytes) -> Picture:
-    """Make a square JPEG of a PNG, JPEG or WebP, or refuse it."""
     if not body:
         raise Invalid(details={"photo": EMPTY})
     if len(body) > MAX_BYTES:

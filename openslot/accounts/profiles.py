@@ -35,7 +35,6 @@ def check_welcome(text: str) -> str | None:
 
 
 async def find_welcome(work: Work, user: User) -> str | None:
-    """Read the text on a host's page; None if there is none."""
     return await store.find_welcome(work.db, user.id)
 
 
@@ -47,7 +46,6 @@ async def set_welcome(work: Work, user: User, text: str) -> str | None:
 
 
 async def set_photo(work: Work, user: User, picture: Picture) -> str:
-    """Give a user a photo, in place of the one before, and return its hash."""
     await store.save_photo(work.db, user.id, picture.hash, picture, now=work.now)
     return picture.hash
 
@@ -58,17 +56,14 @@ async def remove_photo(work: Work, user: User) -> None:
 
 
 async def find_photo(work: Work, photo_hash: str) -> bytes | None:
-    """Read a photo by its hash; None if nobody with an open account has it."""
     return await store.find_photo(work.db, photo_hash)
 
 
 def photo_path(photo_hash: str | None) -> str | None:
-    """Write the path at which a photo is served; None without a photo."""
     return f"/photos/{photo_hash}.jpg" if photo_hash else None
 
 
 async def get_brand(work: Work, owner: User | Organization) -> ChosenBrand:
-    """Read a brand; fields that were not chosen are empty."""
     return await store.find_brand(work.db, owner=_column(owner), owner_id=owner.id) or ChosenBrand()
 
 
@@ -142,7 +137,6 @@ async def follow(work: Work, username: str, read: Callable[[str], Awaitable[Foun
 
 
 async def list_former_usernames(work: Work, user: User) -> list[FormerUsername]:
-    """Read the names that are reserved for a user, the latest first."""
     return await store.list_of_user(work.db, user.id, now=work.now)
 
 

@@ -28,7 +28,6 @@ def find_username_fault(username: str) -> str | None:
 
 
 def suggest_username(name: str, email: str) -> str:
-    """Make a username from a person's name, or else from the address."""
     for source in (name, email.partition("@")[0]):
         plain = unicodedata.normalize("NFKD", source).encode("ascii", "ignore").decode().lower()
         candidate = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")

@@ -26,7 +26,6 @@ class Me(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def show_me(user: User) -> Me:
-    """Write a user as the wire shows it."""
     return Me(
         id=str(user.id),
         email=user.email,

@@ -18,7 +18,6 @@ PURPOSE = "sign up"
 
 
 def is_open(settings: Settings) -> bool:
-    """Return whether anyone may sign up."""
     return settings.sign_up == "open"
 
 
@@ -59,7 +58,6 @@ def sign_up_token(runtime: Runtime, sign_up_id: UUID) -> str:
 
 
 async def find_sign_up(work: Work, sign_up_id: UUID) -> SignUp | None:
-    """Read a sign-up whose link is still valid."""
     return await store.find_sign_up_by_id(work.db, sign_up_id, now=work.now)
 
 
@@ -70,7 +68,6 @@ async def has_enough_mail(work: Work, sign_up: SignUp) -> bool:
 
 
 async def get_sign_up(work: Work, token: str) -> SignUp:
-    """Read the sign-up of a link that is still valid."""
     check_open(work)
     found = await store.find_sign_up(work.db, fingerprint(token), now=work.now)
     if found is None:
@@ -89,5 +86,4 @@ async def lock_sign_up(work: Work, token: str, *, email: str) -> SignUp:
 
 
 async def forget_sign_ups(work: Work, email: str) -> None:
-    """Remove every sign-up with this address, because it has an account now."""
     await store.delete_sign_ups_of(work.db, email)

@@ -25,7 +25,6 @@ array(select {ORGANIZATION_PLAN} from memberships m
 
 
 def to_user(row: Row, *, now: datetime) -> User:
-    """Make a user of a row that has `USER_COLUMNS`."""
     plan = effective_plan(
         (Plan(row["plan"]), row["plan_until"]),
         (Plan(row["trial_plan"]) if row["trial_plan"] else None, row["trial_until"]),
@@ -76,14 +75,7 @@ async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
 
 @custom_plans
 async def list_users(
-    db: Db,
-    *,
-    now: datetime,
-    search: str | None,
-    plan: Plan | None,
-    status: UserStatus | None,
-    limit: int,
-    offset: int,
+    db: Db, *, now: datetime, search: str | None, plan: Plan | None, status: UserStatus | None, limit: int, offset: int
 ) -> tuple[list[User], int]:
     """List users by creation, newest first, with how many there are in all."""
     statement = f"""with found as not materialized (
@@ -158,7 +150,6 @@ async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: dat
 
 
 async def replace_password(db: Db, user_id: UUID, *, old: str | None, new: str, now: datetime) -> bool:
-    """Replace one hash by another; False if the old one is no longer there."""
     statement = """update users set password_hash = $3, updated_at = $4
         where id = $1 and password_hash is not distinct from $2 returning id"""
     return await db.fetchval(statement, user_id, old, new, now) is not None
@@ -262,7 +253,6 @@ TRY_LOCK_HOST = f"pg_try_advisory_xact_lock({HOSTS}, $1::bigint::int)"
 
 
 async def lock_host(db: Db, user_id: UUID) -> None:
-    """Wait for the host's lock and keep it until the commit."""
     await db.execute(f"select {LOCK_HOST} from users u where u.id = $1", user_id)
 
 

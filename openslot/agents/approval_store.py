@@ -83,7 +83,6 @@ async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, lim
 
 
 async def list_decided(db: Db, *, limit: int) -> list[Approval]:
-    """List approvals that were decided or have expired, the last first."""
     statement = f"""select {APPROVALS.columns} from approvals where status <> 'pending'
         order by created_at desc, id desc limit $1"""
     rows = await db.fetch(statement, limit)
@@ -96,7 +95,6 @@ async def find_requester(db: Db, approval: Approval, *, now: datetime) -> Row | 
 
 
 async def erase_results(db: Db, *, before: datetime, limit: int) -> int:
-    """Erase results that are no longer kept."""
     statement = """update approvals set result = null where id = any(array(
             select id from approvals where result is not null and decided_at <= $1 order by decided_at limit $2))"""
     tag = await db.execute(statement, before, limit)
@@ -104,7 +102,6 @@ async def erase_results(db: Db, *, before: datetime, limit: int) -> int:
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove approvals that were decided long ago."""
     statement = """delete from approvals where id = any(array(
             select id from approvals where created_at <= $1 and status <> 'pending' order by created_at limit $2))"""
     tag = await db.execute(statement, before, limit)

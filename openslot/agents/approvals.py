@@ -36,7 +36,6 @@ def canonical(arguments: Mapping[str, object]) -> bytes:
 
 
 def hash_arguments(arguments: Mapping[str, object]) -> str:
-    """Return the SHA-256 of a call's own arguments, in hexadecimal."""
     return hashlib.sha256(canonical(arguments)).hexdigest()
 
 
@@ -173,7 +172,6 @@ async def list_pending(work: Work, ids: Sequence[UUID] | None = None, *, limit: 
 
 
 async def get_approval(work: Work, approval_id: UUID) -> Approval:
-    """Read one approval, whatever became of it."""
     found = await store.find_with_result(work.db, approval_id)
     if found is None:
         raise ApprovalNotFound
@@ -181,7 +179,6 @@ async def get_approval(work: Work, approval_id: UUID) -> Approval:
 
 
 async def list_decided(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
-    """List the calls that were decided about or have expired, the last first."""
     return await store.list_decided(work.db, limit=limit)
 
 

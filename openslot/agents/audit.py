@@ -184,8 +184,6 @@ BATCH = 2_000
 
 
 class ChainFault(Struct, frozen=True, kw_only=True):
-    """What is wrong with the chain, and where."""
-
     no: int
     fault: str
 
@@ -226,8 +224,6 @@ async def _walk(db: Db) -> AsyncIterator[ChainLink]:
 
 
 class _Checking:
-    """Goes along the chain and collects what is wrong."""
-
     def __init__(self, signer: Signer, noted: tuple[int, str] | None) -> None:
         self._signer = signer
         self._noted = noted
@@ -263,7 +259,6 @@ class _Checking:
             self.add(self._no, f"the chain should end with record {end.records}, and with another signature")
 
     def add(self, no: int, fault: str) -> None:
-        """Note what is wrong with a record."""
         self.faults.append(ChainFault(no=no, fault=fault))
 
 
@@ -272,7 +267,6 @@ def _missing(first: int, last: int) -> str:
 
 
 async def list_calls(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> list[CallRecord]:
-    """List the calls on a page, newest first."""
     return await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit)
 
 

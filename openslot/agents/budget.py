@@ -83,13 +83,11 @@ async def give_back_abandoned(work: Work) -> int:
 
 
 async def get_spending(work: Work, agent: str) -> Spending:
-    """Return what one agent has spent today."""
     row = await store.find_spending(work.db, agent, work.now.date())
     return _to_spending(row, work.now.date(), limit=find_caps(work.runtime.settings, agent).own)
 
 
 async def list_spending(work: Work, agents: Sequence[str]) -> tuple[Spending, dict[str, Spending]]:
-    """Return what all agents together have spent today, and each of them."""
     settings, on = work.runtime.settings, work.now.date()
     rows = await store.list_spending(work.db, on)
     each = {agent: _to_spending(rows.get(agent), on, limit=find_caps(settings, agent).own) for agent in agents}
@@ -105,7 +103,6 @@ def check_budgets(settings: Settings) -> None:
 
 
 def find_caps(settings: Settings, agent: str) -> BudgetLimits:
-    """Find the agent's cap and the global one."""
     own = dict(settings.agent_budgets).get(agent, settings.agent_budget)
     return BudgetLimits(int(own), int(settings.agent_budget_global))
 

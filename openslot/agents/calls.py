@@ -67,7 +67,6 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 def caller_of(entry: AgentEntry) -> Caller:
-    """Return who calls, from what the door has found."""
     agent = Agent(slug=entry.agent, autonomy_level=Level(entry.autonomy_level), email_level=Level(entry.email_level))
     return Caller(agent=agent, key_id=entry.key_id, scopes=with_implied(entry.scopes))
 
@@ -120,7 +119,6 @@ def _read_arguments(tool: Tool, recorder: Recorder) -> _Asked:
 
 
 def _check_scope(tool: Tool, caller: Caller) -> None:
-    """Refuse a tool that is outside the key's scopes."""
     if tool.scope not in caller.scopes:
         raise InsufficientScope(
             f"{tool.name} needs the scope {tool.scope}, which this key does not have",
@@ -153,7 +151,6 @@ def read_arguments(tool: Tool, given: Mapping[str, object]) -> Any:
 
 
 def _read_approval(given: Mapping[str, object]) -> ApprovalFields:
-    """Read what a call says about an approval."""
     fields = ApprovalFields.__struct_encode_fields__
     found: ApprovalFields = _convert({name: given[name] for name in fields if name in given}, ApprovalFields)
     if found.decision is not None and found.approval_id is None:
@@ -268,7 +265,6 @@ def actor_of(caller: Caller) -> Actor:
 
 
 def error_body(refusal: Refusal) -> dict[str, object]:
-    """Write the structured content of a call that failed."""
     return {"error": {"code": refusal.code, "message": refusal.message, "details": refusal.details or {}}}
 
 

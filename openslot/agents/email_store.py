@@ -39,13 +39,11 @@ async def list_sent(db: Db, agent: str, *, since: datetime) -> list[datetime]:
 
 
 async def is_administrator(db: Db, email: str) -> bool:
-    """Return whether an address is that of an administrator of the platform who can sign in."""
     statement = "select exists (select from users where lower(email) = lower($1) and is_admin and disabled_at is null)"
     return bool(await db.fetchval(statement, email))
 
 
 async def is_opted_out(db: Db, email: str) -> bool:
-    """Return whether an address has unsubscribed."""
     statement = """select exists (
                 select from marketing_recipients where lower(email) = lower($1) and opted_out_at is not null)"""
     return bool(await db.fetchval(statement, email))
@@ -60,7 +58,6 @@ async def add_marketing_recipient(db: Db, email: str, *, now: datetime) -> tuple
 
 
 async def find_marketing_recipient(db: Db, recipient_id: UUID) -> Row | None:
-    """Look up an address that marketing mail has gone to."""
     return await db.fetchrow("select email, opted_out_at from marketing_recipients where id = $1", recipient_id)
 
 
@@ -73,7 +70,6 @@ async def opt_out(db: Db, recipient_id: UUID, *, now: datetime) -> bool:
 
 
 async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
-    """Write an email that is on its way into the log."""
     await db.execute(EMAILS.insert("content"), *EMAILS.values(email), content)
 
 
@@ -101,7 +97,6 @@ async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, 
 
 
 async def finish(db: Db, email_id: UUID) -> None:
-    """Write that an email was sent, and erase its content."""
     await db.execute("update agent_emails set status = 'sent', error = null, content = null where id = $1", email_id)
 
 
@@ -126,7 +121,6 @@ async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEma
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove the oldest emails from the log."""
     statement = """delete from agent_emails where id = any(array(
             select id from agent_emails where at < $1 order by at limit $2))"""
     tag = await db.execute(statement, before, limit)

@@ -188,7 +188,6 @@ async def is_unwanted(work: Work, email: AgentEmail) -> bool:
 
 
 async def list_emails(work: Work, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    """List the emails that agents have sent, newest first."""
     return await store.list_emails(work.db, agent=agent, limit=limit)
 
 
@@ -198,8 +197,7 @@ async def _check_recipient(work: Work, call: ToolCall, wanted: EmailWanted) -> N
         raise rules.not_allowed("recipient", "Internal email may only go to an administrator of this installation")
     if wanted.category is EmailCategory.MARKETING and not work.runtime.settings.postal_address:
         raise rules.not_allowed(
-            "postal_address",
-            "Marketing email needs the operator's postal address. Set OPENSLOT_POSTAL_ADDRESS",
+            "postal_address", "Marketing email needs the operator's postal address. Set OPENSLOT_POSTAL_ADDRESS"
         )
 
 

@@ -44,16 +44,12 @@ class ForeignOrigin(Forbidden):
 
 
 class InsufficientScope(GateRefusal):
-    """The key has no scope for the tool."""
-
     code = "insufficient_scope"
     rpc_code = -32011
     recorded_as = AuditStatus.DENIED_SCOPE
 
 
 class ConfirmationRequired(GateRefusal):
-    """A tool that writes was called without `confirm` set to true."""
-
     code = "confirmation_required"
     rpc_code = -32012
     recorded_as = AuditStatus.DENIED_CONFIRM
@@ -92,8 +88,6 @@ class EmailNotAllowed(GateRefusal):
 
 
 class AutonomyTooLow(GateRefusal):
-    """An agent at level L0 has called a tool that writes."""
-
     code = "autonomy_too_low"
     rpc_code = -32017
     recorded_as = AuditStatus.DENIED_LEVEL

@@ -97,7 +97,6 @@ def id_of(value: object) -> Id | None:
 
 
 def is_id(value: object) -> bool:
-    """Return whether a value can be the id of a request."""
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 

@@ -36,24 +36,18 @@ class EmailCategory(StrEnum):
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """One of the ten agents as the operator has set it up."""
-
     slug: str
     autonomy_level: Level
     email_level: Level
 
 
 class AgentSetup(Agent, frozen=True, kw_only=True):
-    """How an operator has set an agent up."""
-
     scopes: frozenset[str]
     """What its new keys may do."""
     active_keys: int
 
 
 class CallCounts(Struct, frozen=True, kw_only=True):
-    """How many calls an agent has made, and how many of them were refused or failed."""
-
     all: int = 0
     failed: int = 0
 
@@ -131,8 +125,6 @@ class ChainEnd(Struct, frozen=True, kw_only=True):
 
 
 class ChainLink(Struct, frozen=True, kw_only=True):
-    """A record with its number and its signature."""
-
     no: int
     record: CallRecord
     signature: bytes

@@ -13,7 +13,6 @@ from openslot.core.work import Work
 
 
 async def list_agents(work: Work) -> list[AgentSetup]:
-    """List the ten agents as they are set up."""
     return await store.list_agents(work.db)
 
 

@@ -43,8 +43,6 @@ encode = msgspec.json.Encoder().encode
 
 
 class RpcContext(NamedTuple):
-    """A request of an agent, as it arrived."""
-
     runtime: Runtime
     entry: AgentEntry
     request_id: str
@@ -76,7 +74,6 @@ async def _answer(context: RpcContext, message: RpcMessage, *, is_stateless: boo
 
 
 async def _count_model_cost(context: RpcContext, message: RpcMessage) -> None:
-    """Count what the agent says that it has spent on models."""
     try:
         micros = budget.read_model_cost(message.meta)
     except Invalid as refusal:

@@ -70,10 +70,7 @@ WRITERS = {
 }
 
 TELL_CHAT = Reaction(
-    name="agents.tell_chat",
-    on=(ApprovalRequested, ApprovalDecided, BudgetWarned),
-    run=tell_chat,
-    destination=team_chat,
+    name="agents.tell_chat", on=(ApprovalRequested, ApprovalDecided, BudgetWarned), run=tell_chat, destination=team_chat
 )
 
 

@@ -141,7 +141,6 @@ class Paging(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_un
     limit: Limit = 20
 
     def show(self, shown: list[T], total: int) -> Listing[T]:
-        """Write one page of a list."""
         return Listing(data=shown, pagination=paginate(self.page, self.limit, total))
 
 

@@ -66,10 +66,7 @@ ROSTER = {
         ("users:read", "bookings:read", "contacts:write", "events:read", "analytics:read"),
     ),
     "content": _entry(
-        "Content",
-        (L0, L0),
-        "marketing internal",
-        ("analytics:read", "events:read", "codebase:read", "images:write"),
+        "Content", (L0, L0), "marketing internal", ("analytics:read", "events:read", "codebase:read", "images:write")
     ),
 }
 

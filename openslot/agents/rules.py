@@ -35,7 +35,6 @@ class Approval(Struct, frozen=True, kw_only=True):
     tool: str
     requester: str
     key_id: UUID
-    """The key that the requester has used."""
     arguments_hash: str
     status: ApprovalStatus
     approver: str | None
@@ -75,7 +74,6 @@ def check_pending(approval: Approval, *, now: datetime) -> None:
 
 
 def is_expired(approval: Approval, *, now: datetime) -> bool:
-    """Return whether nobody has decided in time."""
     return approval.status is ApprovalStatus.EXPIRED or (
         approval.status is ApprovalStatus.PENDING and approval.expires_at <= now
     )
@@ -141,8 +139,6 @@ HOUR = timedelta(hours=1)
 
 
 class EmailLimits(NamedTuple):
-    """How many emails an agent may send."""
-
     day: int
     hour: int
 
@@ -173,7 +169,6 @@ def check_limits(level: Level, sent_at: Sequence[datetime], *, now: datetime) ->
 
 
 def day_start(now: datetime) -> datetime:
-    """Return the midnight that a UTC day began with."""
     return datetime.combine(now.astimezone(UTC).date(), time(), UTC)
 
 

@@ -25,11 +25,7 @@ class Decided(Struct, frozen=True, kw_only=True, rename="camel"):
 JsonSchema = dict[str, Any]
 
 REFERENCES = "#/$defs/{name}"
-CONFIRM: JsonSchema = {
-    "type": "boolean",
-    "const": True,
-    "description": "Must be true: this tool changes something",
-}
+CONFIRM: JsonSchema = {"type": "boolean", "const": True, "description": "Must be true: this tool changes something"}
 APPROVAL: JsonSchema = {
     "approvalId": {
         "type": "string",
@@ -45,7 +41,6 @@ APPROVAL: JsonSchema = {
 
 
 def describe_tool(tool: Tool) -> Raw:
-    """Write a tool as tools/list shows it."""
     described = {
         "name": tool.name,
         "title": tool.name.replace("_", " ").capitalize(),

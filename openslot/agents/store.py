@@ -21,23 +21,19 @@ AGENTS = Rows(
 
 
 async def list_agents(db: Db) -> list[AgentSetup]:
-    """List the agents by name, with how many active keys each has."""
     return [AGENTS.read(row) for row in await db.fetch(f"select {AGENTS.columns} from agents g order by slug")]
 
 
 async def lock_agent(db: Db, slug: str) -> AgentSetup | None:
-    """Read an agent that is about to be changed."""
     row = await db.fetchrow(f"select {AGENTS.columns} from agents g where slug = $1 for update", slug)
     return AGENTS.read(row) if row is not None else None
 
 
 async def set_level(db: Db, slug: str, level: Level) -> None:
-    """Write an agent's autonomy level."""
     await db.execute("update agents set autonomy_level = $2 where slug = $1", slug, level)
 
 
 async def set_scopes(db: Db, slug: str, scopes: Collection[str]) -> None:
-    """Write the scopes that new keys of an agent get."""
     await db.execute("update agents set scopes = $2 where slug = $1", slug, sorted(scopes))
 
 
@@ -130,12 +126,10 @@ async def report(db: Db, spend: Spend, caps: BudgetLimits) -> list[Row]:
 
 
 async def find_spending(db: Db, agent: str, on: date) -> Row | None:
-    """Look up what one agent has spent on a day."""
     return await db.fetchrow(f"select {SPEND_COLUMNS} from agent_spend where on_date = $1 and agent = $2", on, agent)
 
 
 async def list_spending(db: Db, on: date) -> dict[str, Row]:
-    """List what everybody has spent on a day, by agent."""
     rows = await db.fetch(f"select {SPEND_COLUMNS} from agent_spend where on_date = $1", on)
     return {row["agent"]: row for row in rows}
 

@@ -18,12 +18,7 @@ async def log_change(work: Work, change: NewChange) -> None:
 
 
 async def list_changes(
-    work: Work,
-    organization_id: UUID | None,
-    wanted: ChangeFilter,
-    *,
-    before_id: int | None = None,
-    limit: int = 50,
+    work: Work, organization_id: UUID | None, wanted: ChangeFilter, *, before_id: int | None = None, limit: int = 50
 ) -> list[LoggedChange]:
     """Read what was changed in an organization, or with None on the platform, newest first."""
     return await store.list_changes(work.db, organization_id, wanted, before_id=before_id, limit=limit)

@@ -48,7 +48,6 @@ async def insert_change(
 async def list_changes(
     db: Db, organization_id: UUID | None, wanted: ChangeFilter, *, before_id: int | None, limit: int
 ) -> list[LoggedChange]:
-    """List lines of an organization or of the platform, newest first, from behind a line on."""
     scope = ChangeScope.PLATFORM if organization_id is None else ChangeScope.ORGANIZATION
     statement = f"""select {CHANGES.columns} from change_log
         where {SCOPES[scope]} and ($2::bigint is null or id < $2) and ($3 = '' or action = $3)

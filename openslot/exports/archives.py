@@ -83,8 +83,6 @@ class AttemptLost(Exception):
 
 
 class PieceWriter:
-    """Keeps the pieces of one attempt in the database."""
-
     def __init__(self, work: Work, export_id: UUID, attempt: UUID) -> None:
         self.work, self.export_id, self.attempt = work, export_id, attempt
         self.zip = ZipPieces(written_at=work.now)
@@ -164,7 +162,6 @@ def name_piece(export_id: UUID, no: int) -> bytes:
 
 
 def write_readme(work: Work) -> str:
-    """Write the explanation of each file."""
     files = "\n\n".join(f"{file.name}\n    {file.about}" for file in FILES)
     return (
         f"Your data in Openslot, as of {work.now:%d %B %Y, %H:%M} UTC.\n\n"

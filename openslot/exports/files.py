@@ -81,7 +81,6 @@ def as_list(query: str) -> Write:
 
 
 def as_object(query: str) -> Write:
-    """Write the one JSON object that there is."""
 
     async def write(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
         yield (await connection.fetchval(query, user.id)).encode()
@@ -136,7 +135,6 @@ async def write_calendar(_: Work, user: User, connection: Any) -> AsyncIterator[
 
 
 async def read_batches(connection: Any, query: str, user: User, *, size: int = BATCH) -> AsyncIterator[list[Row]]:
-    """Read some rows at a time, never all."""
     cursor = await connection.cursor(query, user.id)
     while rows := await cursor.fetch(size):
         yield rows

@@ -20,8 +20,6 @@ class ExportState(StrEnum):
 
 
 class DataExport(Struct, frozen=True, kw_only=True):
-    """An export of a user's data, without its file."""
-
     id: UUID
     user_id: UUID
     state: ExportState
@@ -34,7 +32,6 @@ class DataExport(Struct, frozen=True, kw_only=True):
 
     @property
     def is_under_way(self) -> bool:
-        """Return whether it is waiting or being made."""
         return self.state in {ExportState.QUEUED, ExportState.RUNNING}
 
 

@@ -33,12 +33,10 @@ async def request_export(work: Work, user: User) -> UUID:
 
 
 async def list_exports(work: Work, user: User) -> list[DataExport]:
-    """List a user's exports that have not expired, newest first."""
     return await store.list_exports(work.db, user.id, now=work.now)
 
 
 async def get_ready_export(work: Work, user: User, export_id: UUID) -> DataExport:
-    """Read an export of this user whose file can be downloaded."""
     found = await store.find_export(work.db, export_id)
     if found is None or found.user_id != user.id or found.state is not ExportState.READY:
         raise ExportNotFound

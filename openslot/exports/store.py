@@ -23,7 +23,6 @@ async def insert_export(
 
 
 async def list_exports(db: Db, user_id: UUID, *, now: datetime) -> list[DataExport]:
-    """List a user's exports that have not expired, newest first."""
     statement = f"""select {EXPORTS.columns} from data_exports where user_id = $1 and expires_at > $2
         order by requested_at desc, id desc"""
     rows = await db.fetch(statement, user_id, now)
@@ -47,7 +46,6 @@ async def begin_attempt(db: Db, export_id: UUID, attempt: UUID) -> bool:
 
 
 async def insert_piece(db: Db, export_id: UUID, attempt: UUID, no: int, sealed: bytes) -> bool:
-    """Write a piece of the file; False if another attempt has taken over."""
     statement = (
         f"""insert into data_export_pieces (export_id, no, sealed) select $1, $3, $4 where exists ({OWN_ATTEMPT})"""
     )

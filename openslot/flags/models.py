@@ -30,8 +30,6 @@ class Flag(Struct, frozen=True, kw_only=True):
 
 
 class FlagOverride(Struct, frozen=True, kw_only=True):
-    """A user for whom a flag is set separately."""
-
     user_id: UUID
     enabled: bool
     updated_at: datetime

@@ -20,18 +20,15 @@ async def is_enabled(work: Work, key: FlagKey, *, user_id: UUID | None = None) -
 
 
 async def check_enabled(work: Work, key: FlagKey, *, user_id: UUID | None = None) -> None:
-    """Refuse what a flag has switched off."""
     if not await is_enabled(work, key, user_id=user_id):
         raise FeatureDisabled
 
 
 async def list_flags(work: Work, *, search: str = "") -> list[Flag]:
-    """List the flags that have a text in their key or description, case-insensitive."""
     return await store.list_flags(work.db, search=search)
 
 
 async def get_flag(work: Work, key: str) -> Flag:
-    """Read a flag as it is now."""
     flag = await store.find_flag(work.db, key)
     if flag is None:
         raise FlagNotFound
@@ -44,7 +41,6 @@ async def list_overrides(work: Work, flag: Flag) -> list[FlagOverride]:
 
 
 async def get_for_user(work: Work, key: str, user_id: UUID) -> FlagForUser:
-    """Read what a flag is for one user now."""
     found = await store.find_for_user(work.db, key, user_id)
     if found is None:
         raise FlagNotFound

@@ -15,9 +15,7 @@ select v.version, array(select key from flags where enabled) as enabled,
        array(select flag_key || ' ' || user_id from flag_overrides where not enabled) as disabled_for
 from flag_version v where v.version is distinct from $1"""
 FLAGS = Rows(
-    Flag,
-    "flags f",
-    computed={"override_count": "(select count(*) from flag_overrides o where o.flag_key = f.key)"},
+    Flag, "flags f", computed={"override_count": "(select count(*) from flag_overrides o where o.flag_key = f.key)"}
 )
 SET_OVERRIDE = """
 insert into flag_overrides as o (flag_key, user_id, enabled, updated_at)
@@ -58,7 +56,6 @@ async def find_for_user(db: Db, key: str, user_id: UUID) -> FlagForUser | None:
 
 
 async def list_overrides(db: Db, key: str, *, limit: int) -> list[FlagOverride]:
-    """List the users for whom a flag is set separately, the latest first."""
     statement = """select user_id, enabled, updated_at from flag_overrides where flag_key = $1
         order by updated_at desc, user_id desc limit $2"""
     rows = await db.fetch(statement, key, limit)
@@ -77,7 +74,6 @@ async def upsert_override(db: Db, key: str, user_id: UUID, *, enabled: bool, now
 
 
 async def delete_override(db: Db, key: str, user_id: UUID) -> bool:
-    """Remove a user's own setting of a flag; False if there was none."""
     return (
         await db.fetchval(
             "delete from flag_overrides where flag_key = $1 and user_id = $2 returning user_id", key, user_id

@@ -35,7 +35,6 @@ MAX_SHOWN = 20
 
 
 async def check_may_delete(work: Work, user: User) -> None:
-    """Refuse to delete an account that others depend on."""
     await check_organizations(work, user)
     if user.is_admin:
         await check_another_admin(work, user)
@@ -78,7 +77,6 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
 
 
 async def preview_deletion(work: Work, user: User) -> DeletionPreview:
-    """Return what the deletion of an account would cancel and delete."""
     upcoming = await store.list_upcoming(work.db, user.id, now=work.now, limit=MAX_SHOWN)
     counts = await store.count_belongings(work.db, user.id, now=work.now)
     return DeletionPreview(upcoming=upcoming, counts=counts)
@@ -91,7 +89,6 @@ async def list_deletions(work: Work) -> list[ShownDeletion]:
 
 
 async def list_memberships(work: Work, user: User) -> list[tuple[str, Member]]:
-    """List the organizations that a user belongs to, each with the user's place in it."""
     return [
         (name, await members.get_member(work, each.organization_id, each.id))
         for name, each in await store.list_memberships(work.db, user.id)
@@ -140,7 +137,6 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
 
 
 async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
-    """Cancel some upcoming bookings on behalf of the user who deletes the account."""
     acting = work.acting_as(deletion.requested_by or SYSTEM)
     reason = deletion.message or UNAVAILABLE.fill(host=user.name)
     cancelled = await bookings.cancel_some_upcoming(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
@@ -160,7 +156,6 @@ async def _wait(work: Work, deletion: AccountDeletion, user: User) -> bool:
 
 
 async def _tell(work: Work, deletion: AccountDeletion, user: User) -> bool:
-    """Wait for the last mail."""
     if work.now < deletion.finish_by + LAST_MAIL and await count_unfinished(work.db, user.id):
         return False
     await store.update_state(work.db, user.id, DeletionState.ERASING)
@@ -202,8 +197,6 @@ TIME_BYTES = 8
 
 
 class DeletionLinkRequested(Struct, frozen=True, kw_only=True):
-    """Whose account is to be deleted."""
-
     user_id: UUID
 
 

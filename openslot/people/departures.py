@@ -32,8 +32,6 @@ log = structlog.get_logger()
 
 
 class HeldReport(Struct, frozen=True, kw_only=True):
-    """Which administrator is told about which organization."""
-
     organization_id: UUID
     organization_name: str
     administrator_id: UUID
@@ -193,12 +191,10 @@ async def lock_held(work: Work, organization_id: UUID, *, user_id: UUID | None =
 
 
 async def list_held(work: Work, organization: Organization) -> list[HeldDeparture]:
-    """Read the departures that wait for a decision."""
     return await store.list_held(work.db, organization.id, now=work.now)
 
 
 async def get_held(work: Work, organization_id: UUID, user_id: UUID) -> HeldDeparture:
-    """Read one departure that waits."""
     held = await store.find_held(work.db, organization_id, user_id, now=work.now)
     if held is None:
         raise HeldDepartureNotFound
@@ -243,13 +239,7 @@ async def _bring_back(work: Work, organization: Organization, user: User, held: 
         await members.restore_member(work, member, role)
     else:
         await members.add_described_member(
-            work,
-            organization,
-            user,
-            profile=held.profile,
-            said_active=True,
-            role=role,
-            member_id=held.member_id,
+            work, organization, user, profile=held.profile, said_active=True, role=role, member_id=held.member_id
         )
     return await members.get_member_by_user(work, organization, user)
 

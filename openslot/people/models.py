@@ -41,7 +41,6 @@ class DeletionState(StrEnum):
     """How far the deletion of an account is."""
 
     CANCELLING = "cancelling"
-    """Upcoming bookings are being cancelled."""
     WAITING = "waiting"
     """Mail, webhooks and calendar entries that follow from it are on their way."""
     TELLING = "telling"
@@ -51,8 +50,6 @@ class DeletionState(StrEnum):
 
 
 class AccountDeletion(Struct, frozen=True, kw_only=True):
-    """An account that its owner or the operator deletes."""
-
     user_id: UUID
     state: DeletionState
     requested_at: datetime
@@ -64,8 +61,6 @@ class AccountDeletion(Struct, frozen=True, kw_only=True):
 
 
 class UpcomingMeeting(Struct, frozen=True, kw_only=True):
-    """A booking that would be cancelled."""
-
     invitee_name: str
     event_type_name: str
     starts_at: datetime
@@ -73,8 +68,6 @@ class UpcomingMeeting(Struct, frozen=True, kw_only=True):
 
 
 class DeletionPreview(Struct, frozen=True, kw_only=True):
-    """What the deletion of an account would do."""
-
     upcoming: list[UpcomingMeeting]
     """The first of the bookings that would be cancelled, soonest first."""
     counts: dict[str, int]
@@ -82,8 +75,6 @@ class DeletionPreview(Struct, frozen=True, kw_only=True):
 
 
 class ShownDeletion(Struct, frozen=True, kw_only=True):
-    """A deletion that is not done, as the operator sees it."""
-
     deletion: AccountDeletion
     unfinished: int
     """How many effects are waited for."""

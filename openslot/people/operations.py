@@ -138,7 +138,6 @@ async def sign_up(work: Work, wanted: UserWanted, *, password: str, browser: str
 
 
 def is_same_browser(sign_up: SignUp, browser: str) -> bool:
-    """Return whether this browser has sent the form."""
     return bool(browser) and fingerprint(browser) == sign_up.browser_hash
 
 

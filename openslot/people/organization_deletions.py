@@ -31,17 +31,13 @@ class DeletionNotice(Struct, frozen=True, kw_only=True):
 
 
 class OrganizationDeletionPreview(Struct, frozen=True, kw_only=True):
-    """What the deletion of an organization would do."""
-
     belongings: Belongings
     waiting: int
-    """How many departures wait for a decision."""
     to_cancel: int
     """How many upcoming bookings their approval cancels."""
 
 
 async def preview_deletion(work: Work, organization: Organization) -> OrganizationDeletionPreview:
-    """Return what the deletion of an organization would end, delete and cancel."""
     held = await departures.list_held(work, organization)
     return OrganizationDeletionPreview(
         belongings=await count_belongings(work.db, organization.id),
@@ -51,7 +47,6 @@ async def preview_deletion(work: Work, organization: Organization) -> Organizati
 
 
 async def delete_as_owner(work: Work, organization: Organization, user: User) -> OrganizationDeleted:
-    """Delete an organization as its owner decides, and return what was deleted."""
     await _lock(work, organization)
     # The role may have been taken away while the password was checked.
     role = await find_role(work.db, organization.id, user.id)
@@ -63,7 +58,6 @@ async def delete_as_owner(work: Work, organization: Organization, user: User) ->
 
 
 async def delete_as_operator(work: Work, organization: Organization) -> OrganizationDeleted:
-    """Delete an organization as someone decides who runs the platform, and return what was deleted."""
     await _lock(work, organization)
     return await _delete(work, organization, by=None)
 
@@ -117,7 +111,6 @@ async def _delete(work: Work, organization: Organization, *, by: str | None) -> 
 async def _plan_deletion_mails(
     work: Work, organization: Organization, administrators: Sequence[UUID], *, by: str | None
 ) -> None:
-    """Plan a mail to each owner and administrator of an organization that is being deleted."""
     for each in administrators:
         notice = DeletionNotice(organization_name=organization.name, by=by, administrator_id=each)
         key = f"{organization.id}:{each}"

@@ -26,7 +26,6 @@ select (select count(*) from bookings where host_id = $1 and status = 'CONFIRMED
 
 
 async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> list[UpcomingMeeting]:
-    """List a host's confirmed bookings that are not over, soonest first."""
     statement = """select b.invitee_name, e.name as event_type_name, b.starts_at, b.ends_at
         from bookings b join event_types e on e.id = b.event_type_id
         where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 order by b.starts_at, b.id limit $3"""
@@ -99,21 +98,18 @@ async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
 
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
-    """List the departures that wait, oldest first."""
     statement = f"select {HELD.columns} from {HELD_SOURCE} where h.organization_id = $1 order by h.held_at, h.user_id"
     rows = await db.fetch(statement, organization_id, now)
     return [HELD.read(row) for row in rows]
 
 
 async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> HeldDeparture | None:
-    """Look up one departure that waits."""
     statement = f"select {HELD.columns} from {HELD_SOURCE} where h.organization_id = $1 and h.user_id = $3"
     row = await db.fetchrow(statement, organization_id, now, user_id)
     return HELD.read(row) if row else None
 
 
 async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    """End a departure's waiting; False if it did not wait."""
     statement = "delete from held_departures where organization_id = $1 and user_id = $2 returning user_id"
     return await db.fetchval(statement, organization_id, user_id) is not None
 
@@ -130,7 +126,6 @@ async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:
 
 
 async def list_under_way(db: Db, *, limit: int) -> list[AccountDeletion]:
-    """List deletions that are not done, oldest first."""
     rows = await db.fetch(
         f"select {DELETIONS.columns} from account_deletions d where d.state <> 'done' order by d.requested_at limit $1",
         limit,

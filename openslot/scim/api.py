@@ -139,7 +139,6 @@ def _show(work: Work, row: Row, projection: Projection, *, status: int = 200) ->
 
 
 def base_of(work: Work) -> str:
-    """Write the address that all of SCIM is under."""
     return f"{work.runtime.settings.public_url}{PREFIX}"
 
 

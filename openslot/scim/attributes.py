@@ -165,7 +165,6 @@ Document = dict[str, Any]
 
 
 def describe_service(base: str) -> Document:
-    """Return which parts of SCIM are supported."""
     return {
         "schemas": [_CONFIG],
         "documentationUri": "https://datatracker.ietf.org/doc/html/rfc7644",
@@ -189,7 +188,6 @@ def describe_service(base: str) -> Document:
 
 
 def describe_schemas(base: str) -> list[Document]:
-    """Describe both schemas of a user."""
     return [
         _schema(base, CORE, "User", "A member of the organization", USER),
         _schema(base, ENTERPRISE, "EnterpriseUser", "What an enterprise keeps of a user", ENTERPRISE_USER),
@@ -197,7 +195,6 @@ def describe_schemas(base: str) -> list[Document]:
 
 
 def describe_resource_types(base: str) -> list[Document]:
-    """Describe the one resource type that there is."""
     return [
         {
             "schemas": [_RESOURCE_TYPE],
@@ -213,7 +210,6 @@ def describe_resource_types(base: str) -> list[Document]:
 
 
 def list_all(resources: list[Document]) -> Document:
-    """Write a list that is one page."""
     return {
         "schemas": [LIST],
         "totalResults": len(resources),

@@ -40,7 +40,6 @@ class _LoggedNames(Struct, rename="camel"):
 
 
 def scim_door(settings: Settings) -> Door:
-    """Describe the door for identity providers."""
     return Door(
         name="scim",
         prefixes=(f"{PREFIX}/", PREFIX),

@@ -52,34 +52,24 @@ class AttributePath(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """An attribute compared with a value."""
-
     path: AttributePath
     operator: str
     value: Value
 
 
 class Present(Struct, frozen=True):
-    """An attribute that has a value."""
-
     path: AttributePath
 
 
 class And(Struct, frozen=True):
-    """All of several."""
-
     terms: "tuple[Filter, ...]"
 
 
 class Or(Struct, frozen=True):
-    """Any of several."""
-
     terms: "tuple[Filter, ...]"
 
 
 class Not(Struct, frozen=True):
-    """The opposite."""
-
     term: "Filter"
 
 

@@ -22,27 +22,19 @@ class AnsweredRequest(Struct, frozen=True, kw_only=True):
 
 
 class NewRequest(AnsweredRequest, frozen=True, kw_only=True):
-    """A request for the log."""
-
     token_id: UUID
 
 
 class LoggedRequest(AnsweredRequest, frozen=True, kw_only=True):
-    """A request as the log has it."""
-
     id: int
     token_name: str
 
 
 class RequestFilter(Struct, frozen=True, kw_only=True):
-    """Which requests of an organization's providers are wanted."""
-
     method: str = ""
     status: str = ""
     """`2`, `4` or `5`: the first digit; empty: all."""
     path: str = ""
-    """Part of the path."""
     user: str = ""
-    """Part of the user's name."""
     token_id: UUID | None = None
     span: Span = Span()

@@ -40,7 +40,6 @@ ResourceChange = Callable[[Resource], Resource]
 
 
 async def get_user(work: Work, user_id: UUID) -> Row:
-    """Read one user of the provider's organization."""
     row = await store.find_shown(work.db, _organization_id(work), user_id)
     if row is None:
         raise MemberNotFound
@@ -215,7 +214,6 @@ async def log_request(runtime: Runtime, request: NewRequest) -> None:
 async def list_requests(
     work: Work, token_ids: Sequence[UUID], *, page: int = 1, limit: int = 100
 ) -> list[LoggedRequest]:
-    """Read one page of what was asked with these tokens, newest first."""
     return await store.list_requests(work.db, token_ids, limit=limit, offset=(page - 1) * limit)
 
 

@@ -27,8 +27,6 @@ _SHAPE = re.compile(r"(?P<head>[^\[\]]+)(?:\[(?P<filter>.*)\](?:\.(?P<part>[A-Za
 
 
 class PathTarget(Struct, frozen=True, kw_only=True):
-    """What an operation changes."""
-
     schema: str
     attribute: Attribute | None
     """None: all of the schema."""
@@ -37,7 +35,6 @@ class PathTarget(Struct, frozen=True, kw_only=True):
 
     @property
     def is_read_only(self) -> bool:
-        """Return whether no provider may change it."""
         return self.attribute is not None and self.attribute.mutability == "readOnly"
 
 
@@ -69,15 +66,12 @@ PatchKind = Literal["add", "replace", "remove"]
 
 
 class PatchOperation(Struct, frozen=True):
-    """One change."""
-
     kind: PatchKind
     target: PathTarget
     value: Any
 
 
 def apply(resource: Resource, operation: PatchOperation) -> None:
-    """Change a user in place."""
     target = operation.target
     if target.attribute is None:
         _apply_to_schema(resource, operation)

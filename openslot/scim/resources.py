@@ -36,7 +36,6 @@ def read_user(body: Mapping[str, Any]) -> Resource:
 
 
 def read_extension(value: object) -> Resource:
-    """Read what the enterprise extension holds."""
     if not isinstance(value, Mapping):
         raise InvalidValue(f"{ENTERPRISE} must be an object")
     found = ((find_attribute(ENTERPRISE, str(key)), inner) for key, inner in value.items() if not is_empty(inner))
@@ -44,7 +43,6 @@ def read_extension(value: object) -> Resource:
 
 
 def read_value(attribute: Attribute, value: object) -> Any:
-    """Read the value of an attribute, or refuse one of a wrong type."""
     if not attribute.multi_valued:
         return read_one(attribute, value)
     values = value if isinstance(value, list) else [value]
@@ -54,7 +52,6 @@ def read_value(attribute: Attribute, value: object) -> Any:
 
 
 def read_one(attribute: Attribute, value: object) -> Any:
-    """Read one value of an attribute."""
     if isinstance(value, list) and len(value) == 1:
         # Some providers send every value in a list: [{"value": "Sales"}].
         value = value[0]
@@ -88,7 +85,6 @@ def is_empty(value: object) -> bool:
 
 
 def without_empty(resource: Resource) -> Resource:
-    """Leave out attributes that have nothing in them."""
     return {name: value for name, value in resource.items() if not is_empty(value)}
 
 
@@ -171,11 +167,9 @@ class Projection(Struct, frozen=True):
 
     @property
     def shows_all(self) -> bool:
-        """Return whether nothing is left out."""
         return self.only is None and not self.without
 
     def apply(self, user: Shown) -> Shown:
-        """Show the part that is wanted."""
         shown: Shown = {}
         for name, value in user.items():
             if name == ENTERPRISE:
@@ -206,7 +200,6 @@ def read_projection(attributes: str | None, excluded: str | None) -> Projection:
 
 
 def join_names(names: Iterable[str] | None) -> str | None:
-    """Write a list of names as a query has it."""
     return ",".join(names) if names else None
 
 
@@ -244,7 +237,6 @@ _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
 
 def etag(version: int) -> str:
-    """Write a version as an ETag."""
     return f'W/"{version}"'
 
 
@@ -259,17 +251,13 @@ UNINVITED = {
     InvitationLimit.RECIPIENT: "The invitation was not sent: this address was sent as many as allowed",
 }
 
-_SCHEMAS = {
-    False: msgspec.json.encode([CORE]).decode(),
-    True: msgspec.json.encode([CORE, ENTERPRISE]).decode(),
-}
+_SCHEMAS = {False: msgspec.json.encode([CORE]).decode(), True: msgspec.json.encode([CORE, ENTERPRISE]).decode()}
 # Only a key is followed by a bare quote and a colon: in a value, both quotes are escaped.
 _HAS_EXTENSION = f'"{ENTERPRISE}":'
 _ACTIVE = {True: ',"active":true', False: ',"active":false', None: ""}
 
 
 def show_user(row: Row, base: str, projection: Projection) -> str:
-    """Write one user as JSON."""
     profile = row["profile"] or msgspec.json.encode(derive_user(email=row["email"], name=row["name"])).decode()
     user_id = str(row["id"])
     text = (
@@ -283,7 +271,6 @@ def show_user(row: Row, base: str, projection: Projection) -> str:
 
 
 def show_list(users: Sequence[str], *, total: int, start: int) -> bytes:
-    """Write one page of a list as JSON."""
     head = f'{{"schemas":["{LIST}"],"totalResults":{total},"startIndex":{start},"itemsPerPage":{len(users)}'
     return f'{head},"Resources":[{",".join(users)}]}}'.encode()
 

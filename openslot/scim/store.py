@@ -151,14 +151,12 @@ left join (select id from found order by id limit ${{limit}} offset ${{offset}})
 
 
 async def find_shown(db: Db, organization_id: UUID, member_id: UUID) -> Row | None:
-    """Look a member up, as a row to be shown."""
     return await db.fetchrow(FIND, organization_id, member_id)
 
 
 async def list_shown(
     db: Db, organization_id: UUID, condition: Condition | None, *, limit: int, offset: int
 ) -> tuple[list[Row], int]:
-    """List members by when they joined, with how many there are in all."""
     if condition is None:
         rows = await db.fetch(LIST, organization_id, limit, offset)
     else:
@@ -169,7 +167,6 @@ async def list_shown(
 
 
 async def has_user_name(db: Db, organization_id: UUID, user_name: str, *, besides: UUID | None) -> bool:
-    """Return whether another member of the organization is shown with this userName."""
     statement = """select exists (
                 select from member_profiles p
                 where p.organization_id = $1 and lower(p.profile ->> 'userName') = lower($2)
@@ -224,7 +221,6 @@ order by r.id desc limit $10"""
 async def search_requests(
     db: Db, organization_id: UUID, wanted: RequestFilter, *, before_id: int | None, limit: int
 ) -> list[LoggedRequest]:
-    """List requests made with an organization's tokens, newest first."""
     rows = await db.fetch(
         SEARCH_LOG,
         organization_id,

@@ -17,16 +17,7 @@ from openslot.routing.declarations import PageNumber
 
 ToolName = Annotated[str, Meta(max_length=100)]
 AgentSlug = Literal[
-    "support",
-    "cto",
-    "data",
-    "devops",
-    "orchestrator",
-    "seo",
-    "growth",
-    "outbound",
-    "customer_success",
-    "content",
+    "support", "cto", "data", "devops", "orchestrator", "seo", "growth", "outbound", "customer_success", "content"
 ]
 
 

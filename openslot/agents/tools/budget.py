@@ -70,7 +70,6 @@ async def check_global_budget(work: Work) -> GlobalBudgetStatus:
 
 
 def show_spending(agent: str, spending: Spending) -> BudgetStatus:
-    """Show one agent's budget."""
     return BudgetStatus(agent=agent, **_fields(spending))
 
 

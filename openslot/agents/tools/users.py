@@ -99,7 +99,6 @@ _show_activity = Shape(ShownActivity, Activity).show
 
 
 def show_user(user: User) -> PlatformUser:
-    """Write a user for agents."""
     return _USER.show(user, status=UserStatus.DISABLED if user.disabled_at else UserStatus.ACTIVE)
 
 
