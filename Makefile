@@ -10,7 +10,7 @@ INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --pyt
 # Tests wait as long as they compute: on two cores four processes are faster than three.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
-MEASURED := tests/accounts tests/schedules tests/people
+MEASURED := tests/accounts tests/schedules tests/people tests/cli/test_doctor.py tests/cli/test_doctor_oidc.py
 
 # Without bytecode every process that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
