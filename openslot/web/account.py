@@ -52,7 +52,6 @@ ADDRESS_NOTICES = {"withdrawn": Text("The link no longer works. Your email addre
 
 
 def expiry_of(choice: str, *, now: datetime) -> datetime | None:
-    """Convert the form's choice to an instant."""
     return None if choice == "never" else now + timedelta(days=int(choice))
 
 
@@ -80,7 +79,6 @@ async def change_password(request: Request, work: Work, user: User, form: Form[P
 
 
 async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tuple[str, str] | None = None) -> Response:
-    """Show the account, with a form's faults or a key that was just created."""
     keys = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
     return page(
         "account.html",
@@ -129,7 +127,6 @@ class ChangeAddressForm(Struct, frozen=True, kw_only=True):
 
 @get("/account/email")
 async def show_change_of_address(work: Work, user: User, form: Form[ChangeAddressForm] = Form()) -> Response:
-    """Ask for the new address, or say who manages it."""
     try:
         await check_own_address(work, user)
     except AddressManaged as refusal:
@@ -191,10 +188,7 @@ def _explain(user: User, reason: str | None = None, *, status: int = 403) -> Res
 
 
 class KeyForm(Struct, frozen=True, kw_only=True):
-    name: Annotated[
-        KeyName,
-        WhenEmpty(Text("Give the key a name, such as the program that will use it")),
-    ]
+    name: Annotated[KeyName, WhenEmpty(Text("Give the key a name, such as the program that will use it"))]
     expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]
 
 
@@ -217,7 +211,6 @@ async def create_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
 
 @get("/account/keys/{key_id}/revoke")
 async def ask_to_revoke(work: Work, user: User, key_id: UUID) -> Response:
-    """Ask for confirmation before a key is revoked."""
     key = await _get_key(work, user, key_id)
     if not key.is_active(now=work.now):
         return redirect("/account#keys")

@@ -50,7 +50,6 @@ def read_cookie(request: Request, settings: Settings, name: str) -> str:
 
 
 def delete_cookie(work: Work, name: str) -> Cookie:
-    """Return the cookie that deletes another one from the browser."""
     return write_cookie(work, name, "")
 
 

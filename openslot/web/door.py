@@ -47,7 +47,6 @@ ADVICE = {
 
 
 def web_doors(settings: Settings) -> tuple[Door, ...]:
-    """List the doors for everything that is not an API."""
     pages = Door(
         name="pages",
         prefixes=("/", "/api/docs"),

@@ -36,7 +36,6 @@ def write_csv(
 
 
 def send_csv(name: str, body: bytes) -> Response:
-    """Respond with a file to save."""
     headers = {"content-type": "text/csv; charset=utf-8", "content-disposition": f"attachment; filename={name}"}
     return Response(headers={**NOT_KEPT, **headers}, body=body)
 
@@ -50,7 +49,6 @@ def as_attachment(name: str) -> str:
 
 @get("/feed/{token}")
 async def bookings_feed(work: Work, token: str) -> Response:
-    """Send the bookings of the user who created this link."""
     owner = await get_feed_owner(work, token.removesuffix(".ics"))
     await take_own(work.runtime, READS, owner.id)
     content = await write_bookings(work, owner)
@@ -59,7 +57,6 @@ async def bookings_feed(work: Work, token: str) -> Response:
 
 @get("/manage/{token}/calendar.ics", limit=VIEWS)
 async def calendar_file(work: Work, token: str) -> Response:
-    """Send the calendar file of the booking that a manage link names."""
     content = await write_calendar_file(work, BookingRef(read_manage_token(work.runtime, token), None))
     headers = {
         "content-type": "text/calendar; charset=utf-8",

@@ -43,7 +43,6 @@ class ListQuery(Struct, frozen=True, kw_only=True):
     form: Form[Any]
     """What was typed, without what can't be shown, and the faults."""
     span: Span
-    """The days that are asked for."""
     page: int
 
     def __getitem__(self, name: str) -> str:
@@ -67,7 +66,6 @@ class ListQuery(Struct, frozen=True, kw_only=True):
         return link(path or self.path, {**self.form.values, **changes})
 
     def pager(self, total: int, rows: int) -> Pager:
-        """Return which pages there are."""
         return make_pager(self.page, total, rows, lambda page: self.link(page=page))
 
     def pager_of_uncounted(self, *, has_more: bool) -> Pager:

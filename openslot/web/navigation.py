@@ -12,8 +12,6 @@ from openslot.i18n import Text
 
 
 class NavigationGroup(StrEnum):
-    """Pages that are listed together."""
-
     MAIN = "main"
     """In the navigation of every page."""
     SETTINGS = "settings"
@@ -27,8 +25,6 @@ class NavigationGroup(StrEnum):
 
 
 class NavigationAudience(StrEnum):
-    """Who sees a page in the navigation."""
-
     EVERYONE = "everyone"
     ADMINISTRATORS = "administrators"
     """Owners and administrators of an organization."""
@@ -152,12 +148,10 @@ SHORTCUTS = (
 
 
 def may_create_organization(user: User) -> bool:
-    """Return whether a user's plan includes organizations."""
     return user.effective_plan in PLANS_WITH_ORGANIZATIONS
 
 
 def list_places(entry: Entry) -> list[NavigationItem]:
-    """List the pages that someone can go to."""
     audiences = {NavigationAudience.EVERYONE}
     if any(is_administrator(own.role) for own in entry.memberships):
         audiences.add(NavigationAudience.ADMINISTRATORS)

@@ -70,7 +70,6 @@ def page(
 
 
 def write_page(shown: object, exchange: Exchange) -> bytes:
-    """Render a page in the reader's language."""
     if not isinstance(shown, Page):
         raise TypeError(f"{exchange.path} must return a page")
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)

@@ -19,10 +19,7 @@ from openslot.web.account import NewPassword, check_trap, count_form, keep_addre
 from openslot.web.pages import page, redirect
 
 PATH = "/settings/sessions"
-NOTICES = {
-    "one": Text("The session was signed out."),
-    "others": Text("All other sessions were signed out."),
-}
+NOTICES = {"one": Text("The session was signed out."), "others": Text("All other sessions were signed out.")}
 HOUR = timedelta(hours=1)
 
 
@@ -42,7 +39,6 @@ async def show_sessions(work: Work, user: User) -> Response:
 
 @post("/settings/sessions/end-others")
 async def end_other_sessions(work: Work, user: User) -> Response:
-    """Sign out everywhere else."""
     await sessions.end_other_sessions(work, user)
     return redirect(f"{PATH}?done=others")
 
@@ -71,8 +67,6 @@ def _find_last_seen(session: Session, *, now: datetime) -> datetime | None:
 
 
 class ForgotForm(Struct, frozen=True, kw_only=True):
-    """Whose password is forgotten."""
-
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
 
 

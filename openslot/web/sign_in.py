@@ -67,8 +67,6 @@ def respond_signed_in(work: Work, result: SignedIn | SecondFactorNeeded, path: s
 
 
 class SignInForm(Struct, frozen=True, kw_only=True):
-    """The credentials, and the page to open next."""
-
     email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter your email address"))]
     password: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your password"))]
     next: str = ""
@@ -130,7 +128,6 @@ class SecondStepForm(Struct, frozen=True, kw_only=True):
 async def show_second_step(
     request: Request, work: Work, user: User | None, form: Form[SecondStepForm] = Form()
 ) -> Response:
-    """Ask for the code of a sign-in that waits for it."""
     wanted = local_path(form["next"] or request.query.get("next", ""))
     if user is not None:
         return redirect(wanted)
@@ -141,7 +138,6 @@ async def show_second_step(
 
 @post("/login/two-factor", transaction="none", shows=show_second_step, own_status=True)
 async def send_code(request: Request, work: Work, user: User | None, form: Form[SecondStepForm]) -> Response:
-    """Start the session if the code is right."""
     sent = form.get()
     if user is not None:
         return redirect(local_path(sent.next))
@@ -164,7 +160,6 @@ async def send_code(request: Request, work: Work, user: User | None, form: Form[
 
 @get("/login/oidc")
 async def begin_oidc(request: Request, work: Work, user: User | None) -> Response:
-    """Send the browser to the provider."""
     wanted = local_path(request.query.get("next", ""))
     if user is not None:
         return redirect(wanted)

@@ -116,8 +116,6 @@ def _explain(*, is_taken: bool = False) -> Response:
 
 
 class SetupForm(Struct, frozen=True, kw_only=True):
-    """The owner of the first account."""
-
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
@@ -151,7 +149,6 @@ class InvitationForm(Struct, frozen=True, kw_only=True):
 
 @get("/invite/{token}")
 async def show_invitation(work: Work, token: str, form: Form[InvitationForm] = Form()) -> Response:
-    """Show who invites, and what there is to do."""
     return page("invite.html", None, invitation=await get_invitation(work, token), form=form, token=token)
 
 

@@ -110,7 +110,6 @@ async def favicon(request: Request) -> Response:
 
 @get("/robots.txt")
 async def robots(request: Request) -> Response:
-    """List for crawlers the paths to skip."""
     return _send_static(request, "robots.txt")
 
 

@@ -33,7 +33,6 @@ WITH_FRAMES = f"{PAGE_POLICY.decode()}; frame-src 'self'"
 
 @get("/widget.js")
 async def widget_script(request: Request) -> Response:
-    """Send the script that shows a booking page on another site."""
     script = get_script()
     is_named = request.query.get("v") == script.version
     return send_asset(request, script, {**FOR_EVERY_SITE, "cache-control": FOR_GOOD if is_named else FOR_AN_HOUR})
@@ -55,7 +54,6 @@ def _words() -> str:
 
 @get("/widget-demo", limit=VIEWS)
 async def show_widget_demo(work: Work) -> Response:
-    """Show the widget, or what to do if there is no demo data."""
     base_url = work.runtime.settings.public_url
     host = await accounts.find_user_by_email(work, DEMO_HOST)
     offers = (await get_host_page(work, host.username)).event_types if host else ()

@@ -1,7 +1,7 @@
 """Days, moments and time zones in words, as functions for handlers and as filters for templates.
 
-Templates take nouns and instants: `{{ entry.last_met_at | moment }}`, `{{ booking | hours }}`. The filters know the
-reader's zone and the time from the page (`user`, `now`); days and times are written in the reader's language.
+Templates take nouns and instants: `{{ entry.last_met_at | moment }}`, `{{ booking | day_and_hours }}`. The filters know
+the reader's zone and the time from the page (`user`, `now`); days and times are written in the reader's language.
 """
 
 import re
@@ -58,18 +58,13 @@ def moment(instant: datetime, zone: str, *, now: datetime) -> Text | date:
 
 
 def wait(seconds: int) -> Text:
-    """Describe how long to wait."""
     if seconds > 90 * 60:
         return PluralText(
-            "Wait %(count)s hour, then try again.",
-            "Wait %(count)s hours, then try again.",
-            count=-(-seconds // 3600),
+            "Wait %(count)s hour, then try again.", "Wait %(count)s hours, then try again.", count=-(-seconds // 3600)
         )
     if seconds > 90:
         return PluralText(
-            "Wait %(count)s minute, then try again.",
-            "Wait %(count)s minutes, then try again.",
-            count=-(-seconds // 60),
+            "Wait %(count)s minute, then try again.", "Wait %(count)s minutes, then try again.", count=-(-seconds // 60)
         )
     return PluralText(
         "Wait %(count)s second, then try again.", "Wait %(count)s seconds, then try again.", count=seconds
@@ -100,7 +95,6 @@ class Weekday(Localizable, frozen=True):
     today: date
 
     def localize(self, locale: Locale) -> str:
-        """Write the weekday and the month in full."""
         return format_day(self.on, locale.formats, with_year=self.on.year != self.today.year)
 
     def __str__(self) -> str:
@@ -114,7 +108,6 @@ class MonthDay(Localizable, frozen=True):
     on: date
 
     def localize(self, locale: Locale) -> str:
-        """Write the day and the month in full."""
         skeletons = babel.Locale.parse(locale.formats).datetime_skeletons
         pattern = skeletons[match_skeleton("MMMMd", skeletons) or "MMMd"].pattern
         return format_date(self.on, pattern, locale=locale.formats)
@@ -157,7 +150,6 @@ def _pattern(formats: str, with_year: bool) -> str:
 
 
 def begin_day(on: date, zone: str) -> datetime:
-    """Return when a day begins in a zone."""
     return datetime.combine(on, time.min, get_zone(zone))
 
 
@@ -226,10 +218,6 @@ def _offset(instant: datetime, zone: ZoneInfo) -> timedelta:
     return instant.astimezone(zone).utcoffset() or timedelta()
 
 
-Noun = Any
-"""What starts and ends: a booking, a meeting, an entry of an agenda."""
-
-
 @pass_context
 def _day_filter(context: Context, instant: datetime) -> date:
     return day(instant, context["user"].zone)
@@ -246,17 +234,7 @@ def _at_filter(context: Context, instant: datetime) -> Text:
 
 
 @pass_context
-def _day_heading_filter(context: Context, on: date) -> Text | Weekday:
-    return day_heading(on, today=day(context["now"], context["user"].zone))
-
-
-@pass_context
-def _hours_filter(context: Context, noun: Noun) -> Text:
-    return hours(noun.starts_at, noun.ends_at, context["user"].zone)
-
-
-@pass_context
-def _day_and_hours_filter(context: Context, noun: Noun) -> Text:
+def _day_and_hours_filter(context: Context, noun: Any) -> Text:
     return day_and_hours(noun.starts_at, noun.ends_at, context["user"].zone, now=context["now"])
 
 
@@ -264,8 +242,6 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "at": _at_filter,
     "day": _day_filter,
     "day_and_hours": _day_and_hours_filter,
-    "day_heading": _day_heading_filter,
-    "hours": _hours_filter,
     "moment": _moment_filter,
 }
 

@@ -23,27 +23,17 @@ from openslot.web.admin.change_log import log_platform
 from openslot.web.pages import page, redirect
 from openslot.web.templating import templates
 
-LEVELS = {
-    Level.L0: Text("L0: reads only"),
-    Level.L1: Text("L1: acts within its scopes"),
-}
+LEVELS = {Level.L0: Text("L0: reads only"), Level.L1: Text("L1: acts within its scopes")}
 NOTICES = {
     "level": Text("The level was changed. It applies from the agent's next call."),
     "scopes": Text("The scopes were changed. This applies to existing keys too."),
     "revoked": Text("The key was deactivated. Calls that use it are refused."),
 }
 # How long the old key stays valid, by the value that is sent.
-OVERLAPS = {
-    "0": Text("Not at all"),
-    "1": Text("For 1 hour"),
-    "24": Text("For 24 hours"),
-    "168": Text("For 7 days"),
-}
+OVERLAPS = {"0": Text("Not at all"), "1": Text("For 1 hour"), "24": Text("For 24 hours"), "168": Text("For 7 days")}
 
 
 class LevelForm(Struct, frozen=True, kw_only=True):
-    """How far an agent acts on its own."""
-
     level: Annotated[Literal["L0", "L1"], WhenEmpty(Text("Choose a level"))]
 
 
@@ -53,7 +43,6 @@ class ScopesForm(Struct, frozen=True, kw_only=True):
 
 @get("/admin/agents")
 async def show_agents(work: Work, user: User) -> Response:
-    """Show the ten agents with today's calls and spend."""
     agents = await operations.list_agents(work)
     everyone, each = await budget.list_spending(work, list(ROSTER))
     calls = await audit.count_calls(work, since=_begin_utc_day(work.now))
@@ -72,13 +61,11 @@ async def show_agents(work: Work, user: User) -> Response:
 
 @get("/admin/agents/{slug}")
 async def show_agent(work: Work, user: User, slug: str, form: Form[Any] = Form()) -> Response:
-    """Show one agent: its budget, its level, its scopes and its keys."""
     return await _show_agent(work, user, slug, form)
 
 
 @post("/admin/agents/{slug}/level", shows=show_agent)
 async def change_level(request: Request, work: Work, user: User, slug: str, form: Form[LevelForm]) -> Response:
-    """Change how far an agent acts on its own."""
     agent, level = await operations.get_agent(work, slug), Level[form.get().level]
     await operations.set_level(work, slug, level)
     await log_platform(
@@ -112,7 +99,6 @@ async def change_scopes(request: Request, work: Work, user: User, slug: str, for
 async def _show_agent(
     work: Work, user: User, slug: str, form: Form[Any], *, new_key: tuple[str, str] | None = None
 ) -> Response:
-    """Show one agent, with a form's faults or a key that was just created."""
     agent = await operations.get_agent(work, slug)
     keys = await access.list_credentials(work, CredentialKind.AGENT_KEY, slug)
     calls = await audit.count_calls(work, since=_begin_utc_day(work.now))
@@ -150,16 +136,11 @@ def _begin_utc_day(now: datetime) -> datetime:
 
 
 class AgentKeyForm(Struct, frozen=True, kw_only=True):
-    name: Annotated[
-        KeyName,
-        WhenEmpty(Text("Give the key a name, such as the machine that will use it")),
-    ]
+    name: Annotated[KeyName, WhenEmpty(Text("Give the key a name, such as the machine that will use it"))]
     expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]
 
 
 class RotateForm(Struct, frozen=True, kw_only=True):
-    """How long the old key stays valid."""
-
     hours: Annotated[Literal["0", "1", "24", "168"], WhenEmpty(Text("Choose one of these"))]
 
 
@@ -178,7 +159,6 @@ async def create_key_of_agent(
 
 @get("/admin/agents/{slug}/keys/{key_id}/rotate")
 async def ask_to_rotate(work: Work, user: User, slug: str, key_id: UUID, form: Form[RotateForm] = Form()) -> Response:
-    """Ask how long the old key stays valid."""
     return await _ask(work, user, slug, key_id, template="admin/rotate_key.html", overlaps=OVERLAPS, form=form)
 
 
@@ -196,7 +176,6 @@ async def rotate_agent_key(
 
 @get("/admin/agents/{slug}/keys/{key_id}/deactivate")
 async def ask_to_deactivate(work: Work, user: User, slug: str, key_id: UUID) -> Response:
-    """Ask for confirmation before a key is deactivated."""
     return await _ask(work, user, slug, key_id, template="admin/deactivate_key.html")
 
 

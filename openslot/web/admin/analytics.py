@@ -30,8 +30,6 @@ Figure = tuple[Text, Callable[[DayOfPlatform], int]]
 
 
 class Bar(Struct, frozen=True, kw_only=True):
-    """One bar, from the ground up or upon another one."""
-
     x: int
     y: int
     width: int
@@ -45,8 +43,6 @@ class ChartRow(Struct, frozen=True, kw_only=True):
 
 
 class Chart(Struct, frozen=True, kw_only=True):
-    """One or two figures over some days."""
-
     id: str
     title: Text
     names: tuple[Text, ...]
@@ -90,7 +86,6 @@ def _height(number: int, max_: int) -> int:
 
 @get("/admin/analytics")
 async def show_analytics(request: Request, work: Work, user: User) -> Response:
-    """Show the figures of the last days."""
     period = request.query.get("days", "")
     chosen = period if period in PERIODS else USUAL
     last = work.now.astimezone(UTC).date()

@@ -144,7 +144,6 @@ class RejectForm(Struct, frozen=True, kw_only=True):
 
 @get("/admin/approvals")
 async def show_approvals(work: Work, user: User) -> Response:
-    """Show the calls that wait, and the last decisions."""
     return page(
         "admin/approvals.html",
         user,
@@ -159,7 +158,6 @@ async def show_approvals(work: Work, user: User) -> Response:
 
 @get("/admin/approvals/{approval_id}")
 async def show_approval(work: Work, user: User, approval_id: UUID, form: Form[RejectForm] = Form()) -> Response:
-    """Show what an agent asks for, with what would happen."""
     approval = await approvals.get_approval(work, approval_id)
     outcome = await describe_outcome(work, user, approval) if approval.arguments is not None else OutcomePreview()
     return page(

@@ -42,7 +42,6 @@ STATUSES = {
 
 @get("/admin/audit")
 async def show_audit(request: Request, work: Work, user: User) -> Response:
-    """Show one page of the calls that the address asks for."""
     query = _read_query(request, user)
     found, has_more = await list_page(work, _filter(query), page=query.page, limit=ROWS)
     return _audit_page(work, user, query, found, has_more=has_more)
@@ -50,7 +49,6 @@ async def show_audit(request: Request, work: Work, user: User) -> Response:
 
 @get("/admin/audit/export.csv")
 async def export_audit(request: Request, work: Work, user: User) -> Response:
-    """Send the calls that the address asks for, the newest 10,000 at most."""
     query = _read_query(request, user)
     found = await list_calls(work, _filter(query), page=1, limit=MAX_ROWS)
     body = await asyncio.to_thread(_write, found)
@@ -93,10 +91,7 @@ def _read_query(request: Request, user: User) -> ListQuery:
 
 def _filter(query: ListQuery) -> AuditFilter:
     return AuditFilter(
-        agent=query["agent"] or None,
-        tool=query["tool"] or None,
-        status=query["status"] or None,
-        span=query.span,
+        agent=query["agent"] or None, tool=query["tool"] or None, status=query["status"] or None, span=query.span
     )
 
 
@@ -114,7 +109,6 @@ def _cells(record: CallRecord, names: Iterable[str]) -> Iterator[str]:
 
 @get("/admin/log")
 async def show_platform_log(request: Request, work: Work, user: User) -> Response:
-    """Show the changes that the address asks for, newest first."""
     query = _read_log_query(request, user)
     found = await list_changes(work, None, _log_filter(query), before_id=read_before(request), limit=ROWS + 1)
     return page(
@@ -133,7 +127,6 @@ async def show_platform_log(request: Request, work: Work, user: User) -> Respons
 
 @get("/admin/log.csv")
 async def export_platform_log(request: Request, work: Work, user: User) -> Response:
-    """Send the changes that the address asks for, 10,000 at most."""
     found = await list_changes(work, None, _log_filter(_read_log_query(request, user)), limit=MAX_ROWS)
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
     return send_csv(f"platform-changes-{words.day(work.now, user.zone)}.csv", body)

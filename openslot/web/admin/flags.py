@@ -30,8 +30,6 @@ class ToggleForm(Struct, frozen=True, kw_only=True):
 
 
 class FlagForUserForm(Struct, frozen=True, kw_only=True):
-    """A user for whom a flag is set separately."""
-
     email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter the user's email address"))]
     enabled: Annotated[Literal["on", "off"], WhenEmpty(Text("Choose on or off"))]
 

@@ -33,7 +33,6 @@ NOTICES: dict[str, Text] = {
 
 @get("/admin/jobs")
 async def show_jobs(request: Request, work: Work, user: User) -> Response:
-    """Show workers, dead effects and jobs."""
     counts = await count_effects(work.db, now=work.now)
     dead = await list_unfinished(work.db, "dead", limit=MAX_DEAD)
     runs = {run.name: run for run in await list_runs(work.db)}

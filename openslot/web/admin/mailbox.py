@@ -35,7 +35,6 @@ class MailFile(Struct, frozen=True, kw_only=True):
 
 @get("/admin/mailbox")
 async def show_mailbox(request: Request, work: Work, user: User) -> Response:
-    """Show one page of the mail, newest first."""
     query = read_list_query(request, user, "/admin/mailbox", "recipient")
     found = await mail.list_mail(
         work, recipient=query["recipient"] or None, booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
@@ -55,7 +54,6 @@ async def show_mailbox(request: Request, work: Work, user: User) -> Response:
 
 @get("/admin/mailbox/{mail_id}")
 async def show_mail(work: Work, user: User, mail_id: UUID) -> Response:
-    """Show one mail: as its reader sees it, as text, its source and its attachments."""
     found, content = await mail.get_mail(work, mail_id)
     message = _read(content)
     shown = page(
@@ -86,7 +84,6 @@ async def show_mail_html(work: Work, user: User, mail_id: UUID) -> Response:
 
 @get("/admin/mailbox/{mail_id}/source")
 async def save_mail_source(work: Work, user: User, mail_id: UUID) -> Response:
-    """Send a whole message as a file that mail programs open."""
     _, content = await mail.get_mail(work, mail_id)
     if content is None:
         raise NotFound

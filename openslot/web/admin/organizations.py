@@ -32,7 +32,6 @@ class OrganizationPlanForm(Struct, frozen=True, kw_only=True):
 
 @get("/admin/organizations")
 async def show_organizations(request: Request, work: Work, user: User) -> Response:
-    """Show one page of the organizations whose name or address contains what is looked for."""
     query = read_list_query(request, user, "/admin/organizations", "q")
     wanted = query["q"].casefold()
     every = await organizations.list_organizations(work)
@@ -99,7 +98,6 @@ async def set_organization_plan(
 async def ask_to_delete_organization(
     work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm] = Form()
 ) -> Response:
-    """Show what the deletion does, and ask for the name and the password."""
     organization = await organizations.get_organization(work, slug)
     return page(
         "admin/delete_organization.html",

@@ -40,20 +40,15 @@ class PlanForm(Struct, frozen=True, kw_only=True):
 
 
 class AdminForm(Struct, frozen=True, kw_only=True):
-    """Whether a user is an administrator of the platform."""
-
     admin: Annotated[Literal["yes", "no"], WhenEmpty(Text("Choose one of these"))]
 
 
 class DisableForm(Struct, frozen=True, kw_only=True):
-    """Why an account is closed."""
-
     reason: ReasonText = ""
 
 
 @get("/admin/users")
 async def show_users(request: Request, work: Work, user: User) -> Response:
-    """Show one page of the users that the address asks for."""
     choices: dict[str, list[str]] = {"plan": list(Plan), "status": list(UserStatus)}
     query = read_list_query(request, user, "/admin/users", "q", "plan", "status", choices=choices)
     plan, status = query["plan"], query["status"]
@@ -111,7 +106,6 @@ async def change_user_plan(request: Request, work: Work, user: User, user_id: UU
 async def change_administrator(
     request: Request, work: Work, user: User, user_id: UUID, form: Form[AdminForm]
 ) -> Response:
-    """Make a user an administrator of the platform, or take that away."""
     is_admin = form.get().admin == "yes"
     owner = await accounts.get_user(work, user_id)
     await accounts.set_admin(work, owner, is_admin=is_admin)
@@ -130,7 +124,6 @@ async def sign_user_out(request: Request, work: Work, user: User, user_id: UUID)
 
 @get("/admin/users/{user_id}/disable")
 async def ask_to_disable(work: Work, user: User, user_id: UUID, form: Form[DisableForm] = Form()) -> Response:
-    """Show what closing an account cancels, before it happens."""
     owner = await accounts.get_user(work, user_id)
     if owner.disabled_at is not None:
         return redirect(f"/admin/users/{user_id}")
@@ -157,7 +150,6 @@ async def disable_account(request: Request, work: Work, user: User, user_id: UUI
 
 @post("/admin/users/{user_id}/enable")
 async def enable_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
-    """Open a closed account again."""
     owner = await accounts.get_user(work, user_id)
     await accounts.enable_user(work, owner)
     fields = {"before": {"active": owner.disabled_at is None}, "after": {"active": True}}
@@ -175,6 +167,5 @@ async def log_user(
     before: Fields = NOTHING,
     after: Fields = NOTHING,
 ) -> None:
-    """Write what an administrator has changed about a user."""
     subject = f"{owner.name} <{owner.email}>"
     await log_platform(work, request, user, action, subject, subject_id=owner.id, before=before, after=after)

@@ -39,7 +39,6 @@ def parameter_row(name: str, schema: Schema | bool, schemas: Schemas, *, place: 
 def field_row(
     name: str, schema: Schema | bool, schemas: Schemas, *, required: bool = False, trail: tuple[str, ...] = ()
 ) -> FieldRow:
-    """Describe a field and everything inside it."""
     plain = follow(schema, schemas)
     return FieldRow(
         name=name,
@@ -71,7 +70,6 @@ def rows_inside(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ..
 
 
 def kind_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> str:
-    """Return the name of a value's type."""
     plain, name = follow(schema, schemas), ref_name(schema)
     if len(trail) > DEEPEST or (name is not None and name in trail):
         return "the same again"

@@ -35,19 +35,15 @@ def sentences(text: str) -> Markup:
 
 
 def paragraphs(text: str) -> Markup:
-    """Mark paragraphs and code in a text."""
     blocks = (sentences(block) for block in re.split(r"\n\s*\n", text) if block.strip())
     return Markup("").join(Markup("<p>{}</p>").format(block) for block in blocks)
 
 
 def capitalize_first(text: str) -> str:
-    """Begin a text with a capital and leave the rest as it is."""
     return text[:1].upper() + text[1:]
 
 
 class BodyReference(Struct, frozen=True, kw_only=True):
-    """A request or response body."""
-
     kind: str
     media_type: str
     fields: tuple[FieldRow, ...]
@@ -55,8 +51,6 @@ class BodyReference(Struct, frozen=True, kw_only=True):
 
 
 class ReferenceEntry(Struct, frozen=True, kw_only=True):
-    """One operation, with its parameters and bodies in words."""
-
     operation: Operation
     parameters: tuple[FieldRow, ...]
     body: BodyReference | None
@@ -65,13 +59,10 @@ class ReferenceEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def phrase(self) -> str:
-        """What the status of a successful response means."""
         return HTTPStatus(self.operation.status).phrase
 
 
 class Reference(Struct, frozen=True, kw_only=True):
-    """Everything that the page shows."""
-
     title: str
     lead: str
     url: str
@@ -86,12 +77,7 @@ def make_reference(operations: Sequence[Operation], public_url: str) -> Referenc
     groups: dict[str, list[ReferenceEntry]] = {}
     for operation in operations:
         groups.setdefault(operation.tag, []).append(_entry(operation, shapes, schemas, public_url.rstrip("/")))
-    return Reference(
-        title=TITLE,
-        lead=DESCRIPTION.partition("\n\n")[0],
-        url=public_url.rstrip("/"),
-        groups=groups,
-    )
+    return Reference(title=TITLE, lead=DESCRIPTION.partition("\n\n")[0], url=public_url.rstrip("/"), groups=groups)
 
 
 def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> ReferenceEntry:
@@ -123,10 +109,7 @@ def _parameters(operation: Operation, shapes: Shapes) -> list[ExampleParameter]:
     ]
     in_query = [
         ExampleParameter(
-            name=each.name,
-            place="query",
-            required=each.is_required,
-            schema=read_schema(schema_of(each, shapes)),
+            name=each.name, place="query", required=each.is_required, schema=read_schema(schema_of(each, shapes))
         )
         for each in operation.parameters
     ]
@@ -144,7 +127,6 @@ def _body(kind: Any, media_type: str, shapes: Shapes, schemas: Schemas) -> BodyR
 
 
 def make_slug(text: str) -> str:
-    """Write a name as the end of an address."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
 
 
@@ -164,7 +146,6 @@ def serve_reference(make_reference: Callable[[], Reference], *, limit: int) -> M
 
     @get("/api/docs")
     async def show_api_docs(work: Work, request: Request, user: User | None) -> Response:
-        """Show the documentation, unless it is switched off."""
         if not await flags.is_enabled(work, FlagKey.API_DOCS, user_id=user.id if user else None):
             raise NotFound
         asset = written(locale_of(request).language, is_signed_in=user is not None)

@@ -23,8 +23,6 @@ KEY = "Authorization: Bearer $OPENSLOT_KEY"
 
 
 class Schema(Struct, frozen=True, rename={"ref": "$ref"}):
-    """A JSON Schema."""
-
     ref: str | None = None
     type: str | list[str] | None = None
     format: str | None = None
@@ -58,7 +56,6 @@ Schemas = dict[str, Schema | bool]
 
 
 def read_schema(schema: object) -> Schema | bool:
-    """Read a JSON Schema."""
     return msgspec.convert(schema, Schema | bool)
 
 
@@ -105,7 +102,6 @@ def alternatives(schema: Schema, schemas: Schemas) -> list[Schema | bool]:
 
 
 def allows_null(schema: Schema, schemas: Schemas) -> bool:
-    """Return whether null is one of the values."""
     if isinstance(schema.type, list) and "null" in schema.type:
         return True
     return None in schema.enum or any(_is_null(follow(one, schemas)) for one in (*schema.oneOf, *schema.anyOf))
@@ -119,15 +115,11 @@ def _join(outer: Schema, inner: Schema) -> Schema:
     own = {name: value for name, value in msgspec.structs.asdict(outer).items() if value != DEFAULTS[name]}
     joined = msgspec.structs.replace(inner, **own)
     return msgspec.structs.replace(
-        joined,
-        properties={**inner.properties, **outer.properties},
-        required=[*inner.required, *outer.required],
+        joined, properties={**inner.properties, **outer.properties}, required=[*inner.required, *outer.required]
     )
 
 
 class ExampleParameter(Struct, frozen=True, kw_only=True):
-    """A parameter in the path or the query of a URL."""
-
     name: str
     place: str
     required: bool
@@ -158,7 +150,6 @@ def parameter_example(parameter: ExampleParameter, schemas: Schemas) -> str:
 
 
 def as_json(value: object) -> str:
-    """Format a value as readable JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 

@@ -29,7 +29,6 @@ WEEKS = 6
 
 @lru_cache(maxsize=64)
 def usual_hours(formats: str) -> Hours:
-    """Return whether a place counts 12 or 24 hours."""
     return 12 if "a" in babel.Locale.parse(formats).time_formats["short"].pattern else 24
 
 
@@ -57,7 +56,6 @@ def list_weekdays(formats: str) -> tuple[tuple[int, str, str], ...]:
 
 
 def format_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
-    """Write what a clock in a zone shows."""
     local = now.astimezone(get_zone(zone))
     return format_minute(local.hour * 60 + local.minute, formats, hours)
 
@@ -147,13 +145,9 @@ def _write_seats(count: int, locale: Locale) -> str:
 
 
 class ShownMonth(Struct, frozen=True, kw_only=True):
-    """A month with all its open times."""
-
     title: str
     weekdays: Markup
-    """The cells of the calendar's head."""
     grid: Markup
-    """The rows of the calendar's table."""
     times: Markup
     """The times of each day; empty if there are none."""
     earlier: str

@@ -159,7 +159,6 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
 
 
 def format_duration(minutes: int) -> Text:
-    """Say how long a meeting is."""
     if minutes % 60 or minutes == 60:
         return PluralText("%(count)s minute", "%(count)s minutes", count=minutes)
     return PluralText("%(count)s hour", "%(count)s hours", count=minutes // 60)

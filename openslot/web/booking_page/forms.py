@@ -168,7 +168,6 @@ async def pick_start(
 
 
 def show_start(start: datetime, zone: ZoneInfo, locale: Locale, hours: Hours) -> ShownStart:
-    """Show one time by a zone's calendar and clock."""
     local = start.astimezone(zone)
     on = date(local.year, local.month, local.day)
     minute = format_minute(local.hour * 60 + local.minute, locale.formats, hours)
@@ -176,7 +175,6 @@ def show_start(start: datetime, zone: ZoneInfo, locale: Locale, hours: Hours) ->
 
 
 def write_fields(form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked) -> Markup:
-    """Write the fields with what was typed and what is wrong with it."""
     if form.faults or any(form.values.values()):
         return _write(form, questions, locale, picked)
     return _write_empty(questions, locale)

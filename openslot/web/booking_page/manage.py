@@ -106,7 +106,6 @@ class Managed(Struct, frozen=True, kw_only=True):
 @get("/manage/{token}")
 @limit_views
 async def show_managed(work: Work, request: Request, token: str) -> Response:
-    """Show a booking, and what can be done with it."""
     managed = await _open(work, request, token)
     return await show_booking(work, managed.details, managed.host, managed.options, path=managed.path)
 
@@ -128,7 +127,6 @@ async def show_reschedule(work: Work, request: Request, token: str) -> Response:
 @post("/manage/{token}/reschedule", transaction="none")
 @limit_views
 async def reschedule(work: Work, request: Request, token: str, form: Form[RescheduleForm]) -> Response:
-    """Move a booking to the chosen time."""
     managed = await _open(work, request, token)
     if form.faults:
         return await _ask_again(managed, form, Invalid())

@@ -60,7 +60,6 @@ def hours_of(options: Options) -> Hours:
 
 
 def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
-    """Show a zone with its current time."""
     formats = options.locale.formats
     now = format_now(zone, formats, hours_of(options), now=work.now)
     return ShownZone(name=zone, city=format_city(zone, formats), now=now)
@@ -76,8 +75,7 @@ async def find_look(work: Work, host_id: UUID, *, colour: str) -> HostLook:
     """Find a host's photo, and their colour: that of their brand, or else this one."""
     host = await profiles.find_host(work, host_id, colour=colour)
     return HostLook(
-        colour=host.brand.colour if host else colour,
-        photo=profiles.photo_path(host.photo) if host else None,
+        colour=host.brand.colour if host else colour, photo=profiles.photo_path(host.photo) if host else None
     )
 
 

@@ -68,20 +68,12 @@ def find_own(request: Exchange) -> OwnMembership | None:
 
 
 def choice_cookie(work: Work, own: OwnMembership) -> Cookie:
-    """Return the cookie that remembers the chosen organization."""
     return write_cookie(work, COOKIE, str(own.organization_id), lasts=LASTS)
 
 
 def organization_page(
-    template: str,
-    request: Exchange,
-    user: User,
-    own: OwnMembership,
-    *,
-    here: str,
-    **values: Any,
+    template: str, request: Exchange, user: User, own: OwnMembership, *, here: str, **values: Any
 ) -> Response:
-    """Respond with a page about an organization."""
     return page(
         f"organization/{template}",
         user,
@@ -104,7 +96,6 @@ def _named(request: Exchange) -> str | None:
 
 
 def author_of(request: Request, user: User) -> ChangeAuthor:
-    """Return who makes a change, and from where."""
     return ChangeAuthor(name=user.name, email=user.email, address=request.address)
 
 
@@ -116,13 +107,7 @@ class OrganizationChange(Struct, frozen=True, kw_only=True):
     organization: Organization
 
     async def log(
-        self,
-        action: ChangeAction,
-        subject: str,
-        subject_id: UUID,
-        *,
-        before: Fields = NOTHING,
-        after: Fields = NOTHING,
+        self, action: ChangeAction, subject: str, subject_id: UUID, *, before: Fields = NOTHING, after: Fields = NOTHING
     ) -> None:
         change = NewChange(
             action=action,

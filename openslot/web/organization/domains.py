@@ -34,7 +34,6 @@ class DomainForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/domains")
 async def show_domains(request: Exchange, work: Work, user: User, form: Form[DomainForm] = Form()) -> Response:
-    """Show the domains, and the records that prove them."""
     return await _show(request, work, user, form)
 
 
@@ -63,7 +62,6 @@ async def check_domain(request: Exchange, work: Work, user: User, domain: str) -
 
 @get("/organization/domains/{domain}/remove")
 async def ask_to_remove_domain(request: Exchange, work: Work, user: User, domain: str) -> Response:
-    """Ask for confirmation before a domain is removed."""
     own = get_administered(request)
     claim = await get_domain(work, own.organization_id, domain)
     return organization_page("remove_domain.html", request, user, own, here=HERE, domain=claim)

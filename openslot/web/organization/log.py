@@ -176,7 +176,6 @@ def read_log_address(request: Request, user: User, path: str, fields: Iterable[s
 
 @get("/organization/log")
 async def show_log(request: Exchange, work: Work, user: User) -> Response:
-    """Show the changes that the address asks for, newest first."""
     own = get_administered(request)
     query = read_log_address(request, user, HERE, FILTERS)
     found = await list_changes(work, own.organization_id, _filter(query), before_id=query.before_id, limit=ROWS + 1)
@@ -200,7 +199,6 @@ async def show_log(request: Exchange, work: Work, user: User) -> Response:
 
 @get("/organization/log.csv")
 async def export_log(request: Exchange, work: Work, user: User) -> Response:
-    """Send the changes that the address asks for, 10,000 at most."""
     own = get_administered(request)
     wanted = _filter(read_log_address(request, user, HERE, FILTERS))
     found = await list_changes(work, own.organization_id, wanted, limit=MAX_ROWS)
@@ -210,7 +208,6 @@ async def export_log(request: Exchange, work: Work, user: User) -> Response:
 
 
 def write_log(changes: list[LoggedChange], user: User, locale: Locale) -> bytes:
-    """Write one line for each change, below the names of the columns."""
     columns = (str(localize(column, locale)) for column in COLUMNS)
     return write_csv(columns, (_cells(each, user, locale) for each in changes))
 

@@ -46,7 +46,6 @@ class RoleForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/members/{member_id}")
 async def show_member(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[Any] = Form()) -> Response:
-    """Show a member, and what can be decided."""
     own = get_administered(request)
     listed = await members.get_listed_member(work, own.organization_id, member_id)
     member = listed.member
@@ -110,7 +109,6 @@ async def invite_again(request: Exchange, work: Work, user: User, member_id: UUI
 
 @post("/organization/members/{member_id}/withdraw", shows=show_member, at=REFUSED, own_status=True)
 async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
-    """Withdraw an invitation that was not accepted."""
     change, listed = await _begin(request, work, user, member_id)
     member = listed.member
     deciding.check_may_decide(change.administration, member)
@@ -146,8 +144,6 @@ class LeavingForm(Struct, frozen=True, kw_only=True):
 
 
 class LeavingPreview(Struct, frozen=True, kw_only=True):
-    """What happens to the bookings of a member who leaves."""
-
     member: Member
     is_cancelling: bool
     keeps_bookings: bool
@@ -157,13 +153,11 @@ class LeavingPreview(Struct, frozen=True, kw_only=True):
 
 @get("/organization/members/{member_id}/remove")
 async def show_removal(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
-    """Show what is cancelled if a member is removed."""
     return await _preview_page(request, work, user, member_id, removes=True)
 
 
 @get("/organization/members/{member_id}/suspend")
 async def show_suspension(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
-    """Show what is cancelled if a member is suspended."""
     return await _preview_page(request, work, user, member_id, removes=False)
 
 

@@ -18,13 +18,7 @@ from openslot.people import operations as people
 from openslot.people.errors import DepartureWaits
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.list_queries import link, make_pager, read_page, read_typed
-from openslot.web.organization.current import (
-    ROLES,
-    STATES,
-    begin_change,
-    get_administered,
-    organization_page,
-)
+from openslot.web.organization.current import ROLES, STATES, begin_change, get_administered, organization_page
 from openslot.web.pages import redirect
 
 NOTICES = {
@@ -81,7 +75,6 @@ class InviteForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/members")
 async def show_members(request: Exchange, work: Work, user: User, form: Form[InviteForm] = Form()) -> Response:
-    """Show the members that the address asks for, and the form that invites."""
     own = get_administered(request)
     typed = read_typed(request, FILTERS)
     if not is_line(typed["q"]):

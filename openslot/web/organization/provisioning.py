@@ -50,7 +50,6 @@ class TokenForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/provisioning")
 async def show_provisioning(request: Exchange, work: Work, user: User, form: Form[TokenForm] = Form()) -> Response:
-    """Show the address, the tokens, what waits, and how to connect a provider."""
     organization = await get_organization_by_id(work, get_administered(request).organization_id)
     return await _show(request, work, user, organization, form)
 
@@ -72,7 +71,6 @@ async def create_token(request: Exchange, work: Work, user: User, form: Form[Tok
 
 @get("/organization/provisioning/tokens/{token_id}/revoke")
 async def ask_to_revoke_token(request: Exchange, work: Work, user: User, token_id: UUID) -> Response:
-    """Ask for confirmation before a token is revoked."""
     own = get_administered(request)
     token = await _get_token(work, own, token_id)
     if not token.is_active(now=work.now):
@@ -135,7 +133,6 @@ def _has_scim(organization: Organization, work: Work) -> bool:
 
 @get("/organization/provisioning/log")
 async def show_request_log(request: Exchange, work: Work, user: User) -> Response:
-    """Show the requests that the address asks for, newest first."""
     own = get_administered(request)
     query = read_log_address(request, user, PATH, FIELDS)
     found = await search_requests(work, own.organization_id, _filter(query), before_id=query.before_id, limit=ROWS + 1)
@@ -171,7 +168,6 @@ def _filter(query: LogAddress) -> RequestFilter:
 
 @get("/organization/provisioning/waiting")
 async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
-    """List everyone who waits, with how many bookings."""
     own = get_administered(request)
     organization = await get_organization_by_id(work, own.organization_id)
     held = await departures.list_held(work, organization)
@@ -189,7 +185,6 @@ async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
 
 @get("/organization/provisioning/waiting/{user_id}")
 async def show_departure(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
-    """Show one departure, and what approving it cancels."""
     own = get_administered(request)
     held = await departures.get_held(work, own.organization_id, user_id)
     return organization_page("departure.html", request, user, own, here=HERE, held=held)
@@ -211,14 +206,12 @@ async def reject(request: Exchange, work: Work, user: User, user_id: UUID) -> Re
 
 @post("/organization/provisioning/waiting/approve")
 async def approve_all(request: Exchange, work: Work, user: User) -> Response:
-    """Let all departures happen that wait."""
     await _decide(request, work, user, None, approved=True)
     return redirect(f"{HERE}?done=decided")
 
 
 @post("/organization/provisioning/waiting/reject")
 async def reject_all(request: Exchange, work: Work, user: User) -> Response:
-    """Undo all departures that wait."""
     await _decide(request, work, user, None, approved=False)
     return redirect(f"{HERE}?done=decided")
 

@@ -51,15 +51,12 @@ class BrandForm(Struct, frozen=True, kw_only=True):
 
 
 class DeparturesForm(Struct, frozen=True, kw_only=True):
-    """What happens when members leave."""
-
     keeps: bool
     share: Annotated[int, Meta(ge=0, le=100), WhenEmpty(Text("Enter a number from 0 to 100"))]
 
 
 @get("/organization/settings")
 async def show_settings(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    """Show the settings as they are, or a form as it was sent with its faults."""
     own = get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     chosen, until = await profiles.get_brand(work, organization), organization.plan_until
@@ -83,7 +80,6 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
 
 @post("/organization/settings/names", shows=show_settings)
 async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
-    """Give the organization another name and slug."""
     change, sent = await begin_change(request, work, user), form.get()
     organization = change.organization
     changed = await organizations.change_organization(work, organization, name=sent.name, slug=sent.slug)
@@ -94,7 +90,6 @@ async def change_names(request: Exchange, work: Work, user: User, form: Form[Nam
 
 @post("/organization/settings/brand", shows=show_settings, names={"name": "brand"})
 async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
-    """Choose what mail shows."""
     change, sent = await begin_change(request, work, user), form.get()
     organization = change.organization
     was = await profiles.get_brand(work, organization)
@@ -107,7 +102,6 @@ async def change_brand(request: Exchange, work: Work, user: User, form: Form[Bra
 
 @post("/organization/settings/departures", shows=show_settings)
 async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
-    """Choose what happens when members leave."""
     change, sent = await begin_change(request, work, user), form.get()
     organization = change.organization
     changed = await organizations.change_organization_settings(
@@ -130,7 +124,6 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization")
 async def show_organization(request: Exchange, work: Work, user: User) -> Response:
-    """Show the organization, its plan and who looks after it."""
     own = get_own(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     owners, _ = await members.search_members(
@@ -156,7 +149,6 @@ async def switch_organization(request: Exchange, work: Work, user: User) -> Resp
 
 @get("/organization/new")
 async def show_new_organization(user: User, form: Form[OrganizationForm] = Form()) -> Response:
-    """Show the form that creates an organization, or what it needs."""
     return page(
         "organization/new.html",
         user,
@@ -169,7 +161,6 @@ async def show_new_organization(user: User, form: Form[OrganizationForm] = Form(
 
 @post("/organization/new", shows=show_new_organization)
 async def create_organization(request: Exchange, work: Work, user: User, form: Form[OrganizationForm]) -> Response:
-    """Create an organization whose owner is the user."""
     if not may_create_organization(user):
         raise OrganizationPlanNeeded
     sent = form.get()
@@ -199,7 +190,6 @@ class DeleteOrganizationForm(Struct, frozen=True, kw_only=True):
 async def show_delete_organization(
     request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm] = Form()
 ) -> Response:
-    """Show what the deletion does, and ask for the name and the password."""
     organization = await _get_owned(request, work)
     return organization_page(
         "delete.html",
