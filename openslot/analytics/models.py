@@ -23,8 +23,6 @@ class PageView(Struct, frozen=True, kw_only=True):
 
 
 class CountedViews(Struct, frozen=True, kw_only=True):
-    """How often a page was visited on one day from one source."""
-
     event_type_id: UUID | None
     on: date
     source: str
@@ -51,8 +49,6 @@ class FunnelCount(Struct, frozen=True, kw_only=True):
 
 
 class Funnel(Struct, frozen=True, kw_only=True):
-    """How often each step was taken from one day to another."""
-
     first: date
     last: date
     total: dict[FunnelStep, int]
@@ -77,7 +73,5 @@ class DayOfPlatform(Struct, frozen=True, kw_only=True):
 
 
 class SourceCount(Struct, frozen=True, kw_only=True):
-    """How many visits of public pages came from one source."""
-
     source: str
     views: int

@@ -65,7 +65,6 @@ async def list_views(db: Db, host_id: UUID, *, first: date, last: date) -> list[
 
 
 async def delete_old_views(db: Db, *, before: date, limit: int) -> int:
-    """Remove counts of days long past."""
     statement = "delete from page_views where ctid = any(array(select ctid from page_views where on_day < $1 limit $2))"
     tag: str = await db.execute(statement, before, limit)
     return int(tag.rpartition(" ")[2])
@@ -116,7 +115,6 @@ async def add_visits(db: Db, on: date, visits: int) -> None:
 
 @custom_plans
 async def list_counts(db: Db, *, first: date, last: date) -> list[FunnelCount]:
-    """List how often each step was taken on each of some days, the first day first."""
     statement = """
         select on_day as "on", $3::text as step, visits as count from funnel_visits where on_day between $1 and $2
         union all
@@ -128,14 +126,12 @@ async def list_counts(db: Db, *, first: date, last: date) -> list[FunnelCount]:
 
 
 async def delete_old_steps(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove steps that were taken long ago."""
     statement = "delete from funnel_steps where ctid = any(array(select ctid from funnel_steps where at < $1 limit $2))"
     tag = await db.execute(statement, before, limit)
     return count_of(tag)
 
 
 async def delete_old_visits(db: Db, *, before: date) -> int:
-    """Remove counts of days long past; there is one a day."""
     return count_of(await db.execute("delete from funnel_visits where on_day < $1", before))
 
 
@@ -164,7 +160,6 @@ group by source order by views desc, source limit $3"""
 
 @custom_plans
 async def count_days(db: Db, *, since: datetime, until: datetime, first_id: UUID) -> dict[date, dict[str, int]]:
-    """Count what happened, by day and kind."""
     found: dict[date, dict[str, int]] = {}
     for row in await db.fetch(DAYS, since, until, first_id):
         found.setdefault(row["on_day"], {})[row["kind"]] = row["counted"]

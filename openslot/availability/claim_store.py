@@ -146,8 +146,6 @@ class Held(Struct, frozen=True, kw_only=True):
 
 
 class LiveHold(Struct, frozen=True, kw_only=True):
-    """A start that is held, whoever holds it."""
-
     event_type_id: UUID
     starts_at: datetime
     expires_at: datetime
@@ -163,7 +161,6 @@ async def lock_host_of(db: Db, which: EventTypeRef) -> bool:
 
 
 async def lock_host_of_hold(db: Db, hold_id: UUID) -> None:
-    """Take the lock of a hold's host."""
     await db.execute(LOCK_HOLD, hold_id)
 
 
@@ -231,7 +228,6 @@ def insert_seat(
 
 
 def keep_seat(seat_id: UUID, *, expires_at: datetime | None) -> Change:
-    """Turn a held seat into what it was held for."""
     return Change(KEEP_SEAT, (seat_id, expires_at), lost=TimeTaken)
 
 
@@ -256,7 +252,6 @@ async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
 
 
 async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> Held | None:
-    """Look a live hold up."""
     row = await db.fetchrow(HOLD, hold_id, now)
     return Held(**row) if row else None
 
@@ -281,7 +276,6 @@ async def find_last_hold(
 
 
 async def list_live_holds(db: Db, host_no: int, *, since: datetime, until: datetime, now: datetime) -> list[LiveHold]:
-    """List what is held of a host's time."""
     return [LiveHold(**row) for row in await db.fetch(LIVE_HOLDS, host_no, since, until, now)]
 
 
@@ -316,7 +310,6 @@ SESSIONS_WITHIN = timedelta(days=7)
 
 
 async def delete_holds(db: Db, before: datetime, *, limit: int) -> int:
-    """Remove holds that ran out or were dropped."""
     return count_of(await db.execute(DELETE_HOLDS, before, limit))
 
 
@@ -331,7 +324,6 @@ async def delete_sessions(db: Db, before: datetime, *, limit: int) -> int:
 
 
 async def delete_of_host(db: Db, host_no: int, limit: int) -> int:
-    """Remove some claims and busy spans of a host whose account is deleted and who has no bookings any more."""
     # A plain comparison of the number would read the whole table: the index is on the range.
     own = "int8range(host_no, host_no, '[]') = int8range($1, $1, '[]')"
     removed = 0

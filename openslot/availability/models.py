@@ -14,8 +14,6 @@ from openslot.schedules.models import Schedule
 
 
 class BySlug(Struct, frozen=True):
-    """An active event type by its owner and slug."""
-
     owner_id: UUID
     slug: str
 
@@ -91,8 +89,6 @@ class Busy(Struct, frozen=True):
 
 
 class Taken(Struct, frozen=True):
-    """All time that is not free for new bookings."""
-
     claims: Sequence[Claim] = ()
     busy: Sequence[Busy] = ()
     booked: Sequence[int] = ()
@@ -100,8 +96,6 @@ class Taken(Struct, frozen=True):
 
 
 class SlotInputs(Struct, frozen=True, kw_only=True):
-    """Everything that decides about a start."""
-
     event_type: EventType
     schedule: Schedule
     taken: Taken
@@ -109,8 +103,6 @@ class SlotInputs(Struct, frozen=True, kw_only=True):
 
 
 class Claimed(Struct, frozen=True, kw_only=True):
-    """Time that is taken: the claim, the seat in it, and for what."""
-
     claim_id: UUID
     seat_id: UUID | None
     event_type: EventType
@@ -119,8 +111,6 @@ class Claimed(Struct, frozen=True, kw_only=True):
 
 
 class Hold(Struct, frozen=True, kw_only=True):
-    """A slot that is kept for a moment."""
-
     id: UUID
     expires_at: datetime
 
@@ -219,8 +209,6 @@ class SlotContext(Struct, frozen=True, kw_only=True):
 
 
 class MonthOfSlots(Struct, frozen=True, kw_only=True):
-    """The open starts of one month of the asker's calendar."""
-
     found: SlotContext
     slots: Slots
     zone: ZoneInfo

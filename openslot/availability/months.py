@@ -20,7 +20,6 @@ def begin_month(on: date, *, later: int = 0) -> date:
 
 
 def end_month(on: date) -> date:
-    """Return the last day of a date's month."""
     return (on.replace(day=28) + 4 * _DAY).replace(day=1) - _DAY
 
 

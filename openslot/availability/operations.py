@@ -103,7 +103,6 @@ async def list_nearest(
 
 
 async def get_offer(work: Work, which: ByPage) -> SlotContext:
-    """Read one thing that a host offers."""
     return await _get(work, which, work.now, work.now)
 
 
@@ -114,7 +113,6 @@ async def explain(work: Work, which: EventTypeRef, starts_at: datetime) -> Start
 
 
 async def explain_on(work: Work, which: EventTypeRef, on: date) -> tuple[SlotContext, DayExplained]:
-    """Return what closes the starts of one day of the host's calendar."""
     zone = get_zone((await _get(work, which, work.now, work.now)).inputs.schedule.zone)
     found = await _find(work, which, Days(on, on), zone)
     return found, explain_day(found.inputs, on)
@@ -194,7 +192,6 @@ async def _get(
 
 
 async def keep_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) -> None:
-    """Add a source of busy spans, or give it another name."""
     await store.upsert_source(work.db, source_id, host_id=host_id, name=name)
 
 

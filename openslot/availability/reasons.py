@@ -21,12 +21,9 @@ _TO = "\N{EN DASH}"
 
 
 class WeekdayName(Localizable, frozen=True):
-    """The name of a weekday, Monday being 0."""
-
     weekday: int
 
     def localize(self, locale: Locale) -> str:
-        """Write it as it stands alone."""
         return str(get_day_names("wide", "stand-alone", locale=locale.formats)[self.weekday])
 
     def __str__(self) -> str:
@@ -37,25 +34,19 @@ class DayInWords(Localizable, frozen=True):
     on: date
 
     def localize(self, locale: Locale) -> str:
-        """Write weekday, day, month and year."""
         return format_date(self.on, "full", locale=locale.formats)
 
     def __str__(self) -> str:
-        """Write weekday and date."""
         return f"{WEEKDAYS[self.on.weekday()].capitalize()} {self.on}"
 
 
 class LocalMoment(Localizable, frozen=True):
-    """A date and a time of the host's clock."""
-
     at: datetime
 
     def localize(self, locale: Locale) -> str:
-        """Write the day and the time."""
         return f"{format_date(self.at, 'long', locale=locale.formats)} {write_time(self.at, locale)}"
 
     def __str__(self) -> str:
-        """Write the date and the time."""
         return f"{self.at:%Y-%m-%d %H:%M}"
 
 
@@ -66,13 +57,11 @@ class LocalSpan(Localizable, frozen=True):
     ends_at: datetime
 
     def localize(self, locale: Locale) -> str:
-        """Write both ends."""
         if self.starts_at.date() == self.ends_at.date():
             return f"{write_time(self.starts_at, locale)}{_TO}{write_time(self.ends_at, locale)}"
         return f"{LocalMoment(self.starts_at).localize(locale)} {_TO} {LocalMoment(self.ends_at).localize(locale)}"
 
     def __str__(self) -> str:
-        """Write both ends."""
         if self.starts_at.date() == self.ends_at.date():
             return f"{self.starts_at:%H:%M}{_TO}{self.ends_at:%H:%M}"
         return f"{LocalMoment(self.starts_at)} {_TO} {LocalMoment(self.ends_at)}"
@@ -82,7 +71,6 @@ class HoursInWords(Localizable, frozen=True):
     hours: Hours
 
     def localize(self, locale: Locale) -> str:
-        """Write every range as the reader's clock shows it."""
         return ", ".join(
             f"{_write_minute(each.start_minute, locale)}{_TO}{_write_minute(each.end_minute, locale)}"
             for each in self.hours
@@ -95,18 +83,14 @@ class HoursInWords(Localizable, frozen=True):
 
 
 class LengthOfTime(Localizable, frozen=True):
-    """Days, hours and minutes."""
-
     minutes: int
 
     def localize(self, locale: Locale) -> str:
-        """Write the units that are not zero."""
         parts = zip(self._split(), ("duration-day", "duration-hour", "duration-minute"), strict=True)
         written = [format_unit(count, unit, "short", locale=locale.formats) for count, unit in parts if count]
         return " ".join(written) or format_unit(0, "duration-minute", "short", locale=locale.formats)
 
     def __str__(self) -> str:
-        """Write the units that are not zero, shortly."""
         parts = [f"{count} {unit}" for count, unit in zip(self._split(), ("d", "h", "min"), strict=True) if count]
         return " ".join(parts) or "0 min"
 
@@ -115,7 +99,6 @@ class LengthOfTime(Localizable, frozen=True):
 
 
 def write_time(at: datetime, locale: Locale) -> str:
-    """Write a time as the reader's clock shows it."""
     return format_time(at.time(), "short", locale=locale.formats)
 
 
@@ -136,7 +119,6 @@ NEVER = Reason(
 
 
 def give_reason(query: SlotQuery, code: Code, *, cause: int, start: int) -> Reason:
-    """Put a rule that closes a start into words."""
     return _WORDS[code](query, cause, start)
 
 

@@ -110,6 +110,5 @@ ShownSlots = Annotated[WrittenSlots, DescribedAs(OpenSlots)]
 
 
 def show_open(found: SlotContext, slots: Slots, zone: ZoneInfo) -> WrittenSlots:
-    """Write slots in the requested time zone."""
     written = msgspec.Raw(write_slots(slots, viewer=zone))
     return WrittenSlots(data=written, event_type=embed(found.inputs.event_type), timezone=str(zone))

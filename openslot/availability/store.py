@@ -222,24 +222,20 @@ async def upsert_source(db: Db, source_id: UUID, *, host_id: UUID, name: str) ->
 
 
 async def delete_sources(db: Db, source_ids: Sequence[UUID]) -> None:
-    """Remove sources; their spans go with them."""
     await db.execute("delete from busy_sources where id = any($1::uuid[])", source_ids)
 
 
 async def update_closing(db: Db, source_ids: Sequence[UUID], at: datetime | None) -> None:
-    """Write from when on sources close their host."""
     await db.execute("update busy_sources set closes_at = $2 where id = any($1::uuid[])", source_ids, at)
 
 
 async def replace_spans(
     db: Db, source_id: UUID, spans: Mapping[str, Iterable[Interval]], of_claims: Mapping[str, UUID]
 ) -> None:
-    """Write the spans of some events of a source."""
     rows = [(uid, start, end, of_claims.get(uid)) for uid, each in spans.items() for start, end in dict.fromkeys(each)]
     columns = ([row[place] for row in rows] for place in range(4))
     await db.execute(REPLACE_SPANS, source_id, list(spans), *columns)
 
 
 async def delete_past(db: Db, source_id: UUID, *, before: datetime) -> None:
-    """Remove spans that are over."""
     await db.execute("delete from busy_spans where source_id = $1 and end_second < $2", source_id, floor_second(before))

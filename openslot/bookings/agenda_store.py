@@ -88,7 +88,6 @@ _actor = msgspec.json.Decoder(Actor)
 async def list_page(
     db: Db, host_id: UUID, wanted: AgendaFilter, *, now: datetime, limit: int, offset: int
 ) -> AgendaPage:
-    """Read one page of a host's bookings, with how many there are."""
     conditions, arguments = _write_conditions(wanted, first=5)
     view = wanted.view
     matching = " and ".join([VIEWS[view], *conditions])
@@ -100,12 +99,10 @@ async def list_page(
 
 
 async def list_between(db: Db, host_id: UUID, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
-    """Read a host's confirmed bookings that start within a span, earliest first."""
     return [AGENDA.read(row) for row in await db.fetch(BETWEEN, host_id, since, until, limit)]
 
 
 async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
-    """Count a host's confirmed bookings that touch a span."""
     statement = """select count(*) from bookings b where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
           and b.starts_at > $2 - interval '1 day' and b.starts_at < $3"""
     count: int = await db.fetchval(statement, host_id, since, until)
@@ -229,7 +226,6 @@ def _to_entry(values: tuple[Any, ...], event_types: dict[UUID, EventTypeSummary]
 
 
 async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:
-    """Look up a booking as lists show it, with the emails that were sent or have failed, in order."""
     row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
     return (to_entries([row])[0], _emails.decode(row["emails"])) if row else None
 
@@ -237,7 +233,6 @@ async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[
 async def list_bookings(
     db: Db, host_id: UUID | None, *, status: Status | None, span: Span, limit: int, offset: int
 ) -> tuple[list[BookingEntry], int]:
-    """List the bookings of a host, or of all hosts, newest start first, with how many there are in all."""
     own = () if host_id is None else (host_id,)
     wished = (status, span.starts_at, span.ends_before)
     statement = _write_list(tuple(each is not None for each in wished), of_host=bool(own))

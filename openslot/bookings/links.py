@@ -17,12 +17,10 @@ LINK = re.compile(rf"https?://[^\s\\]+{PAGE}([\w-]+)")
 
 
 def manage_url(runtime: Runtime, booking_id: UUID) -> str:
-    """Write the address of a booking's own page."""
     return list_manage_urls(runtime, [booking_id])[0]
 
 
 def list_manage_urls(runtime: Runtime, booking_ids: Iterable[UUID]) -> list[str]:
-    """Write the address of each booking's own page."""
     begin = begin_manage_url(runtime.settings.public_url)
     return [f"{begin}{token}" for token in sign_ids(runtime.signer, PURPOSE, booking_ids)]
 
@@ -33,7 +31,6 @@ def begin_manage_url(base_url: str) -> str:
 
 
 def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
-    """Write the address of a booking's calendar file."""
     return f"{manage_url(runtime, booking_id)}/calendar.ics"
 
 

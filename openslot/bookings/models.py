@@ -28,8 +28,6 @@ class Status(StrEnum):
 
 
 class Payment(Struct, frozen=True):
-    """The payment of a booking."""
-
     status: Annotated[str, Meta(examples=["not_required"])]
 
 
@@ -42,8 +40,6 @@ class Invitee(Struct, frozen=True, kw_only=True):
 
 
 class BookingWanted(Struct, frozen=True, kw_only=True):
-    """What is needed to book a slot."""
-
     which: EventTypeRef
     starts_at: datetime
     invitee: Invitee
@@ -98,8 +94,6 @@ class BookingRef(Struct, frozen=True):
 
 
 class BookingDetails(Struct, frozen=True):
-    """A booking with the event type and the contact that belong to it."""
-
     booking: Booking
     event_type: EventType
     contact: Contact | None
@@ -153,24 +147,18 @@ class EmailEntry(Struct, frozen=True, kw_only=True):
 
 
 class HistoryEntry(Struct, frozen=True, kw_only=True):
-    """One thing that happened to a booking."""
-
     type: str
     at: datetime
     by: str
 
 
 class AgendaView(StrEnum):
-    """Which part of a host's bookings is looked at."""
-
     UPCOMING = "upcoming"
     PAST = "past"
     CANCELLED = "cancelled"
 
 
 class AgendaFilter(Struct, frozen=True, kw_only=True):
-    """Which bookings a host wants to see."""
-
     view: AgendaView = AgendaView.UPCOMING
     search: str = ""
     """Part of an invitee's name or email address."""
@@ -180,8 +168,6 @@ class AgendaFilter(Struct, frozen=True, kw_only=True):
 
 
 class AgendaEntry(Struct, frozen=True, kw_only=True):
-    """A booking as its host's agenda shows it."""
-
     id: UUID
     status: Status
     starts_at: datetime

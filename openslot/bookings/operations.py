@@ -132,7 +132,6 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
 
 
 async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
-    """Read a booking with what belongs to it."""
     details = await store.find_booking(work.db, ref)
     if details is None:
         raise BookingNotFound
@@ -140,7 +139,6 @@ async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
 
 
 async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Host]:
-    """Read a booking with what belongs to it and what an invitee may know of its host."""
     found = await store.find_with_host(work.db, ref)
     if found is None:
         raise BookingNotFound
@@ -195,7 +193,6 @@ async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
 
 
 async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
-    """List what happened to a booking, oldest first."""
     await get_booking(work, ref)
     return await store.list_history(work.db, ref.id)
 
@@ -249,7 +246,6 @@ async def list_agenda(work: Work, host: User, wanted: AgendaFilter, *, page: int
 
 
 async def list_between(work: Work, host: User, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
-    """Read a host's confirmed bookings that start within a span, earliest first."""
     return await agenda_store.list_between(work.db, host.id, since=since, until=until, limit=limit)
 
 
@@ -259,7 +255,6 @@ async def count_between(work: Work, host: User, *, since: datetime, until: datet
 
 
 async def list_changes(work: Work, host: User, booking_id: UUID) -> list[BookingChange]:
-    """Read what happened to one of a host's bookings, oldest first."""
     return await agenda_store.list_changes(work.db, host.id, booking_id)
 
 

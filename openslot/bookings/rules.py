@@ -83,12 +83,10 @@ def seconds_until_free(taken_at: datetime, *, now: datetime) -> int:
 
 
 def is_over(booking: Booking, *, now: datetime) -> bool:
-    """Return whether a meeting has taken place."""
     return booking.ends_at <= now
 
 
 def can_change(booking: Booking, *, now: datetime) -> bool:
-    """Return whether a booking may still be moved or cancelled."""
     return booking.status is Status.CONFIRMED and not is_over(booking, now=now)
 
 

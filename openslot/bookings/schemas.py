@@ -249,13 +249,11 @@ show_email = Shape(EmailLog, EmailEntry, names={"to": "recipient"}).show
 
 
 def show_booking(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> ShownBooking:
-    """Write a booking with what belongs to it."""
     embedded = embed_contact(contact) if contact else None
     return SHOWN_BOOKING.show(booking, event_type=embed(event_type), contact=embedded, manage_url=manage_url)
 
 
 def show_managed(details: BookingDetails, host: Host, *, can_change: bool) -> ManagedBooking:
-    """Write a booking for the one who made it."""
     shown_host = ManagedHost(name=host.name, username=host.username, timezone=host.zone)
     event_type = embed(details.event_type)
     return _MANAGED.show(details.booking, event_type=event_type, host=shown_host, can_change=can_change)

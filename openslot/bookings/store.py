@@ -70,7 +70,6 @@ _actor = msgspec.json.Decoder(Actor)
 
 
 def to_details(row: Row) -> BookingDetails:
-    """Make a booking and what belongs to it of a row of `DETAILS`."""
     contact = CONTACTS.read(row) if row["b_contact_id"] else None
     return BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), contact)
 
@@ -91,7 +90,6 @@ async def lock_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
 
 
 async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host] | None:
-    """Look a booking up together with what an invitee may know of its host."""
     row = await db.fetchrow(WITH_HOST, ref.id, ref.host_id)
     if row is None:
         return None
@@ -100,14 +98,12 @@ async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host]
 
 
 async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
-    """List a host's confirmed bookings that are not over."""
     statement = """select id from bookings where host_id = $1 and status = 'CONFIRMED' and ends_at > $2 order by id"""
     rows = await db.fetch(statement, host_id, now)
     return [row["id"] for row in rows]
 
 
 async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[BookingDetails]:
-    """Read a host's confirmed bookings since a given time, latest first."""
     statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
         where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2
         order by b.starts_at desc, b.id desc limit $3"""
@@ -120,7 +116,6 @@ def update_cancelled(booking: Booking) -> Change:
 
 
 def update_moved(booking: Booking) -> Change:
-    """Write that a booking takes place at another time."""
     return _update(MOVED, booking)
 
 
@@ -136,7 +131,6 @@ async def find_reschedule_by_link(db: Db, booking_id: UUID, *, since: datetime, 
 
 
 async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
-    """List what happened to a booking, oldest first."""
     rows = await db.fetch(HISTORY, booking_id)
     return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
 
@@ -157,6 +151,5 @@ async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
 
 
 async def delete_some(db: Db, host_id: UUID, limit: int) -> int:
-    """Delete some bookings of a host whose account is deleted."""
     statement = "delete from bookings where id = any(array(select id from bookings where host_id = $1 limit $2))"
     return count_of(await db.execute(statement, host_id, limit))

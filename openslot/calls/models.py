@@ -31,8 +31,6 @@ class CallStatus(StrEnum):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """How and when a call came to its end."""
-
     status: CallStatus
     ended_at: datetime
     duration_seconds: int | None = None

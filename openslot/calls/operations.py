@@ -115,7 +115,6 @@ async def list_calls(
 
 
 async def get_call(work: Work, owner: User, call_id: UUID) -> KnownCall:
-    """Read one of an owner's calls that is over."""
     found = await store.find_call(work.db, owner.id, call_id)
     if found is None:
         raise CallNotFound

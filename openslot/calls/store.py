@@ -17,7 +17,6 @@ ENDING = CALLS.stored.only("status", "ended_at", "duration_seconds", "updated_at
 async def list_finished_calls(
     db: Db, owner_id: UUID, *, status: CallStatus | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Call], int]:
-    """List an owner's finished calls, newest first, and how many there are in all."""
     statement = f"""with found as not materialized (
             select * from calls where owner_id = $1 and status is not null and ($2::text is null or status = $2)
                 and started_at >= coalesce($3::timestamptz, '-infinity')
@@ -80,7 +79,6 @@ async def list_calls(
     limit: int,
     offset: int,
 ) -> tuple[list[KnownCall], int]:
-    """List an owner's finished calls, newest first, and how many there are in all."""
     asked: tuple[object, ...] = (owner_id, status, direction, span.starts_at, span.ends_before, limit, offset)
     of_person = "true"
     if phone is not None:
@@ -93,6 +91,5 @@ async def list_calls(
 
 
 async def find_call(db: Db, owner_id: UUID, call_id: UUID) -> KnownCall | None:
-    """Look up an owner's finished call."""
     row = await db.fetchrow(FIND, owner_id, call_id)
     return KNOWN.read(row) if row else None

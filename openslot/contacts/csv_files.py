@@ -97,7 +97,6 @@ def _split_hint(text: str) -> tuple[str, str]:
 
 
 def _find_delimiter(text: str) -> str:
-    """Choose the delimiter that divides the first line into the most values."""
     first = next((row for row in _split_rows(text) if row.strip()), "")[:MAX_SNIFFED]
     return max(DELIMITERS, key=lambda delimiter: _count_values(first, delimiter))
 
@@ -169,7 +168,6 @@ def _check_cells(lines: Iterator[ImportLine]) -> Iterator[ImportLine]:
 
 
 def _one_break(text: str) -> str:
-    """Write every kind of line break as one character."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -303,7 +301,6 @@ def _guess_by_value(cell: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Leave only letters and digits, without accents."""
     letters = (each for each in normalize("NFKD", fold(name)) if category(each) != "Mn")
     return re.sub(r"[\W_]+", "", "".join(letters))
 

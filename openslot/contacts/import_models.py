@@ -11,8 +11,6 @@ from openslot.core.actor import Actor
 
 
 class ImportState(StrEnum):
-    """How far an import has come."""
-
     DRAFT = "draft"
     """The file was read; what its columns hold has to be confirmed."""
     RUNNING = "running"
@@ -51,8 +49,6 @@ class Field(StrEnum):
 
 
 class ImportLine(Struct, frozen=True, kw_only=True):
-    """One line of a file, with what is wrong with it."""
-
     number: int
     cells: tuple[str, ...]
     fault: LineFault | None = None

@@ -76,7 +76,6 @@ def handle_line(
 
 
 def find_mapping_fault(columns: tuple[str, ...], header: tuple[str, ...]) -> Text | None:
-    """Say what is wrong with a choice of columns, or None."""
     chosen = [each for each in columns if each]
     if len(columns) != len(header) or not set(chosen) <= set(Field):
         return Text("Choose what each column contains")

@@ -79,7 +79,6 @@ async def insert_import(db: Db, new: ContactImport, lines: Sequence[ImportLine])
 
 
 async def list_imports(db: Db, owner_id: UUID, *, limit: int) -> list[ContactImport]:
-    """List an owner's imports, newest first."""
     rows = await db.fetch(
         f"select {IMPORTS.columns} from contact_imports where owner_id = $1 order by created_at desc, id desc limit $2",
         owner_id,
@@ -89,7 +88,6 @@ async def list_imports(db: Db, owner_id: UUID, *, limit: int) -> list[ContactImp
 
 
 async def find_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport | None:
-    """Look an owner's import up."""
     row = await db.fetchrow(
         f"select {IMPORTS.columns} from contact_imports where owner_id = $1 and id = $2", owner_id, import_id
     )
@@ -97,13 +95,11 @@ async def find_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport 
 
 
 async def find_owner(db: Db, import_id: UUID) -> UUID | None:
-    """Look up whose import it is."""
     owner_id: UUID | None = await db.fetchval("select owner_id from contact_imports where id = $1", import_id)
     return owner_id
 
 
 async def lock_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport | None:
-    """Look an owner's import up and keep others from changing it until the commit."""
     row = await db.fetchrow(
         f"select {IMPORTS.columns} from contact_imports where owner_id = $1 and id = $2 for no key update",
         owner_id,
@@ -113,7 +109,6 @@ async def lock_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport 
 
 
 async def start_import(db: Db, started: ContactImport) -> None:
-    """Write what the columns hold, and that the import runs."""
     statement = """update contact_imports set columns = $3, existing = $4, state = 'running', updated_at = $5
         where owner_id = $1 and id = $2"""
     await db.execute(statement, started.owner_id, started.id, started.columns, started.existing, started.updated_at)
@@ -127,7 +122,6 @@ async def list_lines(db: Db, owner_id: UUID, import_id: UUID, *, behind: int, li
 
 
 async def list_bad_lines(db: Db, owner_id: UUID, import_id: UUID, *, limit: int, offset: int) -> list[ImportLine]:
-    """List the lines of an import that have a fault."""
     statement = f"""select {LINES.columns} from contact_import_lines l join contact_imports i on i.id = l.import_id
         where i.owner_id = $1 and l.import_id = $2 and l.fault is not null order by l.number limit $3 offset $4"""
     rows = await db.fetch(statement, owner_id, import_id, limit, offset)
@@ -154,12 +148,10 @@ async def insert_contacts(db: Db, contacts: Sequence[Contact]) -> int:
 
 
 async def update_contacts(db: Db, contacts: Sequence[Contact]) -> None:
-    """Write what may change of contacts."""
     await db.execute(UPDATE_CONTACTS, _to_json(contacts))
 
 
 async def save_lines(db: Db, import_id: UUID, handled: Sequence[HandledLine]) -> None:
-    """Write how lines ended."""
     await db.execute(
         SAVE_LINES,
         import_id,
@@ -173,7 +165,6 @@ async def save_lines(db: Db, import_id: UUID, handled: Sequence[HandledLine]) ->
 async def save_progress(
     db: Db, found: ContactImport, handled: Sequence[HandledLine], *, state: ImportState, now: datetime
 ) -> None:
-    """Write how far an import has come, and count how its lines ended."""
     added = sum(line.added is not None for line in handled)
     updated = sum(line.updated is not None for line in handled)
     bad = sum(line.fault is not None for line in handled)
@@ -193,12 +184,10 @@ async def save_progress(
 
 
 async def delete_good_lines(db: Db, import_id: UUID) -> None:
-    """Delete the lines of an import that nobody has to look at."""
     await db.execute("delete from contact_import_lines where import_id = $1 and fault is null", import_id)
 
 
 async def delete_import(db: Db, owner_id: UUID, import_id: UUID) -> bool:
-    """Delete an import with its lines; False where there is none."""
     gone = await db.execute("delete from contact_imports where owner_id = $1 and id = $2", owner_id, import_id)
     return count_of(gone) > 0
 

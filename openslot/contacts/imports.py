@@ -97,7 +97,6 @@ async def start_import(
 
 
 async def plan_next(work: Work, plan: ImportPlan, owner_id: UUID | None) -> None:
-    """Let the worker import the next lines of a file."""
     await work.plan(IMPORT, str(plan.import_id), due_at=work.now, payload=plan, tenant_id=owner_id)
 
 
@@ -131,17 +130,14 @@ async def get_import(work: Work, owner: User, import_id: UUID) -> ContactImport:
 
 
 async def list_imports(work: Work, owner: User) -> list[ContactImport]:
-    """Read an owner's imports, newest first."""
     return await store.list_imports(work.db, owner.id, limit=MAX_KEPT)
 
 
 async def list_sample(work: Work, owner: User, import_id: UUID) -> list[ImportLine]:
-    """Read the first lines of a file."""
     return await store.list_lines(work.db, owner.id, import_id, behind=0, limit=SAMPLE)
 
 
 async def list_bad_lines(work: Work, owner: User, import_id: UUID, *, page: int = 1, limit: int) -> list[ImportLine]:
-    """Read one page of the lines that were not imported."""
     return await store.list_bad_lines(work.db, owner.id, import_id, limit=limit, offset=(page - 1) * limit)
 
 

@@ -37,8 +37,6 @@ class ContactSummary(Struct, frozen=True, gc=False):
 
 
 class NamedContact(Struct, frozen=True):
-    """The contact whose phone number it is."""
-
     id: UUID
     name: str
 
@@ -56,8 +54,6 @@ class ContactSort(StrEnum):
 
 
 class ContactEntry(Struct, frozen=True, kw_only=True):
-    """A contact in the list that a host sees."""
-
     contact: Contact
     meeting_count: int
     last_met_at: datetime | None
@@ -66,8 +62,6 @@ class ContactEntry(Struct, frozen=True, kw_only=True):
 
 
 class Meeting(Struct, frozen=True, kw_only=True):
-    """One booking of a contact, in short."""
-
     id: UUID
     starts_at: datetime
     ends_at: datetime

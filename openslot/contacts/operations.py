@@ -62,7 +62,6 @@ async def get_contact(work: Work, owner: User, contact_id: UUID) -> Contact:
 
 
 async def get_with_meetings(work: Work, owner: User, contact_id: UUID) -> KnownContact:
-    """Read a contact together with past and upcoming meetings."""
     known = await store.find_with_meetings(work.db, owner.id, contact_id, now=work.now)
     if known is None:
         raise ContactNotFound
@@ -70,7 +69,6 @@ async def get_with_meetings(work: Work, owner: User, contact_id: UUID) -> KnownC
 
 
 async def find_by_phone(work: Work, owner_id: UUID, phone: str) -> Contact | None:
-    """Read the contact with a phone number, if there is one."""
     number = find_phone(phone)
     return await store.find_by_phone(work.db, owner_id, number) if number else None
 

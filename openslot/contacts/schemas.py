@@ -29,7 +29,6 @@ class PhoneOrNone(Phone):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Write it in E.164."""
         return super().parse(text) if text.strip() else ""
 
 
@@ -127,12 +126,10 @@ _MEETING = Shape(ShownMeeting, Meeting, given=("event_type",))
 
 
 def show_listed(counted: CountedContact) -> ListedContact:
-    """Write a contact for a list."""
     return LISTED_CONTACT.show(counted.contact, meeting_count=counted.meeting_count)
 
 
 def show_detailed(known: KnownContact) -> DetailedContact:
-    """Write a contact with its meetings."""
     return _DETAILED.show(
         known.contact,
         meeting_count=known.meeting_count,

@@ -84,7 +84,6 @@ INSERT = f"{CONTACTS.insert('search_text')} on conflict (owner_id, lower(email))
 
 
 async def find_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
-    """Look an owner's contact up."""
     row = await db.fetchrow(
         f"select {CONTACTS.columns} from contacts c where c.owner_id = $1 and c.id = $2", owner_id, contact_id
     )
@@ -92,7 +91,6 @@ async def find_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | No
 
 
 async def lock_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
-    """Look an owner's contact up and keep others from changing it until the commit."""
     statement = f"select {CONTACTS.columns} from contacts c where c.owner_id = $1 and c.id = $2 for no key update"
     row = await db.fetchrow(statement, owner_id, contact_id)
     return CONTACTS.read(row) if row else None
@@ -116,7 +114,6 @@ async def find_by_phone(db: Db, owner_id: UUID, phone: str) -> Contact | None:
 
 
 async def find_with_meetings(db: Db, owner_id: UUID, contact_id: UUID, *, now: datetime) -> KnownContact | None:
-    """Look an owner's contact up with its meetings on both sides of now."""
     statement = f"select {KNOWN.columns} from contacts c where c.owner_id = $1 and c.id = $2"
     row = await db.fetchrow(statement, owner_id, contact_id, now, MAX_MEETINGS)
     return KNOWN.read(row) if row else None
@@ -125,7 +122,6 @@ async def find_with_meetings(db: Db, owner_id: UUID, contact_id: UUID, *, now: d
 async def list_contacts(
     db: Db, owner_id: UUID, *, search: str, limit: int, offset: int
 ) -> tuple[list[CountedContact], int]:
-    """List an owner's contacts that a search finds, newest first, with how many there are in all."""
     asked = (owner_id, limit, offset)
     rows = await _fetch_page(db, COUNTED.columns, asked, search=search, sort=ContactSort.NEWEST)
     return [COUNTED.read(row) for row in rows if row["c_id"] is not None], rows[0]["total"]
@@ -137,7 +133,6 @@ async def insert_contact(db: Db, contact: Contact) -> bool:
 
 
 async def update_contact(db: Db, contact: Contact) -> None:
-    """Write what may change of a contact."""
     statement = (
         f"""update contacts set search_text = $3, {CHANGEABLE.assign(first=4)} where id = $1 and owner_id = $2"""
     )
@@ -145,13 +140,11 @@ async def update_contact(db: Db, contact: Contact) -> None:
 
 
 async def fill_phone(db: Db, contact: Contact) -> None:
-    """Write the phone number of a contact that has none."""
     statement = "update contacts set phone = $3, updated_at = $4 where owner_id = $1 and id = $2 and phone is null"
     await db.execute(statement, contact.owner_id, contact.id, contact.phone, contact.updated_at)
 
 
 async def delete_contact(db: Db, owner_id: UUID, contact_id: UUID) -> bool:
-    """Delete an owner's contact; False where there is none."""
     gone = await db.fetchval("delete from contacts where owner_id = $1 and id = $2 returning id", owner_id, contact_id)
     return gone is not None
 
@@ -161,7 +154,6 @@ def _fold(contact: Contact) -> str:
 
 
 async def delete_some(db: Db, owner_id: UUID, limit: int) -> int:
-    """Delete some contacts of an owner whose account is deleted."""
     statement = "delete from contacts where id = any(array(select id from contacts where owner_id = $1 limit $2))"
     return count_of(await db.execute(statement, owner_id, limit))
 
@@ -169,7 +161,6 @@ async def delete_some(db: Db, owner_id: UUID, limit: int) -> int:
 async def list_entries(
     db: Db, owner_id: UUID, *, search: str, sort: ContactSort, limit: int, offset: int, now: datetime
 ) -> tuple[list[ContactEntry], int]:
-    """List an owner's contacts that a search finds with their meetings nearest to now, and how many there are."""
     rows = await _fetch_page(db, ENTRIES.columns, (owner_id, limit, offset, now), search=search, sort=sort)
     return [ENTRIES.read(row) for row in rows if row["c_id"] is not None], rows[0]["total"]
 
@@ -233,7 +224,6 @@ order by c.id desc"""
 
 
 async def list_all_contacts(db: Db, *, search: str, limit: int, offset: int) -> tuple[list[CountedContact], int]:
-    """List all users' contacts that a search finds, newest first, with how many there are in all."""
     folded = fold(search)
     if folded:
         rows = await db.fetch(SEARCH_EVERYWHERE, limit, offset, folded, cover(folded))
@@ -243,6 +233,5 @@ async def list_all_contacts(db: Db, *, search: str, limit: int, offset: int) -> 
 
 
 async def find_any_contact(db: Db, contact_id: UUID) -> Contact | None:
-    """Look up a contact of any user."""
     row = await db.fetchrow(f"select {CONTACTS.columns} from contacts c where c.id = $1", contact_id)
     return CONTACTS.read(row) if row else None

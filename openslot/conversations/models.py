@@ -53,8 +53,6 @@ class Message(Struct, frozen=True):
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """All that was written between an owner and one phone number on one channel."""
-
     id: UUID
     owner_id: UUID
     contact_phone: str
@@ -120,9 +118,7 @@ def first_status(direction: MessageDirection) -> MessageStatus:
 class Messenger(Protocol):
     """Sends messages on the channels that a host has connected."""
 
-    async def list_channels(self, owner_id: UUID) -> frozenset[Channel]:
-        """List the channels that a host has connected."""
-        ...
+    async def list_channels(self, owner_id: UUID) -> frozenset[Channel]: ...
 
     async def send(self, owner_id: UUID, *, channel: Channel, phone: str, content: str) -> str:
         """Send a message, and return the id by which the service will report about it."""

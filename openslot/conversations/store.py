@@ -27,7 +27,6 @@ _messages = msgspec.json.Decoder(tuple[Message, ...])
 async def list_conversations(
     db: Db, owner_id: UUID, *, phone: str | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Conversation], int]:
-    """List an owner's threads by last message with their newest messages, and how many threads there are in all."""
     # These are two statements, because one plan for both would read every thread to find those of one number.
     of_phone = "$2::text is null" if phone is None else "contact_phone = $2"
     statement = f"""with found as not materialized (
@@ -69,7 +68,6 @@ async def insert_message(db: Db, message: Message, *, vendor_id: str | None, now
 
 
 async def get_message_of_vendor(db: Db, conversation_id: UUID, vendor_id: str) -> Message:
-    """Read the message that a vendor knows by this id."""
     statement = f"""select {MESSAGE_ROWS.columns} from messages
         where conversation_id = $1 and vendor_id = $2"""
     row = await db.fetchrow(statement, conversation_id, vendor_id)
@@ -96,7 +94,6 @@ from conversations c where c.owner_id = $1 and c.id = $2"""
 async def list_threads(
     db: Db, owner_id: UUID, *, search: str, channel: Channel | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Conversation], int]:
-    """List an owner's threads by last message, each with its newest message, and how many there are in all."""
     asked = (owner_id, channel, span.starts_at, span.ends_before, limit, offset)
     if search:
         statement = LIST.format(of_person=OF_PERSON.format(phone="f.contact_phone", text="$7", digits="$8"))
@@ -107,7 +104,6 @@ async def list_threads(
 
 
 async def find_thread(db: Db, owner_id: UUID, conversation_id: UUID, *, limit: int, offset: int) -> Conversation | None:
-    """Look an owner's thread up with some of its messages."""
     row = await db.fetchrow(FIND, owner_id, conversation_id, limit, offset)
     return _to_conversation(row) if row else None
 

@@ -144,8 +144,6 @@ class SealedToken(Struct, frozen=True):
 
 
 class HostPage(Struct, frozen=True, kw_only=True):
-    """A host and what is offered to everyone."""
-
     host_id: UUID
     name: str
     username: str
@@ -161,8 +159,6 @@ class HostPage(Struct, frozen=True, kw_only=True):
 
 
 class EventTypeOverview(Struct, frozen=True, kw_only=True):
-    """An event type with what its host needs to look after it."""
-
     event_type: EventType
     upcoming: int
     """How many bookings are confirmed and not over."""
@@ -173,8 +169,6 @@ class EventTypeOverview(Struct, frozen=True, kw_only=True):
 
 
 class OverviewPage(Struct, frozen=True, kw_only=True):
-    """Some of a host's event types, and how many there are."""
-
     entries: tuple[EventTypeOverview, ...]
     offered: int
     archived: int

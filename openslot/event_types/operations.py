@@ -77,7 +77,6 @@ def draft(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minu
 
 
 async def get_event_type(work: Work, owner: User, event_type_id: UUID) -> EventType:
-    """Read one of a host's event types, active or not."""
     event_type = await store.find_event_type(work.db, owner.id, event_type_id)
     if event_type is None:
         raise EventTypeNotFound
@@ -85,7 +84,6 @@ async def get_event_type(work: Work, owner: User, event_type_id: UUID) -> EventT
 
 
 async def get_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
-    """Read an event type together with all that decides when it can be booked."""
     event_type = await get_event_type(work, owner, event_type_id)
     schedule = await schedules.get_schedule(work, owner, event_type.schedule_id)
     away = tuple(span for _, span in await schedules.list_out_of_office(work, owner))
@@ -111,7 +109,6 @@ async def list_all_event_types(
 
 
 async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
-    """Read an event type of any host, active or not."""
     event_type = await store.find_any_event_type(work.db, event_type_id)
     if event_type is None:
         raise EventTypeNotFound
@@ -119,7 +116,6 @@ async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
 
 
 async def get_host_page(work: Work, username: str) -> HostPage:
-    """Read what a host offers to everyone."""
     rows = await store.find_host_page(work.db, username)
     if not rows:
         raise HostNotFound
@@ -168,7 +164,6 @@ async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition
 
 
 async def set_active(work: Work, event_type: EventType, *, active: bool) -> EventType:
-    """Open an event type for booking, or close it."""
     return await change_event_type(work, replace(event_type, active=active))
 
 
@@ -258,7 +253,6 @@ async def list_overview(work: Work, owner: User, *, active: bool, page: int, lim
 
 
 async def get_overview(work: Work, owner: User, event_type_id: UUID) -> EventTypeOverview:
-    """Read one of a host's event types, offered or archived."""
     row = await store.find_row(work.db, owner.id, event_type_id, now=work.now)
     if row is None:
         raise EventTypeNotFound

@@ -170,12 +170,10 @@ show_host = Shape(ShownHost, HostPage).show
 
 
 def show_detailed(event_type: EventType, schedule: Schedule) -> DetailedEventType:
-    """Write an event type with its scheduling configuration."""
     return _DETAILED.show(event_type, scheduling_config=_show_config(event_type, schedule))
 
 
 def show_offered(event_type: EventType) -> OfferedEventType:
-    """Write an event type for those who book."""
     place = event_type.location
     is_hidden = is_told_when_booked(place)
     shown = OfferedLocation(kind=place.kind, value="" if is_hidden else place.value, told_when_booked=is_hidden)

@@ -23,7 +23,6 @@ NOT_IN_CLEAR = "kept as a hash only\n"
 
 
 async def find_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> EventType | None:
-    """Look an owner's event type up."""
     row = await db.fetchrow(
         f"select {EVENT_TYPES.columns} from event_types e where e.owner_id = $1 and e.id = $2", owner_id, event_type_id
     )
@@ -33,7 +32,6 @@ async def find_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> EventT
 async def list_event_types(
     db: Db, owner_id: UUID, *, only_active: bool, limit: int, offset: int
 ) -> tuple[list[EventType], int]:
-    """List an owner's event types by position, with how many there are in all."""
     statement = f"""with found as (select * from event_types where owner_id = $1 and (active or not $2))
         select {EVENT_TYPES.columns}, t.total
         from (select count(*) as total from found) t
@@ -99,13 +97,11 @@ async def seal_token_in_clear(db: Db, event_type_id: UUID, token: str, sealed: S
 
 
 async def list_ids(db: Db, owner_id: UUID) -> list[UUID]:
-    """List an owner's event types in their order."""
     rows = await db.fetch("select id from event_types where owner_id = $1 order by position, id", owner_id)
     return [row["id"] for row in rows]
 
 
 async def list_slugs(db: Db, owner_id: UUID, *, beginning: str) -> set[str]:
-    """List an owner's slugs that begin with a text."""
     rows = await db.fetch(
         "select slug from event_types where owner_id = $1 and starts_with(slug, $2)", owner_id, beginning
     )
@@ -121,7 +117,6 @@ async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: da
 
 
 async def delete_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> bool:
-    """Delete an owner's event type; False where there is none."""
     gone = await db.fetchval(
         "delete from event_types where owner_id = $1 and id = $2 returning id", owner_id, event_type_id
     )
@@ -166,7 +161,6 @@ async def list_rows(db: Db, owner_id: UUID, *, active: bool, now: datetime, limi
 
 
 async def find_row(db: Db, owner_id: UUID, event_type_id: UUID, *, now: datetime) -> Row | None:
-    """Look an owner's event type up."""
     return await db.fetchrow(ONE, owner_id, now, event_type_id)
 
 
@@ -186,13 +180,11 @@ LIST_ALL = LIST_EVERYWHERE.format(order="id desc", order_of_page="e.id desc")
 async def list_all_event_types(
     db: Db, *, owner_id: UUID | None, active: bool | None, limit: int, offset: int
 ) -> tuple[list[EventType], int]:
-    """List the event types of one host or of all, with how many there are in all."""
     sql = LIST_ALL if owner_id is None else LIST_OWN
     rows = await db.fetch(sql, owner_id, active, limit, offset)
     return [EVENT_TYPES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_any_event_type(db: Db, event_type_id: UUID) -> EventType | None:
-    """Look up an event type of any host."""
     row = await db.fetchrow(f"select {EVENT_TYPES.columns} from event_types e where e.id = $1", event_type_id)
     return EVENT_TYPES.read(row) if row else None

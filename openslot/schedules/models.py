@@ -38,8 +38,6 @@ class OutOfOffice(Struct, frozen=True):
 
 
 class Absence(Struct, frozen=True, kw_only=True):
-    """A time away as a host sees it."""
-
     id: UUID
     away: OutOfOffice
     bookings: int
@@ -72,16 +70,12 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
 
 class ScheduleUse(Struct, frozen=True):
-    """An event type that uses a schedule."""
-
     id: UUID
     name: str
     active: bool
 
 
 class ScheduleOverview(Struct, frozen=True, kw_only=True):
-    """A schedule, which event types use it, and whether it is the default."""
-
     schedule: Schedule
     uses: tuple[ScheduleUse, ...]
     is_default: bool

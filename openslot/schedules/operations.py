@@ -67,12 +67,10 @@ async def list_schedules(work: Work, owner: User) -> list[Schedule]:
 
 
 async def list_overviews(work: Work, owner: User) -> list[ScheduleOverview]:
-    """Read all of a host's schedules with the event types that use each, the default first."""
     return await store.list_overviews(work.db, owner.id)
 
 
 async def change_schedule(work: Work, schedule: Schedule) -> Schedule:
-    """Save a schedule: name, zone, hours, overrides and holidays."""
     checked = check_schedule(schedule)
     await store.update_schedule(work.db, checked, now=work.now)
     return checked

@@ -45,7 +45,6 @@ def version_of(part: object) -> str:
 
 
 def find_override(schedule: Schedule, on: date) -> DateOverride | None:
-    """Find the hours that a date has of its own."""
     return next((each for each in schedule.overrides if each.on == on), None)
 
 
@@ -64,7 +63,6 @@ def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
 
 @lru_cache(maxsize=1)
 def list_holiday_countries() -> tuple[str, ...]:
-    """List the countries whose public holidays are known, by their two letters."""
     from holidays import list_supported_countries  # noqa: PLC0415
 
     return tuple(sorted(code for code in list_supported_countries() if _COUNTRY.fullmatch(code)))
@@ -91,7 +89,6 @@ def find_schedule_faults(schedule: Schedule) -> dict[str, str]:
 
 
 def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
-    """Return what is wrong with the country or region of a holiday calendar."""
     if calendar is None:
         return {}
     if not _COUNTRY.fullmatch(calendar.country) or not _has_holidays(HolidayCalendar(calendar.country)):
@@ -169,7 +166,6 @@ def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str,
 
 
 def find_out_of_office_faults(away: OutOfOffice) -> dict[str, str]:
-    """Return what is wrong with a single time away."""
     faults = {path.rpartition(".")[2]: words for path, words in _out_of_office_faults((away,))}
     if len(away.reason) > 200 or not is_line(away.reason):
         faults["reason"] = Text("must be at most 200 characters on one line")

@@ -42,7 +42,6 @@ async def list_schedules(db: Db, owner_id: UUID) -> list[Schedule]:
 
 
 async def list_overviews(db: Db, owner_id: UUID) -> list[ScheduleOverview]:
-    """List an owner's schedules with the event types that use each, the default first."""
     statement = f"""select {SCHEDULES.columns}, (
             select coalesce(json_agg(json_build_object('id', e.id, 'name', e.name, 'active', e.active)
                 order by e.position, e.id), '[]')::text
@@ -61,7 +60,6 @@ async def count_schedules(db: Db, owner_id: UUID) -> int:
 
 
 async def set_default(db: Db, owner_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:
-    """Write which schedule is the default; False where there is none."""
     found = await db.fetchval(
         "update schedules set default_at = $3 where owner_id = $1 and id = $2 returning id", owner_id, schedule_id, now
     )
@@ -79,14 +77,12 @@ async def insert_schedule(db: Db, schedule: Schedule, *, max_: int, now: datetim
 
 
 async def update_schedule(db: Db, schedule: Schedule, *, now: datetime) -> None:
-    """Write what may change of a schedule."""
     statement = f"""
         update schedules set updated_at = $3, {CHANGEABLE.assign(first=4)} where id = $1 and owner_id = $2"""
     await db.execute(statement, schedule.id, schedule.owner_id, now, *CHANGEABLE.values(schedule))
 
 
 async def delete_schedule(db: Db, owner_id: UUID, schedule_id: UUID) -> bool:
-    """Delete an owner's schedule; False where there is none."""
     gone = await db.fetchval(
         "delete from schedules where owner_id = $1 and id = $2 returning id", owner_id, schedule_id
     )
@@ -110,7 +106,6 @@ async def list_out_of_office(db: Db, owner_id: UUID, *, ending_after: datetime) 
 
 
 async def list_absences(db: Db, owner_id: UUID, *, now: datetime) -> list[Absence]:
-    """List an owner's times away that are not over, soonest first, each with how many upcoming bookings are in it."""
     statement = f"""select {ABSENCES.columns} from out_of_office o
         where o.owner_id = $1 and o.ends_at > $2 order by o.starts_at, o.id limit 1000"""
     rows = await db.fetch(statement, owner_id, now)
@@ -118,7 +113,6 @@ async def list_absences(db: Db, owner_id: UUID, *, now: datetime) -> list[Absenc
 
 
 async def delete_out_of_office(db: Db, owner_id: UUID, away_id: UUID) -> bool:
-    """Delete an owner's time away; False where there is none."""
     gone = await db.fetchval(
         "delete from out_of_office where owner_id = $1 and id = $2 returning id", owner_id, away_id
     )

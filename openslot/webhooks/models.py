@@ -31,8 +31,6 @@ class EndpointWanted(Struct, frozen=True, kw_only=True):
 
 
 class EndpointChanges(Struct, frozen=True, kw_only=True):
-    """The fields to change; the others stay as they are."""
-
     url: str | UnsetType = UNSET
     events: tuple[str, ...] | UnsetType = UNSET
     description: str | UnsetType | None = UNSET

@@ -118,7 +118,6 @@ async def get_endpoint(work: Work, ref: EndpointRef, *, lock: bool = False) -> E
 
 
 async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
-    """Read an owner's endpoints, or everyone's, oldest first."""
     return await store.list_endpoints(work.db, owner.id if owner else None)
 
 
@@ -158,7 +157,6 @@ async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
 
 
 async def delete_endpoint(work: Work, ref: EndpointRef) -> None:
-    """Forget an endpoint together with its log."""
     if not await store.delete_endpoint(work.db, ref):
         raise WebhookNotFound
 
@@ -236,12 +234,10 @@ async def keep_attempt(work: Work, attempt: Attempt) -> None:
 
 
 async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:
-    """Read an owner's endpoints, oldest first, each with the latest try at it."""
     return await delivery_log_store.list_overview(work.db, owner.id)
 
 
 async def get_overview(work: Work, owner: User, endpoint_id: UUID) -> EndpointOverview:
-    """Read one endpoint with the latest try at it and its latest test."""
     found = await delivery_log_store.find_overview(work.db, endpoint_id, owner.id)
     if found is None:
         raise WebhookNotFound

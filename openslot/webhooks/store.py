@@ -126,7 +126,6 @@ async def list_endpoints(db: Db, owner_id: UUID | None) -> list[Endpoint]:
 
 
 async def update_endpoint(db: Db, endpoint: Endpoint) -> None:
-    """Write what may change of an endpoint, its secrets aside."""
     statement = f"update webhook_endpoints set {CHANGED.assign(first=3)} where id = $1 and owner_id = $2"
     await db.execute(statement, endpoint.id, endpoint.owner_id, *CHANGED.values(endpoint))
 
@@ -140,7 +139,6 @@ async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
 
 
 async def delete_endpoint(db: Db, ref: EndpointRef) -> bool:
-    """Delete an endpoint with its log; False if there is none."""
     return (
         await db.fetchval(f"delete from webhook_endpoints e where {OWN} returning e.id", ref.id, ref.owner_id)
         is not None
@@ -217,7 +215,6 @@ async def note_failure(db: Db, attempt: Attempt) -> datetime | None:
 
 
 async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tuple[Endpoint, PastEvent] | None:
-    """Look up where a try went to and what it was about."""
     statement = """
         select d.endpoint_id, d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
         where d.id = $1 and ($2::uuid is null or e.owner_id = $2)"""
