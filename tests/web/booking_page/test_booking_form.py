@@ -15,6 +15,7 @@ from openslot.event_types.models import EventType, Money
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving
+from tests.support.page import read_page
 from tests.support.private_tokens import get_private_token
 from tests.web.booking_page.conftest import PAGE, book, filled, starts_in
 from tests.web.conftest import sign_in
@@ -44,14 +45,14 @@ async def test_a_slot_that_was_just_taken_keeps_what_was_typed(client: httpx2.As
     answer = await client.post(PAGE, data=filled(name="Ana Ruiz", notes="Two\r\nlines"))
 
     assert answer.status_code == 409
-    assert "This time was just taken" in answer.text
+    assert "This time was just taken" in read_page(answer).headings
     assert starts_in(answer.text) == ["2026-03-16T09:00:00Z", "2026-03-16T09:30:00Z", "2026-03-16T10:30:00Z"]
     first = answer.text.index("2026-03-16T09:00:00Z")
     assert "autofocus" in answer.text[first : first + 60]
     assert answer.text.count("autofocus") == 1
     assert 'value="Ana Ruiz"' in answer.text
     assert ">Two\nlines</textarea>" in answer.text
-    assert "10:30" in answer.text
+    assert "10:30" in read_page(answer).text
 
 
 async def test_a_time_that_is_none_is_treated_like_one_that_is_gone(
@@ -60,7 +61,7 @@ async def test_a_time_that_is_none_is_treated_like_one_that_is_gone(
     answer = await client.post(PAGE, data=filled("2026-03-16T10:07:00Z"))
 
     assert answer.status_code == 400
-    assert "This time was just taken" in answer.text
+    assert "This time was just taken" in read_page(answer).headings
     assert len(starts_in(answer.text)) == 3
 
 
@@ -69,21 +70,21 @@ async def test_every_fault_stands_at_its_field(client: httpx2.AsyncClient, askin
     later = await client.post("/mara/asking", data={**filled(guests="nobody"), "answers.phone": "12"})
 
     assert answer.status_code == later.status_code == 400
-    assert 'id="fault-name">Enter your name</p>' in answer.text
-    assert 'id="fault-email">Is not a valid email address</p>' in answer.text
+    assert read_page(answer).faults["name"] == "Enter your name"
+    assert read_page(answer).faults["email"] == "Is not a valid email address"
     assert answer.text.count("autofocus") == 1
-    assert 'id="fault-guests">Is not a valid email address</p>' in later.text
+    assert read_page(later).faults == {"guests": "Is not a valid email address"}
     answered = await client.post("/mara/asking", data={**filled(), "answers.phone": "12", "answers.team": "Many"})
-    assert 'id="fault-answers-phone">Must begin with + and the country code' in answered.text
-    assert 'id="fault-answers-team">Must be one of Just me, Up to 10</p>' in answered.text
-    assert 'id="fault-answers-agree">Is required</p>' in answered.text
+    assert read_page(answered).faults["answers-phone"].startswith("Must begin with + and the country code")
+    assert read_page(answered).faults["answers-team"] == "Must be one of Just me, Up to 10"
+    assert read_page(answered).faults["answers-agree"] == "Is required"
 
 
 async def test_a_form_without_a_time_shows_the_calendar(client: httpx2.AsyncClient, intro: EventType) -> None:
     answer = await client.post(PAGE, data=filled(""))
 
     assert answer.status_code == 400
-    assert "Choose a time" in answer.text
+    assert read_page(answer).notices == ["Choose a time"]
     assert len(starts_in(answer.text)) > 100
 
 
@@ -93,7 +94,7 @@ async def test_what_fills_in_every_field_books_nothing(
     answer = await client.post(PAGE, data=filled(website="https://spam.example"))
 
     assert answer.status_code == 400
-    assert 'id="fault-website">Must be empty</p>' in answer.text
+    assert read_page(answer).faults == {"website": "Must be empty"}
     assert await runtime.pool.fetchval("select count(*) from bookings") == 0
 
 
@@ -113,7 +114,7 @@ async def test_form_and_api_share_one_limit_and_the_form_says_when_to_come_back(
     assert by_api.status_code == 429
     assert answer.status_code == 429
     assert 1 <= int(answer.headers["retry-after"]) <= 60
-    assert "Too many bookings were sent from your network" in answer.text
+    assert "Too many bookings were sent from your network" in read_page(answer).text
     assert re.search(r"Wait \d+ seconds?, then try again\.", answer.text)
     assert 'value="Ana Ruiz"' in answer.text
 
@@ -128,7 +129,7 @@ async def test_a_signed_in_host_books_like_anyone(
 
     assert unanswered.status_code == 400
     assert unpaid.status_code == 503
-    assert "payments are not set up" in unpaid.text
+    assert "payments are not set up" in read_page(unpaid).notices[0]
     assert 'value="Jonas Okafor"' in unpaid.text
 
 

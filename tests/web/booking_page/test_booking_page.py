@@ -12,6 +12,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, RangeWindow, RollingWindow
 from tests.bookings.conftest import offer
+from tests.support.page import read_page
 from tests.web.booking_page.conftest import PAGE, TEN, book, starts_in
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
@@ -25,8 +26,8 @@ async def test_a_hosts_page_lists_what_is_offered_to_everyone(
     page = await client.get("/mara")
 
     assert page.status_code == 200
-    assert 'href="/mara/intro-call"' in page.text
-    assert "Video call, link by email" in page.text
+    assert "/mara/intro-call" in read_page(page).addresses
+    assert "Video call, link by email" in read_page(page).text
     assert "meet.example" not in page.text
     assert "/mara/group" not in page.text
 
@@ -37,7 +38,7 @@ async def test_the_first_month_with_a_time_is_in_the_page(
     await offer(runtime, host, "may", booking_window=RangeWindow(_day(5, 4), _day(7, 10)))
     page = await client.get("/mara/may")
 
-    assert "May 2026" in page.text
+    assert "May 2026" in read_page(page).headings
     starts = starts_in(page.text)
     assert starts[0] == "2026-05-04T07:00:00Z"
     assert starts[-1] == "2026-05-29T14:30:00Z"
@@ -94,7 +95,7 @@ async def test_a_day_without_times_leads_to_the_next_one(client: httpx2.AsyncCli
 
 async def test_a_month_that_is_over_shows_the_current_one(client: httpx2.AsyncClient, intro: EventType) -> None:
     for month in ("2020-01", "1971-01", "2026-13", "x"):
-        assert "March 2026" in (await client.get(PAGE, params={"month": month})).text, month
+        assert "March 2026" in read_page(await client.get(PAGE, params={"month": month})).headings, month
 
 
 async def test_an_empty_month_says_so_and_leads_on(client: httpx2.AsyncClient, runtime: Runtime, host: User) -> None:
@@ -110,7 +111,7 @@ async def test_nothing_to_book_is_said(client: httpx2.AsyncClient, runtime: Runt
     page = await client.get("/mara/past")
 
     assert page.status_code == 200
-    assert "No times in March 2026." in page.text
+    assert "No times in March 2026." in read_page(page).text
     assert starts_in(page.text) == []
     assert 'data-part="later" disabled' in page.text
 
@@ -240,7 +241,7 @@ async def test_a_chosen_time_is_shown_in_the_zone_of_the_address(client: httpx2.
 
     assert page.status_code == 200
     assert "<span data-chosen-day>Monday 16 March</span>, <span data-chosen-time>19:00</span>" in page.text
-    assert "Tokyo time" in page.text
+    assert "Tokyo time" in read_page(page).text
     assert starts_in(page.text) == [TEN]
 
 
@@ -249,7 +250,7 @@ async def test_a_time_that_was_taken_offers_the_three_nearest(client: httpx2.Asy
     page = await client.get(PAGE, params={"start": TEN})
 
     assert page.status_code == 409
-    assert "This time was just taken" in page.text
+    assert "This time was just taken" in read_page(page).headings
     assert starts_in(page.text) == ["2026-03-16T09:00:00Z", "2026-03-16T09:30:00Z", "2026-03-16T10:30:00Z"]
 
 
@@ -259,7 +260,9 @@ async def test_zones_are_found_by_city_with_their_time(client: httpx2.AsyncClien
     assert page.count('name="tz"') == 1
     assert '<button name="tz" value="Africa/Lagos"><bdi>Lagos</bdi> <span>08:00</span></button>' in page
     assert '<input type="hidden" name="utm_source" value="x">' in page
-    assert "No city has this name." in (await client.get(PAGE, params={"view": "zones", "search": "xyzzy"})).text
+    assert (
+        "No city has this name." in read_page(await client.get(PAGE, params={"view": "zones", "search": "xyzzy"})).text
+    )
     former = (await client.get(PAGE, params={"view": "zones", "search": "saigon"})).text
     assert former.count('name="tz"') == former.count('value="Asia/Ho_Chi_Minh"') == 1
 
@@ -268,8 +271,8 @@ async def test_an_unknown_name_is_a_kind_page(client: httpx2.AsyncClient, host: 
     for path in ("/nobody", "/mara/nothing", "/manage/nothing", "/Nobody/at-all"):
         answer = await client.get(path)
         assert answer.status_code == 404, path
-        assert "Page not found" in answer.text
-        assert "Check the link" in answer.text, path
+        assert "Page not found" in read_page(answer).headings
+        assert "Check the link" in read_page(answer).text, path
 
 
 def _day(month: int, day: int) -> date:

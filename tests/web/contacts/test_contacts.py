@@ -13,6 +13,7 @@ from openslot.web.dashboard.contacts import contacts
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.contact_imports import read_people
 from tests.support.host import ELEVEN, TEN, Book
+from tests.support.page import read_page
 from tests.web.contacts.conftest import PHONE, Add, Import, Ring, Say
 
 FORM = {"name": "Ann Lee", "email": "ann@lee.example"}
@@ -55,7 +56,7 @@ async def test_a_search_takes_every_character_as_it_is(member: httpx2.AsyncClien
         answer = await member.get("/contacts", params={"q": search})
 
         assert answer.status_code == 200, search
-        assert "No contact matches this search." in answer.text, search
+        assert "No contact matches this search." in read_page(answer).text, search
 
 
 async def test_contacts_are_sorted_and_have_pages(
@@ -91,7 +92,7 @@ async def test_a_control_character_is_a_fault_of_the_search(member: httpx2.Async
     answer = await member.get("/contacts?q=%00")
 
     assert answer.status_code == 400
-    assert "Has characters that are not allowed" in answer.text
+    assert read_page(answer).faults == {"q": "Has characters that are not allowed"}
 
 
 async def test_without_contacts_the_list_says_what_to_do(member: httpx2.AsyncClient) -> None:
@@ -139,7 +140,7 @@ async def test_a_contact_is_added_changed_and_deleted(
     sent = {**FORM, "phone": "+49 30 12345678", "company": "Lee", "tags": 'vip, "a, b", vip', "notes": "One\r\ntwo"}
     made = await member.post("/contacts", data=sent)
     path = made.headers["location"].removesuffix("?done=added")
-    assert "The contact was added." in (await member.get(made.headers["location"])).text
+    assert read_page(await member.get(made.headers["location"])).notices == ["The contact was added."]
     person = (await read_people(runtime, user))["ann@lee.example"]
     assert (person["phone"], person["tags"], person["notes"]) == (PHONE, ["vip", "a, b"], "One\ntwo")
 
@@ -161,7 +162,7 @@ async def test_a_contact_is_added_changed_and_deleted(
     assert "1 upcoming meeting stays booked. No one is notified." in question
     assert len(await read_people(runtime, user)) == 1
     gone = await member.post(f"{path}/delete")
-    assert "The contact was deleted." in (await member.get(gone.headers["location"])).text
+    assert read_page(await member.get(gone.headers["location"])).notices == ["The contact was deleted."]
     assert await read_people(runtime, user) == {}
     assert await runtime.pool.fetchval("select status from bookings") == "CONFIRMED"
 

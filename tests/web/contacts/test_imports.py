@@ -13,6 +13,7 @@ from openslot.contacts.csv_files import MAX_BYTES
 from openslot.core.work import Runtime
 from openslot.web.dashboard.contacts.imports import UPLOADS
 from tests.support.contact_imports import read_people, run_imports
+from tests.support.page import read_page
 from tests.web.contacts.conftest import Import, read_choices, upload
 
 FILE = "Vorname;Nachname;E-Mail;Telefon;Geburtstag\nZoë;Müller;zoe@mueller.example;+49 30 123456;1.1.\n"
@@ -44,7 +45,7 @@ async def test_columns_are_guessed_shown_and_corrected(
     assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in running
     assert '<progress max="1" value="0"' in running
     await run_imports(runtime)
-    assert "Import finished" in (await member.get(path)).text
+    assert "Import finished" in read_page(await member.get(path)).headings
     person = (await read_people(runtime, user))["zoe@mueller.example"]
     assert (person["name"], person["phone"], person["notes"]) == ("Müller", None, "1.1.")
 
@@ -71,7 +72,7 @@ async def test_what_is_wrong_with_a_file_stands_at_its_field(member: httpx2.Asyn
         answer = await upload(member, body)
 
         assert answer.status_code == 400, fault
-        assert f'id="fault-file">{fault}' in answer.text, fault
+        assert read_page(answer).faults["file"].startswith(fault), fault
         assert await runtime.pool.fetchval("select count(*) from contact_imports") == 0, fault
 
 
@@ -110,7 +111,7 @@ async def test_columns_that_make_no_sense_are_refused_and_kept(member: httpx2.As
         answer = await member.post(f"{path}/start", data={"column": columns, "existing": "skip"})
 
         assert answer.status_code == 400, (columns, fault)
-        assert fault in answer.text, (columns, fault)
+        assert fault in read_page(answer).faults["columns"], (columns, fault)
         assert 'value="skip" checked' in answer.text, (columns, fault)
         if len(columns) == 3 and "owner_id" not in columns:
             assert read_choices(answer.text) == columns, (columns, fault)
@@ -142,7 +143,7 @@ async def test_bad_lines_are_read_in_the_readers_language(
     path = await bring(BAD)
     await runtime.pool.execute("update users set locale = 'de' where id = $1", user.id)
 
-    assert "E-Mail-Adresse: ist keine gültige E-Mail-Adresse" in (await member.get(path)).text
+    assert "E-Mail-Adresse: ist keine gültige E-Mail-Adresse" in read_page(await member.get(path)).text
 
 
 async def test_bad_lines_can_be_downloaded_corrected_and_imported(
@@ -174,16 +175,16 @@ async def test_many_bad_lines_have_pages_and_are_all_in_the_file(member: httpx2.
 
 async def test_an_import_can_be_discarded_and_is_started_once(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     path = (await upload(member, FILE.encode())).headers["location"]
-    assert "Nothing has been imported from this file yet." in (await member.get(f"{path}/delete")).text
+    assert "Nothing has been imported from this file yet." in read_page(await member.get(f"{path}/delete")).text
     data = {"column": read_choices((await member.get(path)).text), "existing": "update"}
     assert (await member.post(f"{path}/start", data=data)).headers["location"] == path
     assert (await member.post(f"{path}/start", data=data)).headers["location"] == path
     assert await runtime.pool.fetchval("select count(*) from effects where reaction = 'contacts.import'") == 1
-    assert "The import stops." in (await member.get(f"{path}/delete")).text
+    assert "The import stops." in read_page(await member.get(f"{path}/delete")).text
     await run_imports(runtime)
-    assert "Your contacts stay." in (await member.get(f"{path}/delete")).text
+    assert "Your contacts stay." in read_page(await member.get(f"{path}/delete")).text
     gone = await member.post(f"{path}/delete")
-    assert "The import was deleted." in (await member.get(gone.headers["location"])).text
+    assert "The import was deleted." in read_page(await member.get(gone.headers["location"])).notices[0]
     assert (await member.get(path)).status_code == 404
     assert await runtime.pool.fetchval("select count(*) from contacts") == 1
 
@@ -198,9 +199,9 @@ async def test_too_many_imports_are_refused_where_they_begin(
     data = {"column": read_choices((await member.get(paths[0])).text)}
     started = [await member.post(f"{path}/start", data=data) for path in paths]
 
-    assert (third.status_code, "Other imports are not finished yet" in third.text) == (400, True)
+    assert (third.status_code, "Other imports are not finished yet" in read_page(third).faults["file"]) == (400, True)
     assert [answer.status_code for answer in started] == [303, 400]
-    assert "Other imports are not finished yet" in started[1].text
+    assert "Other imports are not finished yet" in read_page(started[1]).faults["columns"]
 
 
 async def test_the_list_of_imports_shows_each_with_its_state(member: httpx2.AsyncClient, bring: Import) -> None:

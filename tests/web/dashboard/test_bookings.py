@@ -15,6 +15,7 @@ from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
 from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
+from tests.support.page import read_page
 
 WEEK = timedelta(days=7)
 
@@ -43,11 +44,11 @@ async def test_a_meeting_that_is_under_way_is_upcoming(
 ) -> None:
     await book()
     clock.now = TEN + timedelta(minutes=29)
-    assert "Jonas Okafor" in (await member.get("/bookings")).text
+    assert "Jonas Okafor" in read_page(await member.get("/bookings")).text
 
     clock.now = TEN + timedelta(minutes=30)
     assert "Jonas Okafor" not in (await member.get("/bookings")).text
-    assert "Jonas Okafor" in (await member.get("/bookings?view=past")).text
+    assert "Jonas Okafor" in read_page(await member.get("/bookings?view=past")).text
 
 
 SEARCHES: list[str] = [
@@ -76,7 +77,7 @@ async def test_a_search_takes_every_character_as_it_is(member: httpx2.AsyncClien
         answer = await member.get("/bookings", params={"q": search})
 
         assert answer.status_code == 200, search
-        assert "No booking matches this filter." in answer.text, search
+        assert "No booking matches this filter." in read_page(answer).text, search
         assert "<script>" not in answer.text.replace('<script type="module"', ""), search
 
 
@@ -105,7 +106,7 @@ async def test_a_day_begins_at_midnight_of_the_host(member: httpx2.AsyncClient, 
     )
 
     assert "Tuesday 17 March" not in (await member.get("/bookings?to=2026-03-16")).text
-    assert "Tomorrow, 17 March" in (await member.get("/bookings?from=2026-03-17")).text
+    assert "Tomorrow, 17 March" in read_page(await member.get("/bookings?from=2026-03-17")).headings
 
 
 async def test_what_is_wrong_with_a_filter_stands_at_its_field(member: httpx2.AsyncClient, book: Book) -> None:
@@ -116,9 +117,9 @@ async def test_what_is_wrong_with_a_filter_stands_at_its_field(member: httpx2.As
 
     assert wrong.status_code == swapped.status_code == control.status_code == 400
     assert wrong.text.count("Must be a date, such as 2026-03-16") == 2
-    assert "Must not be before the first day" in swapped.text
-    assert "Has characters that are not allowed" in control.text
-    assert "Jonas Okafor" in wrong.text
+    assert read_page(swapped).faults == {"to": "Must not be before the first day"}
+    assert read_page(control).faults == {"q": "Has characters that are not allowed"}
+    assert "Jonas Okafor" in read_page(wrong).text
 
 
 STRANGE: list[str] = ["view=nonsense", "page=0", "page=-1", "page=x", "page=" + "9" * 50, "type=nothing"]

@@ -11,6 +11,7 @@ from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 from tests.support.host import ELEVEN, TEN, TWELVE, Book
+from tests.support.page import read_page
 
 SLOTS = re.compile(r'name="start" value="([^"]+)"')
 WANTED = {
@@ -44,8 +45,8 @@ async def test_cancelling_asks_first_and_keeps_the_reason(
     assert before["status"] == "CONFIRMED"
     assert done.headers["location"] == f"/bookings/{booking.id}?done=cancelled"
     assert (after["status"], after["cancel_reason"], after["cancelled_by"]) == ("CANCELLED", "Ill today, sorry", "host")
-    assert "The booking was cancelled." in shown.text
-    assert "You cancelled this booking" in shown.text
+    assert "The booking was cancelled." in read_page(shown).notices[0]
+    assert "You cancelled this booking" in read_page(shown).headings
 
 
 async def test_a_reason_that_is_too_long_stands_at_its_field(
@@ -55,7 +56,7 @@ async def test_a_reason_that_is_too_long_stands_at_its_field(
     answer = await member.post(f"/bookings/{booking.id}/cancel", data={"reason": "x" * 501})
 
     assert answer.status_code == 400
-    assert "Must have at most 500 characters" in answer.text
+    assert read_page(answer).faults == {"reason": "Must have at most 500 characters"}
     assert (await stored(runtime, booking.id))["status"] == "CONFIRMED"
 
 
@@ -71,7 +72,7 @@ async def test_a_booking_is_moved_to_an_open_slot(member: httpx2.AsyncClient, ru
     assert "2026-03-16T12:00:00Z" in slots
     assert "2026-03-16T10:00:00Z" not in slots
     assert "2026-03-16T11:00:00Z" not in slots
-    assert "now Monday 16 March, 11:00 – 11:30" in form.text
+    assert "now Monday 16 March, 11:00 – 11:30" in read_page(form).text
     assert done.headers["location"] == f"/bookings/{booking.id}?done=moved"
     assert (after["starts_at"], after["previous_starts_at"]) == (TWELVE, TEN)
 
@@ -106,9 +107,9 @@ async def test_a_time_that_can_not_be_had_stands_at_its_field(
         answer = await member.post(f"/bookings/{booking.id}/reschedule", data=sent)
 
         assert answer.status_code == 400, (start, fault)
-        assert fault in answer.text, (start, fault)
-        assert "Because" in answer.text, (start, fault)
-        assert 'name="day" value="2026-03-18"' in answer.text, (start, fault)
+        assert fault in read_page(answer).faults["start"], (start, fault)
+        assert read_page(answer).fields["reason"].value == "Because", (start, fault)
+        assert read_page(answer).fields["day"].value == "2026-03-18", (start, fault)
         assert (await stored(runtime, booking.id))["starts_at"] == TEN, (start, fault)
 
 
@@ -130,7 +131,7 @@ async def test_far_days_have_no_slots_and_say_so(member: httpx2.AsyncClient, boo
     answer = await member.get(f"/bookings/{booking.id}/reschedule?day=2199-12-28")
 
     assert answer.status_code == 200
-    assert "No times available." in answer.text
+    assert "No times available." in read_page(answer).text
 
 
 async def test_a_host_books_for_someone(member: httpx2.AsyncClient, runtime: Runtime) -> None:
@@ -140,8 +141,8 @@ async def test_a_host_books_for_someone(member: httpx2.AsyncClient, runtime: Run
     row = await runtime.pool.fetchrow("select * from bookings")
 
     assert WANTED["start"] in SLOTS.findall(form.text)
-    assert "The booking was created." in shown.text
-    assert "You created this booking" in shown.text
+    assert "The booking was created." in read_page(shown).notices[0]
+    assert "You created this booking" in read_page(shown).headings
     assert row is not None
     assert (row["invitee_name"], row["invitee_email"], row["invitee_zone"], row["notes"], row["starts_at"]) == (
         "Jonas Okafor",
@@ -177,7 +178,7 @@ async def test_a_time_that_was_taken_meanwhile_is_refused_with_others_to_choose(
     answer = await member.post("/bookings", data=WANTED)
 
     assert answer.status_code == 400
-    assert "This time is no longer available" in answer.text
+    assert read_page(answer).faults == {"start": "This time is no longer available"}
     assert "2026-03-16T12:00:00Z" in SLOTS.findall(answer.text)
     assert await runtime.pool.fetchval("select count(*) from bookings") == 1
 
@@ -193,7 +194,7 @@ async def test_only_own_and_active_event_types_can_be_booked(
 
         assert SLOTS.findall(form.text) == []
         assert answer.status_code == 400
-        assert "Event type not found" in answer.text
+        assert read_page(answer).faults == {"type": "Event type not found"}
     assert await runtime.pool.fetchval("select count(*) from bookings") == 0
 
 
@@ -220,4 +221,4 @@ async def test_a_cancelled_booking_is_not_moved(member: httpx2.AsyncClient, cloc
     answer = await member.post(f"/bookings/{booking.id}/reschedule", data={"start": "2026-03-16T12:00:00Z"})
 
     assert answer.status_code == 400
-    assert "This booking is cancelled" in answer.text
+    assert read_page(answer).faults == {"start": "This booking is cancelled"}

@@ -14,6 +14,7 @@ from tests.support.effects import work_off
 from tests.support.forms import NOBODY, from_other_sites
 from tests.support.host import ELEVEN, TEN, Book, cancel, fail, listen, move
 from tests.support.hostile_text import CORPUS, check_pages
+from tests.support.page import read_page
 
 WITH_OWN_TESTS = frozenset(
     (
@@ -55,7 +56,7 @@ async def test_a_form_of_another_site_is_refused_and_changes_nothing(
         answer = await member.post(path, data=sent, headers=headers)
 
         assert answer.status_code == 403, (path, headers)
-        assert "sent from another site" in answer.text
+        assert "sent from another site" in read_page(answer).text
 
     rows = await runtime.pool.fetch("select status, starts_at from bookings")
     assert [(row["status"], row["starts_at"]) for row in rows] == [("CONFIRMED", TEN)]

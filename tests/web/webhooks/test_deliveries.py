@@ -9,6 +9,7 @@ import pytest
 from openslot.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import work_off
+from tests.support.page import read_page
 from tests.support.receiver import Receiver
 from tests.web.webhooks.conftest import Create, last_delivery
 from tests.webhooks.conftest import Happen
@@ -69,7 +70,7 @@ async def test_a_wrong_day_is_a_fault_of_its_field(
     answer = await member.get(logged + query)
 
     assert answer.status_code == 400
-    assert fault in answer.text
+    assert fault in read_page(answer).text
 
 
 async def test_a_long_log_has_pages(
@@ -95,13 +96,13 @@ async def test_a_delivery_shows_all_that_was_sent_and_answered(
 
     assert answer.status_code == 200
     got = receiver.got[-1]
-    assert f"webhook-id: {got.id}" in answer.text
+    assert f"webhook-id: {got.id}" in read_page(answer).text
     assert got.headers["webhook-signature"].replace("+", "&#43;") in answer.text.replace("+", "&#43;")
-    assert "noor1@haddad.example" in answer.text
-    assert "out of order" in answer.text
-    assert "The endpoint answered 500." in answer.text
-    assert "retry in less than a minute" in answer.text
-    assert "Failed, 500" in answer.text
+    assert "noor1@haddad.example" in read_page(answer).text
+    assert "out of order" in read_page(answer).text
+    assert "The endpoint answered 500." in read_page(answer).text
+    assert "retry in less than a minute" in read_page(answer).text
+    assert "Failed, 500" in read_page(answer).text
 
 
 async def test_only_the_latest_try_says_when_the_next_one_is(
@@ -113,7 +114,7 @@ async def test_only_the_latest_try_says_when_the_next_one_is(
 
     assert results(page) == ["Failed, 500", "Failed, 500"]
     assert page.text.count("retry in ") == 1
-    assert "retry in 5 min" in page.text
+    assert "retry in 5 min" in read_page(page).text
 
 
 async def test_one_delivery_is_sent_again_with_the_same_bytes(
@@ -135,11 +136,11 @@ async def test_a_paused_endpoint_is_sent_nothing_again(
     before = len(receiver.got)
     answer = await member.post(f"{logged}/deliveries/{await last_delivery(runtime)}/resend")
     shown = await member.get(answer.headers["location"])
-    assert "This webhook endpoint is not active. Resume it first." in shown.text
+    assert read_page(shown).notices == ["This webhook endpoint is not active. Resume it first."]
     days = {"from": "2026-03-16", "to": "2026-03-17", "which": "all"}
     refused = await member.post(f"{logged}/replay", data=days)
     assert refused.status_code == 400
-    assert "This endpoint is not active" in refused.text
+    assert "This endpoint is not active" in read_page(refused).notices[0]
     await work_off(runtime, clock)
     assert len(receiver.got) == before
 
@@ -180,7 +181,7 @@ async def test_a_range_is_counted_before_it_is_sent_and_the_count_is_what_is_sen
     days = {"from": first, "to": last, "which": which}
     shown = await member.get(f"{logged}/replay", params=days)
     words = {0: "There is nothing to send", 1: "1 event will be sent", 2: "2 events will be sent"}[count]
-    assert words in shown.text
+    assert words in read_page(shown).headings
     assert ("Send them now" in shown.text) == (count > 0)
     await work_off(runtime, clock)
     assert len(receiver.got) == before
@@ -224,7 +225,7 @@ async def test_a_range_needs_two_days(member: httpx2.AsyncClient, logged: str, r
             await member.post(f"{logged}/replay", data={**days, "which": "all"}),
         ):
             assert answer.status_code == 400, (days, fault)
-            assert fault in answer.text, (days, fault)
+            assert fault in read_page(answer).text, (days, fault)
         assert len(receiver.got) == before, (days, fault)
 
 

@@ -14,6 +14,7 @@ from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED_TYPES
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.page import read_page
 from tests.support.receiver import Receiver
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
 from tests.webhooks.conftest import Add, Happen
@@ -50,8 +51,8 @@ async def test_without_endpoints_the_page_says_the_next_step(member: httpx2.Asyn
     answer = await member.get(HERE)
 
     assert answer.status_code == 200
-    assert "No endpoint yet" in answer.text
-    assert f'href="{HERE}/new"' in answer.text
+    assert "No endpoint yet" in read_page(answer).text
+    assert f"{HERE}/new" in read_page(answer).addresses
 
 
 async def test_the_secret_is_shown_once_and_signs_what_is_sent(
@@ -80,7 +81,7 @@ async def test_a_fault_stands_at_its_field_and_what_was_typed_is_kept(
             answer = await member.post(target, data={"which": "all", **fields})
 
             assert answer.status_code == 400, (fields, fault)
-            assert fault in answer.text, (fields, fault)
+            assert fault in read_page(answer).text, (fields, fault)
             assert answer.text.count('class="fault"') == 1, (fields, fault)
             kept = re.search(r'name="url"[^>]* value="([^"]*)"', answer.text)
             assert kept is not None, (fields, fault)
@@ -120,17 +121,17 @@ async def test_an_endpoint_is_changed(member: httpx2.AsyncClient, create: Create
         "contact.created",
     ]
     await member.post(f"{path}/edit", data={"url": receiver.url, "which": "all", "events": ["contact.created"]})
-    assert "All events" in (await member.get(path)).text
+    assert "All events" in read_page(await member.get(path)).text
 
 
 async def test_a_paused_endpoint_is_sent_nothing_until_it_is_resumed(
     member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver, happen: Happen
 ) -> None:
     path, _ = await create()
-    assert "Working" in (await member.get(HERE)).text
+    assert "Working" in read_page(await member.get(HERE)).text
     paused = await member.post(f"{path}/pause")
-    assert "Paused" in (await member.get(HERE)).text
-    assert "The endpoint is paused" in (await member.get(paused.headers["location"])).text
+    assert "Paused" in read_page(await member.get(HERE)).text
+    assert "The endpoint is paused" in read_page(await member.get(paused.headers["location"])).notices[0]
     await happen()
     await work_off(runtime, clock)
     assert receiver.got == []
@@ -146,18 +147,18 @@ async def test_rotation_shows_the_new_secret_once_and_both_sign_for_a_day(
 ) -> None:
     path, old = await create()
     asked = await member.get(f"{path}/rotate")
-    assert "accepted for 24 hours" in asked.text
+    assert "accepted for 24 hours" in read_page(asked).text
     assert "rotated recently" not in asked.text
     answer = await member.post(f"{path}/rotate")
     found = re.search(r"whsec_[A-Za-z0-9+/=]{44}", answer.text.partition('id="secret"')[2])
     assert found is not None
     new = found[0]
     assert new != old
-    assert "The old secret is accepted until Tuesday 17 March, 08:00" in answer.text
+    assert "The old secret is accepted until Tuesday 17 March, 08:00" in read_page(answer).text
     shown = (await member.get(path)).text
     assert new not in shown
     assert "Tuesday 17 March, 08:00" in shown
-    assert "rotated recently" in (await member.get(f"{path}/rotate")).text
+    assert "rotated recently" in read_page(await member.get(f"{path}/rotate")).notices[0]
 
     await happen()
     await work_off(runtime, clock)
@@ -173,11 +174,11 @@ async def test_deleting_asks_first_and_takes_the_log_away(
     await happen()
     await work_off(runtime, clock)
     asked = await member.get(f"{path}/delete")
-    assert "its log is deleted" in asked.text
+    assert "its log is deleted" in read_page(asked).text
     assert await runtime.pool.fetchval("select count(*) from webhook_endpoints") == 1
     answer = await member.post(f"{path}/delete")
     assert answer.headers["location"] == f"{HERE}?done=deleted"
-    assert "were deleted" in (await member.get(answer.headers["location"])).text
+    assert "were deleted" in read_page(await member.get(answer.headers["location"])).notices[0]
     assert await runtime.pool.fetchval("select count(*) from webhook_deliveries") == 0
     assert (await member.get(path)).status_code == 404
 
@@ -213,10 +214,10 @@ async def test_the_list_says_how_each_endpoint_is_doing(
     member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver, happen: Happen
 ) -> None:
     await create()
-    assert "Nothing has been sent yet" in (await member.get(HERE)).text
+    assert "Nothing has been sent yet" in read_page(await member.get(HERE)).text
     await happen()
     await work_off(runtime, clock)
-    assert "Last delivery today, 08:00, answered 200" in (await member.get(HERE)).text
+    assert "Last delivery today, 08:00, answered 200" in read_page(await member.get(HERE)).text
     receiver.answer(503)
     await happen()
     await work_off(runtime, clock)
@@ -237,10 +238,10 @@ async def test_no_more_endpoints_than_one_may_have(
 ) -> None:
     for _ in range(MAX_ENDPOINTS):
         await add(receiver.url)
-    assert "reached the limit of" in (await member.get(HERE)).text
+    assert "reached the limit of" in read_page(await member.get(HERE)).notices[0]
     answer = await member.post(HERE, data={"url": receiver.url, "which": "all"})
     assert answer.status_code == 400
-    assert "Delete one first" in answer.text
+    assert "Delete one first" in read_page(answer).notices[0]
     assert await runtime.pool.fetchval("select count(*) from webhook_endpoints") == MAX_ENDPOINTS
 
 
