@@ -12,7 +12,7 @@ from pgqueuer.types import QueueEntrypoint, QueueManagerId
 from benchmarks.effects import open_runtime_at
 from benchmarks.stage import Stage, stage
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import PlannedEffect, drop_planned, move_planned, plan_effect
+from openslot.core.effects import drop_planned, move_planned, plan_effect
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
 from openslot.core.queue import ENTRYPOINT, PLANNED
@@ -88,9 +88,7 @@ async def _print_changes(runtime: Runtime) -> None:
 
     async def plan(number: int) -> None:
         async with runtime.transaction(SYSTEM) as work:
-            await plan_effect(
-                work.db, PlannedEffect(reaction=REACTION, key=f"new {number}", due_at=later), now=work.now
-            )
+            await plan_effect(work.db, REACTION, f"new {number}", due_at=later, now=work.now)
 
     async def move(number: int) -> None:
         async with runtime.transaction(SYSTEM) as work:

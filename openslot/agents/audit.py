@@ -24,7 +24,8 @@ from openslot.agents.models import (
     ToolCall,
 )
 from openslot.agents.registry import CallTarget, Tool
-from openslot.core.db import Db, transaction
+from openslot.core.actor import SYSTEM
+from openslot.core.db import Db
 from openslot.core.errors import Internal, Invalid, Refusal
 from openslot.core.ids import Signer
 from openslot.core.work import Runtime, Work
@@ -65,8 +66,8 @@ async def _keep_all(runtime: Runtime, records: Sequence[CallRecord]) -> list[Non
     async with known.turn:
         after = await _try_to_append(runtime, runtime.pool, records, known.end)
         if after is None:
-            async with transaction(runtime.pool) as db:
-                after = await _append(runtime, db, records)
+            async with runtime.transaction(SYSTEM) as work:
+                after = await _append(runtime, work.db, records)
         known.end = after
     return [None] * len(records)
 

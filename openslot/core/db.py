@@ -14,20 +14,15 @@ from typing import Any, Protocol
 import asyncpg
 
 from openslot.core.errors import StartupError
-from openslot.core.outages import OUTAGE, reason
+from openslot.core.outages import LOST, OUTAGE, reason
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
 
 OLDEST_SERVER = 150000
 DOWN = (
     OSError,
     TimeoutError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
+    *LOST,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a statement on a connection that was killed a moment ago
     asyncpg.ReadOnlySQLTransactionError,  # a standby, or a server that has become one
 )
 # The server is up but can't do it now: another session holds a lock, a statement takes too long, the disk is full.

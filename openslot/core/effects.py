@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Cause, Effect, EffectRules
@@ -54,30 +53,21 @@ where id = (select id from effects where lane = $1 and state = 'waiting' order b
 returning id, round"""
 
 # An effect that was replaced or dropped in the meantime is not tried again.
-POSTPONE = """
+AGAIN = """
 update effects set state = case when superseded is null then 'queued' else 'skipped' end,
-    finished_at = case when superseded is not null then $5::timestamptz end,
+    finished_at = case when superseded is not null then $5::timestamptz end, attempts = attempts - {uncounted},
     round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
 where id = $1 and round = $2 and state = 'running' returning round, state"""
-
+POSTPONE = AGAIN.format(uncounted=0)
 # The reaction was never called, so the attempt does not count. Nothing waits for the disk, as in `START`.
-PUT_BACK = """
-update effects set state = case when superseded is null then 'queued' else 'skipped' end,
-    finished_at = case when superseded is not null then $5::timestamptz end, attempts = attempts - 1,
-    round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
-where id = $1 and round = $2 and state = 'running' returning round, state,
-    set_config('synchronous_commit', 'off', true)"""
+PUT_BACK = f"{AGAIN.format(uncounted=1)}, set_config('synchronous_commit', 'off', true)"
 
 # No reaction in this release could handle it, so neither the attempt nor the time counts: effects behind it are held
 # back longer by the same time.
-HAND_OVER = """
-with handed_over as (
-    update effects set state = case when superseded is null then 'queued' else 'skipped' end,
-        finished_at = case when superseded is not null then $6::timestamptz end, attempts = attempts - 1,
-        round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
-    where id = $1 and round = $2 and state = 'running' returning lane, round, state
+HAND_OVER = f"""
+with handed_over as ({AGAIN.format(uncounted=1)}, lane
 ), held as (
-    update effects e set hold_until = e.hold_until + $5::interval from handed_over h
+    update effects e set hold_until = e.hold_until + $6::interval from handed_over h
     where e.lane = h.lane and e.state = 'waiting' and e.hold_until is not null
 )
 select round, state from handed_over"""
@@ -121,7 +111,6 @@ with due as materialized (
 select w.*, l.next_try_at as last_due_at, l.id as last_id, (select count(*) from due) as looked_at
 from (select next_try_at, id from due order by next_try_at desc, id desc limit 1) l left join without_job w on true"""
 
-REPLAYS = ":replay"
 BATCH = 200
 LOOKED_AT = 2_000
 BEFORE_ALL = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
@@ -174,7 +163,7 @@ async def put_back_effect(
 
 async def hand_over_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
     """Leave an effect to another worker; it keeps its attempts and its place in its lane."""
-    row = await db.fetchrow(HAND_OVER, effect.id, effect.round, now + delay, reason, delay, now)
+    row = await db.fetchrow(HAND_OVER, effect.id, effect.round, now + delay, reason, now, delay)
     await _enqueue_again(db, effect, row, after=delay, priority=Priority.SOON)
 
 
@@ -213,7 +202,7 @@ async def enqueue_due(
 
 
 def replay_lane(lane: str) -> str:
-    return f"{lane}{REPLAYS}"
+    return f"{lane}:replay"
 
 
 async def enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
@@ -281,33 +270,23 @@ delete from effects where id = any(array(
     select id from effects where event_id is null and finished_at < $1 order by finished_at limit $2))"""
 
 
-class PlannedEffect(Struct, frozen=True, kw_only=True):
-    """What is to be done and when; reaction and key together identify the plan."""
-
-    reaction: str
-    key: str
-    due_at: datetime
-    payload: object = None
-    tenant_id: UUID | None = None
-    target: str | None = None
-
-
-async def plan_effect(db: Db, plan: PlannedEffect, *, now: datetime) -> None:
+async def plan_effect(
+    db: Db,
+    reaction: str,
+    key: str,
+    *,
+    due_at: datetime,
+    payload: object = None,
+    tenant_id: UUID | None = None,
+    target: str | None = None,
+    now: datetime,
+) -> None:
     """Plan an effect, or move the one that waits under the same key; a running attempt is not repeated."""
-    row = await db.fetchrow(
-        PLAN,
-        new_id(),
-        plan.reaction,
-        plan.key,
-        plan.due_at,
-        None if plan.payload is None else msgspec.json.encode(plan.payload).decode(),
-        plan.tenant_id,
-        plan.target,
-        now,
-    )
+    given = None if payload is None else msgspec.json.encode(payload).decode()
+    row = await db.fetchrow(PLAN, new_id(), reaction, key, due_at, given, tenant_id, target, now)
     if row is None:
         raise LookupError("a plan is either moved or added")
-    await _enqueue_at(db, row["id"], row["round"], plan.due_at, now=now)
+    await _enqueue_at(db, row["id"], row["round"], due_at, now=now)
 
 
 async def move_planned(db: Db, reaction: str, key: str, *, due_at: datetime, now: datetime) -> bool:

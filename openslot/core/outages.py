@@ -20,7 +20,7 @@ LOST = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
-    asyncpg.InternalClientError,
+    asyncpg.InternalClientError,  # a statement on a connection that was killed a moment ago
 )
 
 log = structlog.get_logger()

@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.core.effects import RELEASE_NEXT, enqueue_rows, replay_lane
 from openslot.core.queue import Job, enqueue
 from openslot.core.retention import kept_since
-from openslot.core.work import Reaction, Work
+from openslot.core.work import Work
 
 UNFINISHED = ("waiting", "queued", "running")
 WITHOUT_LANE = 100
@@ -130,7 +130,8 @@ async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> l
     entries = await _read_lanes(work, lane, effect_ids)
     dead = [entry for entry in entries if entry.id in effect_ids and entry.state == "dead"]
     since = kept_since(work.runtime.settings, now=work.now)
-    revivals = [judge(each, entries, collapses=_collapses(work, each), kept_since=since) for each in dead]
+    collapsing = {reaction.name for reaction in work.runtime.wiring.reactions if reaction.collapses}
+    revivals = [judge(each, entries, collapses=each.reaction in collapsing, kept_since=since) for each in dead]
     for revival in revivals:
         if revival.verdict is RevivalVerdict.SKIPPED:
             await work.db.execute(SKIP, [revival.effect_id], revival.reason, work.now)
@@ -153,8 +154,9 @@ async def _line_up(
     """Make revived effects and all that is planned after them wait in line, and release the first."""
     first = min(entry.no for entry in own if entry.id in queued)
     line = [entry for entry in own if entry.id in queued or (entry.is_planned and entry.no > first)]
-    holds = [reaction.holds_back if (reaction := _reaction(work, entry)) else None for entry in line]
-    await work.db.execute(LINE_UP, [entry.id for entry in line], holds, work.now)
+    holds = {reaction.name: reaction.holds_back for reaction in work.runtime.wiring.reactions}
+    held = [holds.get(entry.reaction) for entry in line]
+    await work.db.execute(LINE_UP, [entry.id for entry in line], held, work.now)
     await work.db.execute(JOIN_LANE, lane, len(queued))
     others = [entry for entry in own if entry.is_unfinished and entry not in line]
     is_seen = sum(entry.is_unfinished for entry in own) == unfinished
@@ -173,12 +175,3 @@ async def _queue_alone(work: Work, effect_ids: Sequence[UUID]) -> list[Revival]:
         *(Revival(row["id"], RevivalVerdict.QUEUED) for row in queued),
         *(Revival(row["id"], RevivalVerdict.SKIPPED, TOO_OLD) for row in skipped),
     ]
-
-
-def _collapses(work: Work, entry: LaneEntry) -> bool:
-    reaction = _reaction(work, entry)
-    return reaction is not None and reaction.collapses
-
-
-def _reaction(work: Work, entry: LaneEntry) -> Reaction | None:
-    return work.runtime.wiring.reaction(entry.reaction)

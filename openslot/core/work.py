@@ -14,7 +14,7 @@ from msgspec import Struct
 from openslot.core.actor import Actor, Destination
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
-from openslot.core.effects import PlannedEffect, drop_planned, move_planned, plan_effect
+from openslot.core.effects import drop_planned, move_planned, plan_effect
 from openslot.core.events import Change, Effect, EffectRules, Event, NewEffect, insert_events, make_changes
 from openslot.core.ids import Signer, new_id
 from openslot.core.outages import REFUSED
@@ -186,10 +186,9 @@ class Work:
         """
         if self.runtime.wiring.reaction(reaction) is None:
             raise LookupError(f"no reaction is named {reaction}")
-        plan = PlannedEffect(
-            reaction=reaction, key=key, due_at=due_at, payload=payload, tenant_id=tenant_id, target=target
+        await plan_effect(
+            self.db, reaction, key, due_at=due_at, payload=payload, tenant_id=tenant_id, target=target, now=self.now
         )
-        await plan_effect(self.db, plan, now=self.now)
 
     async def move_planned(self, reaction: str, key: str, *, due_at: datetime) -> bool:
         """Change when something planned is due; return False if nothing waits: it has started or was never planned."""

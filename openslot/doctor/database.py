@@ -16,7 +16,8 @@ from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
-from openslot.jobs.health import PeriodicRun, count_effects, count_late, count_unknown, count_workers, list_runs
+from openslot.jobs.health import PeriodicRun, count_effects, count_unknown, count_workers, list_runs
+from openslot.jobs.store import count_late
 
 LATE_AFTER = timedelta(minutes=5)
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -169,13 +169,6 @@ def refuse_with_json(refusal: Refusal, exchange: Exchange) -> Response:
     return Response(status=status_of(refusal), headers=headers, body=encode(body))
 
 
-class CountedRequest(NamedTuple):
-    """A request of an address, and the limit that it counts for."""
-
-    limit: RateLimit
-    address: str
-
-
 async def count(exchange: Exchange) -> None:
     """Count the request, and refuse it if its address is over the limit of any minute."""
     limit = limit_of(exchange)
@@ -185,7 +178,7 @@ async def count(exchange: Exchange) -> None:
 
 async def take(runtime: Runtime, limit: RateLimit, address: str) -> None:
     """Count one request of an address; for handlers that show a page when it is refused."""
-    verdict = await runtime.batcher(_take_many).ask(CountedRequest(limit, address))
+    verdict = await runtime.batcher(_take_many).ask((limit, address))
     verdict.check()
 
 
@@ -194,14 +187,13 @@ async def take_own(runtime: Runtime, limit: RateLimit, user_id: UUID) -> None:
     await take(runtime, limit, str(user_id))
 
 
-async def _take_many(runtime: Runtime, requests: Sequence[CountedRequest]) -> list[LimitVerdict]:
+async def _take_many(runtime: Runtime, requests: Sequence[tuple[RateLimit, str]]) -> list[LimitVerdict]:
     """Count all waiting requests, with one statement for those that have the same limit."""
     verdicts: dict[int, LimitVerdict] = {}
-    for max_ in {request.limit.max_ for request in requests}:
-        places = [place for place, request in enumerate(requests) if request.limit.max_ == max_]
-        buckets = [f"{requests[place].limit.name}:{requests[place].address}" for place in places]
-        taken = await limits.take_many(runtime.pool, buckets, max_)
-        verdicts.update(zip(places, taken, strict=True))
+    for max_ in {limit.max_ for limit, _ in requests}:
+        buckets = {n: f"{limit.name}:{address}" for n, (limit, address) in enumerate(requests) if limit.max_ == max_}
+        taken = await limits.take_many(runtime.pool, list(buckets.values()), max_)
+        verdicts.update(zip(buckets, taken, strict=True))
     return [verdicts[place] for place in range(len(requests))]
 
 

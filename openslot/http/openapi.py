@@ -40,19 +40,9 @@ WRITES = frozenset({409, 413, 415})
 class Operation(Struct, frozen=True, kw_only=True):
     """One method of one path, as a caller sees it."""
 
-    method: str
     path: str
-    summary: str
-    description: str
-    tag: str
-    operation_id: str
-    path_values: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
-    body: Any
-    """Its type; None if there is no body."""
-    is_body_required: bool
-    status: int
-    returns: Any
+    declared: Declaration
+    handler: Handler
     media_type: str
     security: str | None
     errors: dict[int, str]
@@ -81,8 +71,8 @@ def kinds_of(operations: Iterable[Operation]) -> list[Any]:
     """List every type that operations take or return."""
     kinds: list[Any] = [ErrorBody]
     for operation in operations:
-        kinds += [parameter.kind for parameter in operation.parameters]
-        kinds += [operation.returns, *([operation.body] if operation.body is not None else [])]
+        kinds += [parameter.kind for parameter in operation.handler.parameters]
+        kinds += [operation.handler.returns, *([operation.handler.body.kind] if operation.handler.body else [])]
     return kinds
 
 
@@ -97,18 +87,9 @@ def schema_of(parameter: Parameter, shapes: Shapes) -> JsonSchema:
 def _operation(route: Route, handler: Handler) -> Operation:
     declaration, door = handler.declaration, route.door
     return Operation(
-        method=declaration.method,
         path=route.template,
-        summary=declaration.summary,
-        description=declaration.description,
-        tag=declaration.tag,
-        operation_id=declaration.operation_id,
-        path_values=tuple(name for name, _ in handler.path_values),
-        parameters=handler.parameters,
-        body=handler.body.kind if handler.body else None,
-        is_body_required=handler.body is not None and handler.body.is_required,
-        status=declaration.status,
-        returns=handler.returns,
+        declared=declaration,
+        handler=handler,
         media_type=declaration.media_type or door.answers_in,
         security=door.security,
         errors=_errors(declaration, door),
@@ -154,7 +135,7 @@ def describe(operations: Sequence[Operation], webhooks: Sequence[Webhook], publi
     shapes = Shapes([*kinds_of(operations), *dict.fromkeys(webhook.data for webhook in webhooks)])
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, shapes)
+        paths.setdefault(operation.path, {})[operation.declared.method.lower()] = _describe(operation, shapes)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -171,30 +152,29 @@ def describe(operations: Sequence[Operation], webhooks: Sequence[Webhook], publi
 
 
 def _describe(operation: Operation, shapes: Shapes) -> dict[str, Any]:
+    declared, handler = operation.declared, operation.handler
     described: dict[str, Any] = {
-        "tags": [operation.tag],
-        "summary": operation.summary,
-        "description": operation.description,
-        "operationId": operation.operation_id,
+        "tags": [declared.tag],
+        "summary": declared.summary,
+        "description": declared.description,
+        "operationId": declared.operation_id,
     }
-    parameters = [_path_value(name) for name in operation.path_values]
-    parameters += [_parameter(parameter, shapes) for parameter in operation.parameters]
+    parameters: list[JsonSchema] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name, _ in handler.path_values
+    ]
+    parameters += [_parameter(parameter, shapes) for parameter in handler.parameters]
     if parameters:
         described["parameters"] = parameters
-    if operation.body is not None:
-        content = {"application/json": {"schema": shapes.of(operation.body)}}
-        described["requestBody"] = {"content": content, "required": operation.is_body_required}
-    done = {"description": "Success", "content": {operation.media_type: {"schema": shapes.of(operation.returns)}}}
-    described["responses"] = {str(operation.status): done} | {
+    if handler.body is not None:
+        content = {"application/json": {"schema": shapes.of(handler.body.kind)}}
+        described["requestBody"] = {"content": content, "required": handler.body.is_required}
+    done = {"description": "Success", "content": {operation.media_type: {"schema": shapes.of(handler.returns)}}}
+    described["responses"] = {str(declared.status): done} | {
         str(status): _refusal(words, shapes) for status, words in operation.errors.items()
     }
     if operation.security is not None:
         described["security"] = [{operation.security: []}]
     return described
-
-
-def _path_value(name: str) -> JsonSchema:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
 def _parameter(parameter: Parameter, shapes: Shapes) -> JsonSchema:

@@ -124,7 +124,9 @@ async def _settle(runtime: Runtime, effect: Effect, reaction: Reaction, outcome:
 
 def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
     """Plan the effect for a target; one that the gate would turn away is scheduled for its turn."""
-    reaction = _get_reaction(work, target.reaction)
+    reaction = work.runtime.wiring.reaction(target.reaction)
+    if reaction is None:
+        raise UnknownReaction(target.reaction)
     new = NewEffect(effect.event_id, reaction, target.target, target.lane)
     if reaction.destination is not to_target:
         return new
@@ -154,10 +156,3 @@ async def _bury(runtime: Runtime, effect: Effect, reaction: Reaction, error: str
     log.warning("effect is dead", error=error)
     async with runtime.transaction(SYSTEM) as work:
         await finish_effect(work.db, effect, "dead", now=work.now, reaction=reaction, error=error[:1000])
-
-
-def _get_reaction(work: Work, name: str) -> Reaction:
-    reaction = work.runtime.wiring.reaction(name)
-    if reaction is None:
-        raise UnknownReaction(name)
-    return reaction

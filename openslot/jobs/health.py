@@ -54,11 +54,6 @@ async def count_effects(db: Db, *, now: datetime) -> EffectCounts:
     return EffectCounts(**{state: row["effects"] for state, row in rows.items()}, late_seconds=max(0.0, oldest))
 
 
-async def count_late(db: Db, *, due_before: datetime) -> int:
-    """Count effects that should have been tried by then."""
-    return await store.count_late(db, due_before=due_before)
-
-
 async def count_unknown(db: Db, known: Sequence[str]) -> dict[str, int]:
     """Count, by reaction, the unfinished effects that only a newer version knows."""
     return {row["reaction"]: row["waiting"] for row in await store.count_unknown(db, known)}

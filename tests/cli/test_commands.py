@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from openslot.accounts.models import User
 from openslot.cli.commands import COMMANDS, GROUPS, app
 from openslot.core.config import Settings
-from openslot.core.effects import PlannedEffect, plan_effect
+from openslot.core.effects import plan_effect
 from openslot.core.errors import StartupError
 from openslot.core.secrets import KEY_FILE, read_key_file
 from openslot.core.work import Runtime
@@ -54,8 +54,7 @@ def test_each_listing_speaks_json(cli: Any, user: User) -> None:
 
 async def test_a_planned_effect_is_listed_with_its_key_and_when_it_is_due(cli: Any, runtime: Runtime) -> None:
     due_at = datetime(2040, 3, 16, 7, 0, tzinfo=UTC)
-    plan = PlannedEffect(reaction="mail.remind", key="booking 7", due_at=due_at)
-    await plan_effect(runtime.pool, plan, now=runtime.clock())
+    await plan_effect(runtime.pool, "mail.remind", "booking 7", due_at=due_at, now=runtime.clock())
 
     (listed,) = (await asyncio.to_thread(cli, "effect", "list", "--json"))["effects"]
     assert (listed["reaction"], listed["key"], listed["target"], listed["state"]) == (

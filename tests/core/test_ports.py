@@ -9,6 +9,7 @@ import pytest
 from openslot.core.config import Settings
 from openslot.core.outbound import Resolver
 from openslot.core.outbound.resolver import SystemResolver
+from openslot.core.outbound.targets import get_target
 from openslot.core.ports import Ports, open_ports
 from openslot.runtime import open_runtime
 from openslot.wiring import PORTS
@@ -76,6 +77,6 @@ async def test_the_process_looks_names_up_by_the_systems_resolver_unless_there_i
 
     names = Names([PUBLIC], ["127.0.0.1"])
     async with open_runtime(settings, fakes={Resolver: names}) as runtime:
-        target = runtime.outbound._guard.get_target("https://hooks.example.org/")
+        target = get_target("https://hooks.example.org/", allow=())
         assert [str(each) for each in await runtime.outbound._guard.get_addresses(target, owner_id=None)] == [PUBLIC]
     assert names.asked == ["hooks.example.org"]

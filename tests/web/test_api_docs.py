@@ -53,7 +53,9 @@ def reference() -> Reference:
 
 
 def entry(reference: Reference, anchor: str) -> ReferenceEntry:
-    return next(one for entries in reference.groups.values() for one in entries if one.operation.operation_id == anchor)
+    return next(
+        one for entries in reference.groups.values() for one in entries if one.operation.declared.operation_id == anchor
+    )
 
 
 def row(rows: tuple[FieldRow, ...], *names: str) -> FieldRow:
@@ -110,7 +112,7 @@ def test_commands_can_be_pasted_into_a_shell(reference: Reference) -> None:
 def test_an_operation_is_told_as_it_is_declared(reference: Reference) -> None:
     book, removal = entry(reference, "book"), entry(reference, "removeBooking")
 
-    assert (book.operation.summary, book.operation.description) == (
+    assert (book.operation.declared.summary, book.operation.declared.description) == (
         "Book",
         "Book. A sentence that is no part of the summary.",
     )

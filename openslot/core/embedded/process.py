@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -57,8 +57,11 @@ def find_server(data_dir: Path) -> str | None:
 
 def await_server(directory: Path) -> str | None:
     """Find the server, waiting while it is still starting or stopping."""
-    deadline = time.monotonic() + RECOVERY_WITHIN
-    while postmaster(directory) is not None and time.monotonic() < deadline:
+    return _find_while(lambda: postmaster(directory) is not None, directory, time.monotonic() + RECOVERY_WITHIN)
+
+
+def _find_while(is_running: Callable[[], bool], directory: Path, deadline: float) -> str | None:
+    while is_running() and time.monotonic() < deadline:
         url = find_server(directory.parent)
         if url is not None:
             return url
@@ -74,7 +77,7 @@ def launch(directory: Path, options: Mapping[str, str]) -> str:
         with log:
             process = _spawn(directory, options, log)
         try:
-            url = _wait_until_ready(directory, process, deadline)
+            url = _find_while(lambda: process.poll() is None, directory, deadline)  # noqa: B023 - called at once
         except BaseException:
             _end(process)
             raise
@@ -105,15 +108,6 @@ def _spawn(directory: Path, options: Mapping[str, str], log: IO[bytes]) -> subpr
     return subprocess.Popen(  # noqa: S603 - our own program with our own arguments
         command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/", **extra
     )
-
-
-def _wait_until_ready(directory: Path, process: subprocess.Popen[bytes], deadline: float) -> str | None:
-    while process.poll() is None and time.monotonic() < deadline:
-        url = find_server(directory.parent)
-        if url is not None:
-            return url
-        time.sleep(0.02)
-    return None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

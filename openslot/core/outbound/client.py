@@ -23,8 +23,9 @@ from httpcore2._backends.anyio import AnyIOStream
 from msgspec import Struct
 
 from openslot.core.config import Network
+from openslot.core.outbound.lookups import LookUps
 from openslot.core.outbound.resolver import Resolver, SystemResolver
-from openslot.core.outbound.targets import Address, FailureKind, OutboundFailed
+from openslot.core.outbound.targets import Address, FailureKind, OutboundFailed, check_url
 from openslot.core.outbound.transport import (
     DEFAULT_LIMITS,
     Guard,
@@ -107,7 +108,7 @@ class Outbound:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.owner_id: UUID | None = None
-        self._guard = Guard(allow=allow, resolver=resolver or SystemResolver())
+        self._guard = Guard(allow=allow, look_ups=LookUps(resolver or SystemResolver()))
         self._connector = connector or AddressBackend()
         self._tls = tls or _default_tls()
         self._tls.set_alpn_protocols(["http/1.1"])
@@ -127,7 +128,7 @@ class Outbound:
 
     def check_url(self, url: str) -> None:
         """Refuse a URL that would not be allowed whatever its name resolves to."""
-        self._guard.get_target(url)
+        check_url(url, allow=self._guard.allow)
 
     def transport(self, limits: RequestLimits = DEFAULT_LIMITS) -> GuardedTransport:
         """Return a transport for a library that makes its own httpx2 client; the client closes it."""
@@ -173,7 +174,7 @@ class Outbound:
         return OutboundResponse(response.status_code, dict(response.headers.items()), content, truncated, elapsed_ms)
 
     async def close(self) -> None:
-        self._guard.close()
+        self._guard.look_ups.close()
         for transport in tuple(self._transports):
             await transport.aclose()
 

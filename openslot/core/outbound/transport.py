@@ -17,10 +17,8 @@ from msgspec import Struct
 from openslot.core.config import Network
 from openslot.core.outbound.connections import OutboundConnection, OutboundPool, ResponseTooLong, open_connection
 from openslot.core.outbound.lookups import LookUps
-from openslot.core.outbound.resolver import Resolver
 from openslot.core.outbound.targets import (
     BROKEN_OFF,
-    LONGEST_URL,
     MANY_HEADERS,
     NO_ADDRESS,
     NOT_HTTP,
@@ -196,29 +194,20 @@ def _is_packed(response: httpcore2.Response) -> bool:
     return any(name.lower() == b"content-encoding" and value.lower() != b"identity" for name, value in response.headers)
 
 
-class Guard:
-    """Knows which addresses the operator allows in addition to public ones."""
-
-    def __init__(self, *, allow: tuple[Network, ...], resolver: Resolver) -> None:
-        self._allow = allow
-        self._look_ups = LookUps(resolver)
-
-    def get_target(self, url: str, *, at_most: int = LONGEST_URL) -> OutboundTarget:
-        """Parse where the URL leads, or refuse it if it would not be allowed whatever its name resolves to."""
-        return get_target(url, allow=self._allow, at_most=at_most)
+class Guard(Struct, frozen=True, kw_only=True):
+    allow: tuple[Network, ...]
+    """The networks that the operator allows in addition to public addresses."""
+    look_ups: LookUps
 
     async def get_addresses(self, target: OutboundTarget, *, owner_id: UUID | None) -> tuple[Address, ...]:
         """Return the target's addresses, or refuse it unless each of them is public or allowed."""
         addresses = (target.address,) if target.address is not None else await self._look_up(target.host, owner_id)
-        check_addresses(target, addresses, allow=self._allow)
+        check_addresses(target, addresses, allow=self.allow)
         return addresses
-
-    def close(self) -> None:
-        self._look_ups.close()
 
     async def _look_up(self, host: str, owner_id: UUID | None) -> tuple[Address, ...]:
         try:
-            addresses = await self._look_ups.resolve(host, owner_id=owner_id)
+            addresses = await self.look_ups.resolve(host, owner_id=owner_id)
         except (OSError, UnicodeError) as fault:
             raise OutboundFailed(FailureKind.DNS, UNRESOLVED.fill(host=host)) from fault
         if not addresses:
@@ -272,7 +261,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         limits: RequestLimits = request.extensions.get("limits", self._limits)
         # A redirected request carries the extensions of the first, so one deadline applies to the whole chain.
         finish_by: float = request.extensions.setdefault("finish_by", time.monotonic() + limits.within.total_seconds())
-        target = self._guard.get_target(str(request.url), at_most=LONGEST_REQUEST_URL)
+        target = get_target(str(request.url), allow=self._guard.allow, at_most=LONGEST_REQUEST_URL)
         message = build_request(request, target, connection=self._connection)
         with told_as_failures(target.host):
             async with asyncio.timeout(finish_by - time.monotonic()):

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from openslot.access.door import client_address, is_trusted
 from openslot.core.config import Networks, Settings
-from openslot.core.errors import Refusal, TooMany, Unavailable
+from openslot.core.errors import TooMany, Unavailable
 
 # Descriptors that are not connections: the listener, logs, time zones, metrics files.
 SPARE_DESCRIPTORS = 128
@@ -85,9 +85,11 @@ class Connections:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, connection: HasDeadline, loop: asyncio.AbstractEventLoop) -> None:
-        refusal = self._find_refusal(connection.address)
-        if refusal is not None:
-            raise refusal
+        max_ = self._limits.connections_per_address
+        if connection.address != UNCOUNTED and self._counts[connection.address] >= max_:
+            raise TooMany(f"At most {max_} connections may be open from one address", retry_after=RETRY_AFTER)
+        if len(self._open) >= self._limits.connections:
+            raise Unavailable("Too many connections are open", retry_after=RETRY_AFTER)
         self._open.add(connection)
         self._counts[connection.address] += 1
         if self._timer is None:
@@ -101,14 +103,6 @@ class Connections:
         self._counts[connection.address] -= 1
         if not self._counts[connection.address]:
             del self._counts[connection.address]
-
-    def _find_refusal(self, address: str) -> Refusal | None:
-        max_ = self._limits.connections_per_address
-        if address != UNCOUNTED and self._counts[address] >= max_:
-            return TooMany(f"At most {max_} connections may be open from one address", retry_after=RETRY_AFTER)
-        if len(self._open) >= self._limits.connections:
-            return Unavailable("Too many connections are open", retry_after=RETRY_AFTER)
-        return None
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         # Checking all of them regularly is cheaper than a timer for every request.

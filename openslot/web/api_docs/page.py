@@ -59,7 +59,7 @@ class ReferenceEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def phrase(self) -> str:
-        return HTTPStatus(self.operation.status).phrase
+        return HTTPStatus(self.operation.declared.status).phrase
 
 
 class Reference(Struct, frozen=True, kw_only=True):
@@ -76,13 +76,14 @@ def make_reference(operations: Sequence[Operation], public_url: str) -> Referenc
     schemas = {name: read_schema(schema) for name, schema in shapes.named.items()}
     groups: dict[str, list[ReferenceEntry]] = {}
     for operation in operations:
-        groups.setdefault(operation.tag, []).append(_entry(operation, shapes, schemas, public_url.rstrip("/")))
+        groups.setdefault(operation.declared.tag, []).append(_entry(operation, shapes, schemas, public_url.rstrip("/")))
     return Reference(title=TITLE, lead=DESCRIPTION.partition("\n\n")[0], url=public_url.rstrip("/"), groups=groups)
 
 
 def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> ReferenceEntry:
     parameters = _parameters(operation, shapes)
-    sent = None if operation.body is None else _body(operation.body, JSON, shapes, schemas)
+    handler = operation.handler
+    sent = None if handler.body is None else _body(handler.body.kind, JSON, shapes, schemas)
     return ReferenceEntry(
         operation=operation,
         parameters=tuple(
@@ -90,9 +91,9 @@ def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> 
             for each in parameters
         ),
         body=sent,
-        answer=_body(operation.returns, operation.media_type, shapes, schemas),
+        answer=_body(handler.returns, operation.media_type, shapes, schemas),
         command=curl(
-            operation.method,
+            operation.declared.method,
             f"{url}{operation.path}",
             parameters,
             schemas,
@@ -105,13 +106,13 @@ def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> 
 def _parameters(operation: Operation, shapes: Shapes) -> list[ExampleParameter]:
     in_path = [
         ExampleParameter(name=name, place="path", required=True, schema=Schema(type="string"))
-        for name in operation.path_values
+        for name, _ in operation.handler.path_values
     ]
     in_query = [
         ExampleParameter(
             name=each.name, place="query", required=each.is_required, schema=read_schema(schema_of(each, shapes))
         )
-        for each in operation.parameters
+        for each in operation.handler.parameters
     ]
     return in_path + sorted(in_query, key=lambda each: not each.required)
 
