@@ -80,7 +80,7 @@ def check_csrf_token(exchange: Exchange) -> None:
     session_id = exchange.entry.actor.credential_id
     if session_id is None or not _needs_user(exchange):
         return
-    token = exchange.headers.get(HEADER) or _sent_token(exchange)
+    token = exchange.headers.get(HEADER) or read_field(exchange, FIELD) or ""
     if not _is_token(exchange.runtime, session_id, token):
         raise Forbidden(STALE)
 
@@ -91,11 +91,10 @@ def _needs_user(exchange: Exchange) -> bool:
     return handler is not None and ("user", get_user) in handler.given
 
 
-def _sent_token(exchange: Exchange) -> str:
-    if exchange.media_type not in FORMS:
-        return ""
-    sent = parse_fields(exchange).get(FIELD, [""])[0]
-    return sent if isinstance(sent, str) else ""
+def read_field(exchange: Exchange, name: str) -> str | None:
+    """Return what a form says in one of its fields; None if that is no text, or if there is no form."""
+    sent = parse_fields(exchange).get(name, [None])[0] if exchange.media_type in FORMS else None
+    return sent if isinstance(sent, str) else None
 
 
 def _is_token(runtime: Runtime, session_id: UUID, token: str) -> bool:

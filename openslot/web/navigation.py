@@ -1,6 +1,7 @@
 """Where a user can go: the pages in the navigation, the palette's list of pages and actions, and the shortcuts."""
 
 from enum import StrEnum
+from functools import partial
 
 from msgspec import Struct
 
@@ -36,7 +37,7 @@ class NavigationAudience(StrEnum):
     """Administrators of the platform."""
 
 
-class NavigationItem(Struct, frozen=True, kw_only=True):
+class NavigationItem(Struct, frozen=True):
     """A page, or a form that begins an action."""
 
     path: str
@@ -54,91 +55,62 @@ class Shortcut(Struct, frozen=True, kw_only=True):
     name: Text
 
 
+_of_organization = partial(NavigationItem, group=NavigationGroup.ORGANIZATION)
+_looked_after = partial(_of_organization, audience=NavigationAudience.ADMINISTRATORS)
+_of_platform = partial(NavigationItem, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM)
 PLACES = (
-    NavigationItem(path="/", name=Text("Home"), keys="g h", group=NavigationGroup.MAIN),
-    NavigationItem(path="/bookings", name=Text("Bookings"), keys="g b", group=NavigationGroup.MAIN),
-    NavigationItem(path="/bookings/new", name=Text("New booking"), keys="g n"),
-    NavigationItem(path="/bookings?view=past", name=Text("Past bookings")),
-    NavigationItem(path="/bookings?view=cancelled", name=Text("Cancelled bookings")),
-    NavigationItem(path="/bookings/export.csv", name=Text("Download upcoming bookings as CSV")),
-    NavigationItem(path="/event-types", name=Text("Event types"), keys="g e", group=NavigationGroup.MAIN),
-    NavigationItem(path="/event-types/new", name=Text("New event type")),
-    NavigationItem(path="/event-types?view=archived", name=Text("Archived event types")),
-    NavigationItem(path="/availability", name=Text("Availability"), keys="g v", group=NavigationGroup.MAIN),
-    NavigationItem(path="/availability/away", name=Text("Out of office")),
-    NavigationItem(path="/availability/why", name=Text("Why is a time not offered?")),
-    NavigationItem(path="/contacts", name=Text("Contacts"), keys="g c", group=NavigationGroup.MAIN),
-    NavigationItem(path="/contacts/new", name=Text("New contact")),
-    NavigationItem(path="/contacts/import", name=Text("Import contacts")),
-    NavigationItem(path="/conversations", name=Text("Conversations"), keys="g m", group=NavigationGroup.MAIN),
-    NavigationItem(path="/calls", name=Text("Calls"), keys="g p", group=NavigationGroup.MAIN),
-    NavigationItem(path="/welcome", name=Text("First steps")),
-    NavigationItem(path="/account", name=Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/account#keys", name=Text("API keys")),
-    NavigationItem(path="/account/email", name=Text("Change your email address")),
-    NavigationItem(path="/account#password-title", name=Text("Change password")),
-    NavigationItem(path="/settings/profile", name=Text("Profile"), group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/settings/notifications", name=Text("Notifications"), group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/settings/calendars", name=Text("Calendars"), group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/settings/calendars/connect", name=Text("Connect a calendar")),
-    NavigationItem(path="/settings/webhooks", name=Text("Webhooks"), keys="g w", group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/settings/webhooks/new", name=Text("Add a webhook endpoint")),
-    NavigationItem(path="/settings/security", name=Text("Security"), group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/settings/sessions", name=Text("Sessions"), group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/settings/data", name=Text("Your data"), group=NavigationGroup.SETTINGS),
-    NavigationItem(path="/settings/data/delete", name=Text("Delete your account")),
-    NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
-    *(
-        NavigationItem(
-            path=path,
-            name=name,
-            label=label,
-            group=NavigationGroup.ORGANIZATION,
-            audience=NavigationAudience.ADMINISTRATORS,
-        )
-        for path, name, label in (
-            ("/organization/members", Text("Members"), None),
-            ("/organization/provisioning", Text("Provisioning"), None),
-            ("/organization/domains", Text("Domains"), None),
-            ("/organization/settings", Text("Organization settings"), Text("Settings")),
-            ("/organization/log", Text("Change log"), None),
-        )
-    ),
-    NavigationItem(
-        path="/organization",
-        name=Text("About your organization"),
-        group=NavigationGroup.ORGANIZATION,
-        audience=NavigationAudience.MEMBERS,
-    ),
-    NavigationItem(
-        path="/organization/new",
-        name=Text("Create an organization"),
-        group=NavigationGroup.ORGANIZATION,
-        audience=NavigationAudience.FOUNDERS,
-    ),
-    NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
-    *(
-        NavigationItem(
-            path=path,
-            name=name,
-            label=label,
-            group=NavigationGroup.ADMINISTRATION,
-            audience=NavigationAudience.PLATFORM,
-        )
-        for path, name, label in (
-            ("/admin/analytics", Text("Analytics"), None),
-            ("/admin/users", Text("Users"), None),
-            ("/admin/organizations", Text("Organizations"), None),
-            ("/admin/agents", Text("Agents"), None),
-            ("/admin/approvals", Text("Approvals"), None),
-            ("/admin/audit", Text("Tool audit"), None),
-            ("/admin/flags", Text("Feature flags"), None),
-            ("/admin/jobs", Text("Jobs"), None),
-            ("/admin/mailbox", Text("Mailbox"), None),
-            ("/admin/system", Text("System"), None),
-            ("/admin/log", Text("Change log of the platform"), Text("Change log")),
-        )
-    ),
+    NavigationItem("/", Text("Home"), keys="g h", group=NavigationGroup.MAIN),
+    NavigationItem("/bookings", Text("Bookings"), keys="g b", group=NavigationGroup.MAIN),
+    NavigationItem("/bookings/new", Text("New booking"), keys="g n"),
+    NavigationItem("/bookings?view=past", Text("Past bookings")),
+    NavigationItem("/bookings?view=cancelled", Text("Cancelled bookings")),
+    NavigationItem("/bookings/export.csv", Text("Download upcoming bookings as CSV")),
+    NavigationItem("/event-types", Text("Event types"), keys="g e", group=NavigationGroup.MAIN),
+    NavigationItem("/event-types/new", Text("New event type")),
+    NavigationItem("/event-types?view=archived", Text("Archived event types")),
+    NavigationItem("/availability", Text("Availability"), keys="g v", group=NavigationGroup.MAIN),
+    NavigationItem("/availability/away", Text("Out of office")),
+    NavigationItem("/availability/why", Text("Why is a time not offered?")),
+    NavigationItem("/contacts", Text("Contacts"), keys="g c", group=NavigationGroup.MAIN),
+    NavigationItem("/contacts/new", Text("New contact")),
+    NavigationItem("/contacts/import", Text("Import contacts")),
+    NavigationItem("/conversations", Text("Conversations"), keys="g m", group=NavigationGroup.MAIN),
+    NavigationItem("/calls", Text("Calls"), keys="g p", group=NavigationGroup.MAIN),
+    NavigationItem("/welcome", Text("First steps")),
+    NavigationItem("/account", Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
+    NavigationItem("/account#keys", Text("API keys")),
+    NavigationItem("/account/email", Text("Change your email address")),
+    NavigationItem("/account#password-title", Text("Change password")),
+    NavigationItem("/settings/profile", Text("Profile"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/notifications", Text("Notifications"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/calendars", Text("Calendars"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/calendars/connect", Text("Connect a calendar")),
+    NavigationItem("/settings/webhooks", Text("Webhooks"), keys="g w", group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/webhooks/new", Text("Add a webhook endpoint")),
+    NavigationItem("/settings/security", Text("Security"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/sessions", Text("Sessions"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/data", Text("Your data"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/data/delete", Text("Delete your account")),
+    NavigationItem("/api/docs", Text("API documentation"), group=NavigationGroup.MAIN),
+    _looked_after("/organization/members", Text("Members")),
+    _looked_after("/organization/provisioning", Text("Provisioning")),
+    _looked_after("/organization/domains", Text("Domains")),
+    _looked_after("/organization/settings", Text("Organization settings"), label=Text("Settings")),
+    _looked_after("/organization/log", Text("Change log")),
+    _of_organization("/organization", Text("About your organization"), audience=NavigationAudience.MEMBERS),
+    _of_organization("/organization/new", Text("Create an organization"), audience=NavigationAudience.FOUNDERS),
+    NavigationItem("/help", Text("Keyboard shortcuts")),
+    _of_platform("/admin/analytics", Text("Analytics")),
+    _of_platform("/admin/users", Text("Users")),
+    _of_platform("/admin/organizations", Text("Organizations")),
+    _of_platform("/admin/agents", Text("Agents")),
+    _of_platform("/admin/approvals", Text("Approvals")),
+    _of_platform("/admin/audit", Text("Tool audit")),
+    _of_platform("/admin/flags", Text("Feature flags")),
+    _of_platform("/admin/jobs", Text("Jobs")),
+    _of_platform("/admin/mailbox", Text("Mailbox")),
+    _of_platform("/admin/system", Text("System")),
+    _of_platform("/admin/log", Text("Change log of the platform"), label=Text("Change log")),
 )
 SHORTCUTS = (
     Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),

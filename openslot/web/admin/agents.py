@@ -68,15 +68,8 @@ async def show_agent(work: Work, user: User, slug: str, form: Form[Any] = Form()
 async def change_level(request: Request, work: Work, user: User, slug: str, form: Form[LevelForm]) -> Response:
     agent, level = await operations.get_agent(work, slug), Level[form.get().level]
     await operations.set_level(work, slug, level)
-    await log_platform(
-        work,
-        request,
-        user,
-        ChangeAction.AGENT_LEVEL_CHANGED,
-        slug,
-        before={"level": agent.autonomy_level.name},
-        after={"level": level.name},
-    )
+    before, after = {"level": agent.autonomy_level.name}, {"level": level.name}
+    await log_platform(work, request, user, ChangeAction.AGENT_LEVEL_CHANGED, slug, before=before, after=after)
     return redirect(f"/admin/agents/{slug}?done=level")
 
 
@@ -84,15 +77,8 @@ async def change_level(request: Request, work: Work, user: User, slug: str, form
 async def change_scopes(request: Request, work: Work, user: User, slug: str, form: Form[ScopesForm]) -> Response:
     agent, scopes = await operations.get_agent(work, slug), sorted(form.get().scopes)
     await operations.set_scopes(work, slug, scopes)
-    await log_platform(
-        work,
-        request,
-        user,
-        ChangeAction.AGENT_SCOPES_CHANGED,
-        slug,
-        before={"scopes": ", ".join(sorted(agent.scopes))},
-        after={"scopes": ", ".join(scopes)},
-    )
+    before, after = {"scopes": ", ".join(sorted(agent.scopes))}, {"scopes": ", ".join(scopes)}
+    await log_platform(work, request, user, ChangeAction.AGENT_SCOPES_CHANGED, slug, before=before, after=after)
     return redirect(f"/admin/agents/{slug}?done=scopes")
 
 

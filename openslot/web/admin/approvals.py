@@ -15,7 +15,6 @@ from openslot.agents.calls import decide
 from openslot.agents.errors import ApprovalRefused
 from openslot.agents.roster import ROSTER
 from openslot.agents.rules import PERSON, Approval, ApprovalStatus
-from openslot.bookings import operations as agenda
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, BookingRef, Status
 from openslot.change_log.models import ChangeAction
@@ -70,7 +69,7 @@ async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outc
 
 async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
     """Return what closing an account cancels."""
-    found = await agenda.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MAX_BOOKINGS)
+    found = await bookings.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MAX_BOOKINGS)
     return OutcomePreview(
         sentences=(
             Text("%(name)s can no longer sign in, and the booking page and the API keys stop working.", name=user.name),

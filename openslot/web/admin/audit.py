@@ -8,7 +8,6 @@ from openslot.agents.audit import list_calls, list_page, verify
 from openslot.agents.calls import BY_NAME
 from openslot.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.agents.roster import ROSTER
-from openslot.change_log.models import ChangeFilter
 from openslot.change_log.operations import list_changes
 from openslot.core.times import iso
 from openslot.core.work import Work
@@ -17,7 +16,7 @@ from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_before, read_list_query
-from openslot.web.organization.log import PLATFORM_ACTIONS, describe_changes, write_log
+from openslot.web.organization.log import PLATFORM_ACTIONS, describe_changes, read_change_filter, write_log
 from openslot.web.pages import locale_of, page
 
 ROWS, MAX_ROWS = 50, 10_000
@@ -110,7 +109,7 @@ def _cells(record: CallRecord, names: Iterable[str]) -> Iterator[str]:
 @get("/admin/log")
 async def show_platform_log(request: Request, work: Work, user: User) -> Response:
     query = _read_log_query(request, user)
-    found = await list_changes(work, None, _log_filter(query), before_id=read_before(request), limit=ROWS + 1)
+    found = await list_changes(work, None, read_change_filter(query), before_id=read_before(request), limit=ROWS + 1)
     return page(
         "admin/log.html",
         user,
@@ -127,7 +126,8 @@ async def show_platform_log(request: Request, work: Work, user: User) -> Respons
 
 @get("/admin/log.csv")
 async def export_platform_log(request: Request, work: Work, user: User) -> Response:
-    found = await list_changes(work, None, _log_filter(_read_log_query(request, user)), limit=MAX_ROWS)
+    wanted = read_change_filter(_read_log_query(request, user))
+    found = await list_changes(work, None, wanted, limit=MAX_ROWS)
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
     return send_csv(f"platform-changes-{words.day(work.now, user.zone)}.csv", body)
 
@@ -135,7 +135,3 @@ async def export_platform_log(request: Request, work: Work, user: User) -> Respo
 def _read_log_query(request: Request, user: User) -> ListQuery:
     fields = ("q", "action", "from", "to")
     return read_list_query(request, user, "/admin/log", *fields, choices={"action": PLATFORM_ACTIONS})
-
-
-def _log_filter(query: ListQuery) -> ChangeFilter:
-    return ChangeFilter(action=query["action"], search=query["q"], span=query.span)

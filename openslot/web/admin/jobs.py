@@ -36,6 +36,7 @@ async def show_jobs(request: Request, work: Work, user: User) -> Response:
     counts = await count_effects(work.db, now=work.now)
     dead = await list_unfinished(work.db, "dead", limit=MAX_DEAD)
     runs = {run.name: run for run in await list_runs(work.db)}
+    periodic = sorted(work.runtime.wiring.periodic, key=lambda job: job.name)
     done = request.query.get("done", "")
     return page(
         "admin/jobs.html",
@@ -45,7 +46,7 @@ async def show_jobs(request: Request, work: Work, user: User) -> Response:
         workers=await count_workers(work.db, now=work.now),
         counts=counts,
         dead=dead,
-        jobs=[_describe_job(each, runs.get(each.name), now=work.now) for each in _periodic(work)],
+        jobs=[_describe_job(each, runs.get(each.name), now=work.now) for each in periodic],
     )
 
 
@@ -84,10 +85,6 @@ def _all_notice(request: Request) -> Text:
         count=count,
         others=others,
     )
-
-
-def _periodic(work: Work) -> list[Periodic]:
-    return sorted(work.runtime.wiring.periodic, key=lambda job: job.name)
 
 
 def _describe_job(

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from openslot.access import two_factor
 from openslot.accounts import members, organizations
-from openslot.accounts.models import Role, User
+from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction
 from openslot.core.work import Work
@@ -16,12 +16,11 @@ from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.admin.change_log import log_platform
 from openslot.web.list_queries import read_list_query
-from openslot.web.organization.current import author_of
+from openslot.web.organization.current import ROLES, author_of
 from openslot.web.organization.settings import DeleteOrganizationForm, confirm_deletion
 from openslot.web.pages import page, redirect
 
 ROWS, MAX_MEMBERS = 50, 100
-ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
 NOTICES = {"plan": Text("The plan was changed. It applies to all members.")}
 LIST_NOTICES = {"deleted": Text("The organization was deleted.")}
 
@@ -81,16 +80,9 @@ async def set_organization_plan(
     organization = await organizations.get_organization(work, slug)
     plan = form.get().plan
     await organizations.change_organization_plan(work, organization, plan)
-    await log_platform(
-        work,
-        request,
-        user,
-        ChangeAction.ORGANIZATION_PLAN_CHANGED,
-        organization.name,
-        subject_id=organization.id,
-        before={"plan": organization.plan},
-        after={"plan": plan},
-    )
+    action, name = ChangeAction.ORGANIZATION_PLAN_CHANGED, organization.name
+    before, after = {"plan": organization.plan}, {"plan": plan}
+    await log_platform(work, request, user, action, name, subject_id=organization.id, before=before, after=after)
     return redirect(f"/admin/organizations/{slug}?done=plan")
 
 

@@ -62,9 +62,8 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
         return zones_page(work, options, back=request.path)
     if options.start is None:
         picked = await pick_month(work, context.which, options)
-        _count(context, request, picked)
-        return _show(context, picked)
-    picked = await pick_start(work, context.which, options, options.start)
+    else:
+        picked = await pick_start(work, context.which, options, options.start)
     _count(context, request, picked)
     return _show(context, picked, status=200 if picked.is_open else 409)
 

@@ -90,12 +90,10 @@ class Format(Enum):
 
     @property
     def media_type(self) -> str:
-        """The media type, as `Accept` names it."""
         return self.value[0]
 
     @property
     def suffix(self) -> str:
-        """The end of the path that asks for it."""
         return self.value[1]
 
 

@@ -19,6 +19,7 @@ from openslot.core.times import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
 from openslot.core.work import Work
 from openslot.i18n.languages import Locale, find_locale
 from openslot.routing import Request
+from openslot.web.list_queries import read_day
 from openslot.web.pages import locale_of
 
 # Parameters of one step, which the next one does not need.
@@ -68,15 +69,14 @@ class Options(Struct, frozen=True, kw_only=True):
 def read_options(request: Request) -> Options:
     given = {name: value for name, value in request.query.items() if _is_sound(name, value)}
     asked = given.get("accent", "").lower().removeprefix("#")
-    hours = given.get("h")
-    theme = given.get("theme")
+    hours, theme, month = given.get("h"), given.get("theme"), given.get("month", "")
     origin = given.get("embed_origin", "")
     return Options(
         locale=find_locale(given.get("lang", "")) or locale_of(request),
         zone=find_zone(given.get("tz", "")),
         hours=12 if hours == "12" else 24 if hours == "24" else None,
-        on=_read_date(given.get("date", "")),
-        month=_read_month(given.get("month", "")),
+        on=read_day(given.get("date", "")),
+        month=read_day(f"{month}-01") if MONTH.fullmatch(month) else None,
         start=read_start(given.get("start", "")),
         view=given.get("view", ""),
         search=given.get("search", "")[:LONGEST_NAME],
@@ -107,19 +107,6 @@ def read_start(text: str) -> datetime | None:
 
 def _is_sound(name: str, value: str) -> bool:
     return 0 < len(name) <= LONGEST_NAME and is_line(name) and is_prose(value)
-
-
-def _read_date(text: str) -> date | None:
-    try:
-        on = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return on if FIRST_YEAR < on.year < LAST_YEAR else None
-
-
-def _read_month(text: str) -> date | None:
-    match = MONTH.fullmatch(text)
-    return _read_date(f"{text}-01") if match else None
 
 
 def count_visit(

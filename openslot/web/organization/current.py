@@ -13,10 +13,9 @@ from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
-from openslot.http.forms import FORMS, parse_fields
 from openslot.i18n import Text
 from openslot.routing import Cookie, Request, Response
-from openslot.web.cookies import read_cookie, write_cookie
+from openslot.web.cookies import read_cookie, read_field, write_cookie
 from openslot.web.pages import page
 
 COOKIE = "openslot_organization"
@@ -56,10 +55,10 @@ def find_own(request: Exchange) -> OwnMembership | None:
     """
     memberships = request.entry.memberships
     by_id = {str(own.organization_id): own for own in memberships}
-    named = _named(request)
+    named = read_field(request, FIELD) if request.method == "POST" else None
     if named is not None:
         return by_id.get(named)
-    chosen = by_id.get(_chosen(request))
+    chosen = by_id.get(read_cookie(request, request.runtime.settings, COOKIE))
     return (
         chosen
         or next((own for own in memberships if is_administrator(own.role)), None)
@@ -71,28 +70,15 @@ def choice_cookie(work: Work, own: OwnMembership) -> Cookie:
     return write_cookie(work, COOKIE, str(own.organization_id), lasts=LASTS)
 
 
-def organization_page(
-    template: str, request: Exchange, user: User, own: OwnMembership, *, here: str, **values: Any
-) -> Response:
+def organization_page(template: str, request: Exchange, own: OwnMembership, *, here: str, **values: Any) -> Response:
     return page(
         f"organization/{template}",
-        user,
+        request.user,
         here=here,
         own=own,
         others=[each for each in request.entry.memberships if each != own],
         **values,
     )
-
-
-def _chosen(request: Exchange) -> str:
-    return read_cookie(request, request.runtime.settings, COOKIE)
-
-
-def _named(request: Exchange) -> str | None:
-    if request.method != "POST" or request.media_type not in FORMS:
-        return None
-    sent = parse_fields(request).get(FIELD, [None])[0]
-    return sent if isinstance(sent, str) else None
 
 
 def author_of(request: Request, user: User) -> ChangeAuthor:

@@ -64,7 +64,7 @@ async def check_domain(request: Exchange, work: Work, user: User, domain: str) -
 async def ask_to_remove_domain(request: Exchange, work: Work, user: User, domain: str) -> Response:
     own = get_administered(request)
     claim = await get_domain(work, own.organization_id, domain)
-    return organization_page("remove_domain.html", request, user, own, here=HERE, domain=claim)
+    return organization_page("remove_domain.html", request, own, here=HERE, domain=claim)
 
 
 @post("/organization/domains/{domain}/remove")
@@ -100,7 +100,6 @@ async def _show(
     return organization_page(
         "domains.html",
         request,
-        user,
         own,
         here=HERE,
         domains=found,

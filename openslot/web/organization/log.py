@@ -5,23 +5,22 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.change_log.models import ChangeAction, ChangeFilter, Fields, LoggedChange
 from openslot.change_log.operations import list_changes
-from openslot.core.moments import Span
-from openslot.core.text import is_line
+from openslot.core.text import NOT_ALLOWED
 from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.routing import Form, Request, Response, get
-from openslot.web import list_queries, words
+from openslot.routing import Request, Response, get
+from openslot.web import words
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.list_queries import read_before, read_days, read_typed
+from openslot.web.list_queries import ListQuery, read_before, read_list_query
 from openslot.web.organization.current import ROLES, get_administered, organization_page
 from openslot.web.pages import locale_of
 
@@ -140,49 +139,26 @@ def _value(fields: Fields, name: str, user: User) -> object:
     return NAMED.get((name, str(value)), str(value))
 
 
-class LogAddress(Struct, frozen=True, kw_only=True):
-    """What an address asks for, and which of its days could not be used."""
-
-    path: str
-    form: Form[Struct]
-    span: Span
-    before_id: int | None
-    """The line before which to begin; None is the newest."""
-    is_first: bool
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether anything is searched or chosen."""
-        return any(self.form.values.values())
-
-    def link(self, path: str | None = None, **changes: object) -> str:
-        """Write an address with the same filter."""
-        return list_queries.link(path or self.path, {**self.form.values, **changes})
+def read_log_query(request: Request, user: User, path: str, *fields: str) -> ListQuery:
+    """Read the address of a log; what is not a line is left out, and a wrong day is a fault of its field."""
+    query = read_list_query(request, user, path, *fields)
+    faults = {name: fault for name, fault in query.form.faults.items() if fault is not NOT_ALLOWED}
+    return replace(query, form=replace(query.form, faults=faults))
 
 
-def read_log_address(request: Request, user: User, path: str, fields: Iterable[str]) -> LogAddress:
-    """Read an address; what is not a line is left out, and a wrong day is a fault of its field."""
-    typed = {name: value if is_line(value) else "" for name, value in read_typed(request, fields).items()}
-    faults: dict[str, Text] = {}
-    span = read_days(typed, faults, user)
-    return LogAddress(
-        path=path,
-        form=Form(values=typed, faults=faults),
-        span=span,
-        before_id=read_before(request),
-        is_first=not request.query.get("before"),
-    )
+def read_change_filter(query: ListQuery) -> ChangeFilter:
+    return ChangeFilter(action=query["action"], search=query["q"], span=query.span)
 
 
 @get("/organization/log")
 async def show_log(request: Exchange, work: Work, user: User) -> Response:
     own = get_administered(request)
-    query = read_log_address(request, user, HERE, FILTERS)
-    found = await list_changes(work, own.organization_id, _filter(query), before_id=query.before_id, limit=ROWS + 1)
+    query = read_log_query(request, user, HERE, *FILTERS)
+    wanted, before_id = read_change_filter(query), read_before(request)
+    found = await list_changes(work, own.organization_id, wanted, before_id=before_id, limit=ROWS + 1)
     return organization_page(
         "log.html",
         request,
-        user,
         own,
         here=HERE,
         rows=describe_changes(found[:ROWS], user),
@@ -190,7 +166,7 @@ async def show_log(request: Exchange, work: Work, user: User) -> Response:
         actions=ACTIONS,
         days_kept=work.runtime.settings.keep_changes_days,
         is_narrowed=query.is_narrowed,
-        is_first=query.is_first,
+        is_first=not request.query.get("before"),
         first=query.link(),
         export=query.link(f"{HERE}.csv"),
         older=query.link(before=found[ROWS - 1].id) if len(found) > ROWS else None,
@@ -200,7 +176,7 @@ async def show_log(request: Exchange, work: Work, user: User) -> Response:
 @get("/organization/log.csv")
 async def export_log(request: Exchange, work: Work, user: User) -> Response:
     own = get_administered(request)
-    wanted = _filter(read_log_address(request, user, HERE, FILTERS))
+    wanted = read_change_filter(read_log_query(request, user, HERE, *FILTERS))
     found = await list_changes(work, own.organization_id, wanted, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
@@ -233,7 +209,3 @@ def _join(fields: Any, locale: Locale) -> str:
 def describe_changes(changes: Iterable[LoggedChange], user: User) -> list[tuple[LoggedChange, str, object]]:
     """Describe changes for the page: what was done, and what each changed field was and is."""
     return [(each, name_action(each), list_fields(each, user)) for each in changes]
-
-
-def _filter(query: LogAddress) -> ChangeFilter:
-    return ChangeFilter(action=query.form["action"], search=query.form["q"], span=query.span)

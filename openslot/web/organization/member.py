@@ -6,7 +6,6 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts import invitations, members
-from openslot.accounts import members as deciding
 from openslot.accounts.members import list_grantable, may_decide_about
 from openslot.accounts.models import InvitationLimit, ListedMember, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
@@ -55,7 +54,6 @@ async def show_member(request: Exchange, work: Work, user: User, member_id: UUID
     return organization_page(
         "member.html",
         request,
-        user,
         own,
         here=HERE,
         member=member,
@@ -81,7 +79,7 @@ async def show_member(request: Exchange, work: Work, user: User, member_id: UUID
 async def change_role(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
     change, listed = await _begin(request, work, user, member_id)
     member, role = listed.member, form.get().role
-    await deciding.change_role(work, change.administration, member, role)
+    await members.change_role(work, change.administration, member, role)
     before, after = {"role": member.role}, {"role": role}
     await change.log(ChangeAction.ROLE_CHANGED, member.user.email, member.id, before=before, after=after)
     return redirect(f"{HERE}/{member_id}?done=role")
@@ -101,7 +99,7 @@ async def reinstate(request: Exchange, work: Work, user: User, member_id: UUID) 
 async def invite_again(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Send an invitation again; the earlier link becomes invalid."""
     change, listed = await _begin(request, work, user, member_id)
-    deciding.check_may_decide(change.administration, listed.member)
+    members.check_may_decide(change.administration, listed.member)
     await invitations.invite_again(work, change.organization, listed)
     await change.log(ChangeAction.INVITATION_RESENT, listed.member.user.email, listed.member.id)
     return redirect(f"{HERE}/{member_id}?done=invited")
@@ -111,7 +109,7 @@ async def invite_again(request: Exchange, work: Work, user: User, member_id: UUI
 async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     change, listed = await _begin(request, work, user, member_id)
     member = listed.member
-    deciding.check_may_decide(change.administration, member)
+    members.check_may_decide(change.administration, member)
     await invitations.withdraw_invitation(work, change.organization, member)
     before = {"role": member.role}
     await change.log(ChangeAction.INVITATION_WITHDRAWN, member.user.email, member.id, before=before)
@@ -216,7 +214,6 @@ async def _preview_page(
     return organization_page(
         "leave.html",
         request,
-        user,
         own,
         here=HERE,
         status=status_of(refusal) if refusal else 200,

@@ -85,7 +85,6 @@ async def show_members(request: Exchange, work: Work, user: User, form: Form[Inv
     return organization_page(
         "members.html",
         request,
-        user,
         own,
         here=HERE,
         rows=found,

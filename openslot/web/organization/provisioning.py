@@ -22,8 +22,9 @@ from openslot.scim.door import PREFIX
 from openslot.scim.models import RequestFilter
 from openslot.scim.operations import KEPT, search_requests
 from openslot.web.account import EXPIRIES, expiry_of
+from openslot.web.list_queries import ListQuery, read_before
 from openslot.web.organization.current import begin_change, get_administered, organization_page
-from openslot.web.organization.log import LogAddress, read_log_address
+from openslot.web.organization.log import read_log_query
 from openslot.web.pages import redirect
 
 HERE = "/organization/provisioning"
@@ -75,7 +76,7 @@ async def ask_to_revoke_token(request: Exchange, work: Work, user: User, token_i
     token = await _get_token(work, own, token_id)
     if not token.is_active(now=work.now):
         return redirect(HERE)
-    return organization_page("revoke.html", request, user, own, here=HERE, token=token)
+    return organization_page("revoke.html", request, own, here=HERE, token=token)
 
 
 @post("/organization/provisioning/tokens/{token_id}/revoke")
@@ -104,7 +105,6 @@ async def _show(
     return organization_page(
         "provisioning.html",
         request,
-        user,
         own,
         here=HERE,
         base_url=f"{work.runtime.settings.public_url}{PREFIX}",
@@ -134,12 +134,11 @@ def _has_scim(organization: Organization, work: Work) -> bool:
 @get("/organization/provisioning/log")
 async def show_request_log(request: Exchange, work: Work, user: User) -> Response:
     own = get_administered(request)
-    query = read_log_address(request, user, PATH, FIELDS)
-    found = await search_requests(work, own.organization_id, _filter(query), before_id=query.before_id, limit=ROWS + 1)
+    query, before_id = read_log_query(request, user, PATH, *FIELDS), read_before(request)
+    found = await search_requests(work, own.organization_id, _filter(query), before_id=before_id, limit=ROWS + 1)
     return organization_page(
         "requests.html",
         request,
-        user,
         own,
         here=HERE,
         rows=found[:ROWS],
@@ -148,21 +147,20 @@ async def show_request_log(request: Exchange, work: Work, user: User) -> Respons
         statuses=STATUSES,
         kept=KEPT.days,
         is_narrowed=query.is_narrowed,
-        is_first=query.is_first,
+        is_first=not request.query.get("before"),
         first=query.link(),
         older=query.link(before=found[ROWS - 1].id) if len(found) > ROWS else None,
     )
 
 
-def _filter(query: LogAddress) -> RequestFilter:
-    typed = query.form
+def _filter(typed: ListQuery) -> RequestFilter:
     return RequestFilter(
         method=typed["method"] if typed["method"] in METHODS else "",
         status=typed["status"] if typed["status"] in STATUSES else "",
         path=typed["path"],
         user=typed["user"],
         token_id=parse_id(typed["token"]) if SHAPE.fullmatch(typed["token"]) else None,
-        span=query.span,
+        span=typed.span,
     )
 
 
@@ -174,7 +172,6 @@ async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
     return organization_page(
         "waiting.html",
         request,
-        user,
         own,
         here=HERE,
         rows=held,
@@ -187,7 +184,7 @@ async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
 async def show_departure(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
     own = get_administered(request)
     held = await departures.get_held(work, own.organization_id, user_id)
-    return organization_page("departure.html", request, user, own, here=HERE, held=held)
+    return organization_page("departure.html", request, own, here=HERE, held=held)
 
 
 @post("/organization/provisioning/waiting/{user_id}/approve")

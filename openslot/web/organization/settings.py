@@ -65,7 +65,6 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
     return organization_page(
         "settings.html",
         request,
-        user,
         own,
         here=HERE,
         plan=words.PLANS[running(organization.plan, until, now=work.now)],
@@ -132,7 +131,6 @@ async def show_organization(request: Exchange, work: Work, user: User) -> Respon
     return organization_page(
         "about.html",
         request,
-        user,
         own,
         here="/organization",
         plan=words.PLANS[running(organization.plan, organization.plan_until, now=work.now)],
@@ -194,7 +192,6 @@ async def show_delete_organization(
     return organization_page(
         "delete.html",
         request,
-        user,
         get_administered(request),
         here=HERE,
         form=form,
