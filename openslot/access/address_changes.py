@@ -4,7 +4,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from openslot.access import operations as access
-from openslot.access import reset_store
 from openslot.access import reset_store as store
 from openslot.access import store as session_store
 from openslot.access.errors import AddressLinkInvalid, NoPasswordYet, PasswordChanged, TooManyAddressChanges
@@ -101,7 +100,7 @@ async def confirm_change(work: Work, user: User, token: str, *, user_agent: str)
         await check_own_address(work, current)
         await replace_address(work, current, change.email)
         await store.end_changes(work.db, user.id, now=work.now)
-        await reset_store.delete_resets_of(work.db, user.id)
+        await store.delete_resets_of(work.db, user.id)
         await delete_pending_of(work.db, user.id)
         await forget_sign_ups(work, change.email)
         if work.actor.credential_id not in await session_store.delete_sessions_of(work.db, user.id):

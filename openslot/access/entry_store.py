@@ -71,14 +71,7 @@ async def look_up(
 ) -> dict[CredentialLookup, Row]:
     """Check credentials, gates and limits at once; each lookup from an open gate is charged."""
     wanted = Counter(lookups)
-    rows = await db.fetch(
-        STATEMENTS[kind],
-        [lookup.hash for lookup in wanted],
-        [lookup.gate for lookup in wanted],
-        list(wanted.values()),
-        failed_limit,
-        limit,
-        now,
-    )
+    hashes, gates = zip(*wanted, strict=True)
+    rows = await db.fetch(STATEMENTS[kind], hashes, gates, list(wanted.values()), failed_limit, limit, now)
     by_place = {row["place"]: row for row in rows}
     return {lookup: by_place[place] for place, lookup in enumerate(wanted, 1)}

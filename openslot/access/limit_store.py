@@ -75,8 +75,7 @@ async def take_one(db: Db, bucket: str, limit: int) -> Row:
 
 async def take_some(db: Db, wanted: Mapping[str, int], limit: int) -> dict[str, Row]:
     """Take as many places in each of these logs as are wanted and free, and return the verdicts' columns by bucket."""
-    rows = await db.fetch(TAKE_MANY, list(wanted), list(wanted.values()), limit)
-    return {row["bucket"]: row for row in rows}
+    return {row["bucket"]: row for row in await db.fetch(TAKE_MANY, list(wanted), list(wanted.values()), limit)}
 
 
 async def forget_old_logs(db: Db, *, behind: str, limit: int) -> tuple[int, str | None]:

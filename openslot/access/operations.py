@@ -182,10 +182,7 @@ async def change_password(
     With a second factor, its code is needed too. No connection is held while a password is checked or hashed.
     """
     check_password(new)
-    stored = await find_password_hash(work.db, user.id)
-    async with counted(work, by_session(work.actor.credential_id)):
-        if not await is_password(current, stored):
-            raise WrongPassword
+    stored = await confirm_password(work, user, current)
     await confirm_code(work, user, code)
     password_hash = await hash_password(new)
     async with work.transaction():
@@ -198,8 +195,8 @@ async def change_password(
         return await let_in_verified(work, user, password_hash=password_hash, user_agent=user_agent)
 
 
-async def confirm_password(work: Work, user: User, password: str) -> None:
-    """Refuse unless a signed-in user knows the password; the tries are counted for the session.
+async def confirm_password(work: Work, user: User, password: str) -> str | None:
+    """Refuse unless a signed-in user knows the password, and return its hash; the tries are counted for the session.
 
     No connection is held while the password is checked.
     """
@@ -207,6 +204,7 @@ async def confirm_password(work: Work, user: User, password: str) -> None:
     async with counted(work, by_session(work.actor.credential_id)):
         if not await is_password(password, stored):
             raise WrongPassword
+    return stored
 
 
 async def set_password(work: Work, user: User, password_hash: str) -> None:

@@ -41,17 +41,15 @@ async def insert_reset(
 
 
 async def find_reset(db: Db, token_hash: bytes, *, now: datetime) -> User | None:
-    row = await db.fetchrow(
-        f"select {USER_COLUMNS} from password_resets r join users u on u.id = r.user_id where {VALID}", token_hash, now
-    )
+    statement = f"select {USER_COLUMNS} from password_resets r join users u on u.id = r.user_id where {VALID}"
+    row = await db.fetchrow(statement, token_hash, now)
     return to_user(row, now=now) if row else None
 
 
 async def lock_reset(db: Db, token_hash: bytes) -> None:
     """Wait for other changes of the user's row: what is read afterwards holds until the commit."""
-    await db.execute(
-        "select 1 from users where id = (select user_id from password_resets where hash = $1) for update", token_hash
-    )
+    statement = "select 1 from users where id = (select user_id from password_resets where hash = $1) for update"
+    await db.execute(statement, token_hash)
 
 
 async def delete_resets_of(db: Db, user_id: UUID) -> None:
@@ -82,12 +80,10 @@ async def insert_change(
             (id, user_id, hash, email, previous_email, password_digest, created_at, expires_at)
         select $1, u.id, $3, $4, u.email, {DIGEST}, $5, $6 from users u
         where u.id = $2 and u.password_hash = $7 and lower(u.email) = lower($8) returning id"""
-    return (
-        await db.fetchval(
-            statement, change.id, user.id, token_hash, change.email, now, change.expires_at, password_hash, user.email
-        )
-        is not None
+    made = await db.fetchval(
+        statement, change.id, user.id, token_hash, change.email, now, change.expires_at, password_hash, user.email
     )
+    return made is not None
 
 
 async def find_change(db: Db, change_id: UUID, *, now: datetime) -> AddressChange | None:

@@ -33,14 +33,9 @@ async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) ->
             returning k.id
         )
         select count(*) as looked_at, max(bucket) as last, (select count(*) from kept) as kept from looked_at"""
-    row = await db.fetchrow(
-        statement,
-        prefix,
-        behind,
-        # The first name that sorts after all names with this prefix.
-        prefix[:-1] + chr(ord(prefix[-1]) + 1),
-        limit,
-    )
+    # The first name that sorts after all names with this prefix.
+    end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    row = await db.fetchrow(statement, prefix, behind, end, limit)
     assert row is not None  # noqa: S101 - an aggregate
     return row["kept"], row["last"] if row["looked_at"] == limit else None
 
@@ -80,8 +75,7 @@ async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> l
     table, owner_column = TABLES[kind]
     statement = f"""select {COLUMNS} from {table} k left join rate_log r on r.bucket = $2 || k.id
         where k.{owner_column} = $1 order by k.id desc"""
-    rows = await db.fetch(statement, owner, BUCKETS[kind])
-    return [Credential(**row) for row in rows]
+    return [Credential(**row) for row in await db.fetch(statement, owner, BUCKETS[kind])]
 
 
 async def revoke_credential(
@@ -129,12 +123,10 @@ async def insert_session(
               and ($8 or not exists (select from authenticators where user_id = $2 and confirmed_at is not null))
             for share) u
         returning id"""
-    return (
-        await db.fetchval(
-            statement, session_id, user_id, token_hash, now, expires_at, user_agent, password_hash, is_verified
-        )
-        is not None
+    made = await db.fetchval(
+        statement, session_id, user_id, token_hash, now, expires_at, user_agent, password_hash, is_verified
     )
+    return made is not None
 
 
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
@@ -149,8 +141,7 @@ async def delete_session(db: Db, session_id: UUID) -> None:
 
 
 async def delete_sessions_of(db: Db, user_id: UUID) -> set[UUID]:
-    rows = await db.fetch("delete from sessions where user_id = $1 returning id", user_id)
-    return {row["id"] for row in rows}
+    return {row["id"] for row in await db.fetch("delete from sessions where user_id = $1 returning id", user_id)}
 
 
 async def delete_expired_setup_links(db: Db, *, now: datetime) -> None:
@@ -160,36 +151,29 @@ async def delete_expired_setup_links(db: Db, *, now: datetime) -> None:
 
 async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires_at: datetime) -> None:
     await db.execute("delete from setup_links")
-    await db.execute(
-        "insert into setup_links (hash, created_at, expires_at) values ($1, $2, $3)", token_hash, now, expires_at
-    )
+    statement = "insert into setup_links (hash, created_at, expires_at) values ($1, $2, $3)"
+    await db.execute(statement, token_hash, now, expires_at)
 
 
 async def has_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    return (
-        await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now) is not None
-    )
+    statement = "select 1 from setup_links where hash = $1 and expires_at > $2"
+    return await db.fetchval(statement, token_hash, now) is not None
 
 
 async def use_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    return (
-        await db.fetchval("delete from setup_links where hash = $1 and expires_at > $2 returning 1", token_hash, now)
-        is not None
-    )
+    statement = "delete from setup_links where hash = $1 and expires_at > $2 returning 1"
+    return await db.fetchval(statement, token_hash, now) is not None
 
 
 async def list_sessions(db: Db, user_id: UUID, *, this: UUID | None, now: datetime, limit: int) -> list[Session]:
     statement = """select id, user_agent, created_at, last_seen_at from sessions where user_id = $1 and expires_at > $2
         order by id is not distinct from $4 desc, coalesce(last_seen_at, created_at) desc, id desc limit $3"""
-    rows = await db.fetch(statement, user_id, now, limit, this)
-    return [Session(**row) for row in rows]
+    return [Session(**row) for row in await db.fetch(statement, user_id, now, limit, this)]
 
 
 async def delete_own_session(db: Db, user_id: UUID, session_id: UUID) -> bool:
-    return (
-        await db.fetchval("delete from sessions where id = $1 and user_id = $2 returning id", session_id, user_id)
-        is not None
-    )
+    statement = "delete from sessions where id = $1 and user_id = $2 returning id"
+    return await db.fetchval(statement, session_id, user_id) is not None
 
 
 async def delete_other_sessions(db: Db, user_id: UUID, *, kept: UUID) -> int:
@@ -224,7 +208,6 @@ async def save_answer(db: Db, *, scope: bytes, key: str, request_hash: bytes, se
 
 
 async def delete_old_answers(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove the oldest answers from before a given time."""
     statement = """delete from idempotency where created_at <= $1 and ctid = any(array(
             select ctid from idempotency where created_at <= $1 order by created_at limit $2))"""
     return count_of(await db.execute(statement, before, limit))

@@ -52,7 +52,6 @@ log = structlog.get_logger()
 
 
 async def get_state(work: Work, user: User) -> TwoFactorState:
-    """Return whether a user's second factor is on, since when, and how many recovery codes are left."""
     return await store.find_state(work.db, user.id)
 
 
@@ -145,7 +144,10 @@ async def reset(work: Work, user: User) -> bool:
 async def use_code(work: Work, user: User, code: str) -> None:
     """Use up a code of the app or a recovery code, or refuse it; each is accepted once."""
     if is_recovery_code(code):
-        await _use_recovery_code(work, user, code)
+        if not await store.use_recovery_code(work.db, user.id, hash_recovery_code(user.id, code), now=work.now):
+            raise WrongCode
+        left = await store.count_recovery_codes(work.db, user.id)
+        await work.record(RecoveryCodeUsed(user_id=user.id, email=user.email, left=left))
         return
     authenticator = await store.find_authenticator(work.db, user.id)
     if authenticator is None:
@@ -178,13 +180,6 @@ async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> 
 
 async def has_pending(work: Work, token: str) -> bool:
     return await store.find_pending(work.db, fingerprint(token), now=work.now) is not None
-
-
-async def _use_recovery_code(work: Work, user: User, code: str) -> None:
-    if not await store.use_recovery_code(work.db, user.id, hash_recovery_code(user.id, code), now=work.now):
-        raise WrongCode
-    left = await store.count_recovery_codes(work.db, user.id)
-    await work.record(RecoveryCodeUsed(user_id=user.id, email=user.email, left=left))
 
 
 async def _get_sealed_setup(work: Work, user: User) -> bytes:

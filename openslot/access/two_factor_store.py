@@ -14,11 +14,8 @@ IS_SAME_PASSWORD = f"p.password_mark = {PASSWORD_MARK}"
 
 
 async def is_on(db: Db, user_id: UUID) -> bool:
-    return bool(
-        await db.fetchval(
-            "select exists (select from authenticators where user_id = $1 and confirmed_at is not null)", user_id
-        )
-    )
+    statement = "select exists (select from authenticators where user_id = $1 and confirmed_at is not null)"
+    return bool(await db.fetchval(statement, user_id))
 
 
 async def find_state(db: Db, user_id: UUID) -> TwoFactorState:
@@ -61,9 +58,8 @@ async def confirm(db: Db, user_id: UUID, *, secret: bytes, step: int, now: datet
 
 
 async def find_authenticator(db: Db, user_id: UUID) -> Authenticator | None:
-    row = await db.fetchrow(
-        "select secret, last_step from authenticators where user_id = $1 and confirmed_at is not null", user_id
-    )
+    statement = "select secret, last_step from authenticators where user_id = $1 and confirmed_at is not null"
+    row = await db.fetchrow(statement, user_id)
     return Authenticator(**row) if row else None
 
 
@@ -99,9 +95,8 @@ async def delete_two_factor(db: Db, user_id: UUID) -> bool:
     """Remove a user's app and codes, and end sign-ins that wait for a code; False if no app was confirmed."""
     await db.execute("delete from recovery_codes where user_id = $1", user_id)
     await delete_pending_of(db, user_id)
-    return bool(
-        await db.fetchval("delete from authenticators where user_id = $1 returning confirmed_at is not null", user_id)
-    )
+    statement = "delete from authenticators where user_id = $1 returning confirmed_at is not null"
+    return bool(await db.fetchval(statement, user_id))
 
 
 async def insert_pending(

@@ -116,8 +116,7 @@ async def _find(db: Db, condition: str, *args: UUID, now: datetime) -> Member | 
 async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: int, offset: int) -> list[Member]:
     statement = f"""select {MEMBER_COLUMNS} from {SOURCE}
         where m.organization_id = $1 order by m.id limit $2 offset $3"""
-    rows = await db.fetch(statement, organization_id, limit, offset)
-    return [to_member(row, now=now) for row in rows]
+    return [to_member(row, now=now) for row in await db.fetch(statement, organization_id, limit, offset)]
 
 
 async def find_listed(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> ListedMember | None:
@@ -165,8 +164,7 @@ async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
     statement = """select u.id from memberships m join users u on u.id = m.user_id
         where m.organization_id = $1 and m.role in ('owner', 'admin') and m.active and u.disabled_at is null
         order by u.id"""
-    rows = await db.fetch(statement, organization_id)
-    return [row["id"] for row in rows]
+    return [row["id"] for row in await db.fetch(statement, organization_id)]
 
 
 async def find_role(db: Db, organization_id: UUID, user_id: UUID) -> Role | None:
@@ -256,12 +254,8 @@ async def find_other_suspender(db: Db, user_id: UUID, organization_id: UUID) -> 
 
 
 async def delete_membership(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    return (
-        await db.fetchval(
-            "delete from memberships where organization_id = $1 and user_id = $2 returning id", organization_id, user_id
-        )
-        is not None
-    )
+    statement = "delete from memberships where organization_id = $1 and user_id = $2 returning id"
+    return await db.fetchval(statement, organization_id, user_id) is not None
 
 
 def _encode(profile: Profile | None) -> str | None:

@@ -6,7 +6,6 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct
 
-from openslot.accounts import member_store
 from openslot.accounts import member_store as store
 from openslot.accounts import store as user_store
 from openslot.accounts.errors import (
@@ -184,7 +183,7 @@ async def begin_administration(work: Work, organization_id: UUID, user_id: UUID)
     The host's lock of a member is taken before, as by identity providers.
     """
     await lock_organization(work.db, organization_id)
-    role = await member_store.find_role(work.db, organization_id, user_id)
+    role = await store.find_role(work.db, organization_id, user_id)
     if role is None or not is_administrator(role):
         raise NotFound
     organization = await get_organization_by_id(work, organization_id)
@@ -248,5 +247,5 @@ async def _insert(
 async def _check_another_owner(work: Work, member: Member) -> None:
     if member.role is not Role.OWNER:
         return
-    if not await member_store.has_other_owner(work.db, member.organization_id, member.user.id):
+    if not await store.has_other_owner(work.db, member.organization_id, member.user.id):
         raise LastOwner

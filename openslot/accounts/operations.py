@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 import asyncpg
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -49,7 +48,7 @@ async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None 
     # Another transaction may take the next name first, and names of deleted accounts are not in any list.
     while user_id is None and wanted.username is None:
         choice = await _choose_username(work, checked, tried)
-        user_id = await _insert(work, msgspec.structs.replace(checked, username=choice), password_hash)
+        user_id = await _insert(work, replace(checked, username=choice), password_hash)
         tried.add(choice)
     if user_id is None:
         raise UsernameTaken
@@ -112,7 +111,10 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
         async with work.attempt():
             is_admin = await store.update_settings(work.db, user.id, given, now=work.now)
             if "username" in names:
-                await _check_renaming(work, user, is_admin=is_admin)
+                # It is written: from here on nobody else changes the user before the commit.
+                if is_admin and work.actor.kind is ActorKind.AGENT:
+                    raise AdministratorProtected
+                await check_may_reserve(work, user)
     except asyncpg.UniqueViolationError:
         raise UsernameTaken from None
     await work.record(
@@ -257,13 +259,6 @@ async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[st
     taken = tried | await store.taken_usernames(work.db, base)
     choices = (f"{base}-{n}" for n in range(2, len(taken) + 3))
     return next(choice for choice in choices if choice not in taken)
-
-
-async def _check_renaming(work: Work, user: User, *, is_admin: bool) -> None:
-    """Refuse a new username after it is written: from then on nobody else changes the user before the commit."""
-    if is_admin and work.actor.kind is ActorKind.AGENT:
-        raise AdministratorProtected
-    await check_may_reserve(work, user)
 
 
 async def _keeps_address(work: Work, user: User) -> bool:

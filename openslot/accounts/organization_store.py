@@ -95,27 +95,20 @@ async def upsert_domain(db: Db, domain: Domain) -> Domain:
 
 
 async def find_domain(db: Db, organization_id: UUID, domain: str) -> Domain | None:
-    row = await db.fetchrow(
-        f"select {DOMAINS.columns} from domains where organization_id = $1 and domain = $2", organization_id, domain
-    )
+    statement = f"select {DOMAINS.columns} from domains where organization_id = $1 and domain = $2"
+    row = await db.fetchrow(statement, organization_id, domain)
     return DOMAINS.read(row) if row else None
 
 
 async def list_domains(db: Db, organization_id: UUID) -> list[Domain]:
-    rows = await db.fetch(
-        f"select {DOMAINS.columns} from domains where organization_id = $1 order by domain", organization_id
-    )
-    return [DOMAINS.read(row) for row in rows]
+    statement = f"select {DOMAINS.columns} from domains where organization_id = $1 order by domain"
+    return [DOMAINS.read(row) for row in await db.fetch(statement, organization_id)]
 
 
 async def update_verified(db: Db, domain_id: UUID, *, now: datetime) -> bool:
     """Write that a domain is proved; False if the claim is gone, a unique violation if another one has it."""
-    return (
-        await db.fetchval(
-            "update domains set verified_at = coalesce(verified_at, $2) where id = $1 returning id", domain_id, now
-        )
-        is not None
-    )
+    statement = "update domains set verified_at = coalesce(verified_at, $2) where id = $1 returning id"
+    return await db.fetchval(statement, domain_id, now) is not None
 
 
 async def delete_domain(db: Db, domain_id: UUID) -> None:
@@ -180,8 +173,7 @@ async def delete_memberships(db: Db, organization_id: UUID) -> list[FormerMember
         )
         select e.user_id, u.email, e.id in (select member_id from pending) as pending, e.created_at
         from ended e join users u on u.id = e.user_id order by e.user_id"""
-    rows = await db.fetch(statement, organization_id)
-    return [FormerMember(**row) for row in rows]
+    return [FormerMember(**row) for row in await db.fetch(statement, organization_id)]
 
 
 async def hand_over_suspensions(db: Db, organization_id: UUID, user_ids: Sequence[UUID]) -> None:

@@ -30,8 +30,6 @@ RECORDED_AT_ONCE = 500
 
 
 class TxtResolver(Protocol):
-    """Looks up the TXT records of a name."""
-
     async def list_txt(self, name: str) -> list[str]:
         """List the records; none if the name does not exist."""
 

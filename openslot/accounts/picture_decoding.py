@@ -46,7 +46,9 @@ MOVING = Text("must be a still picture, not an animation")
 
 def make_square(body: bytes) -> bytes:
     """Write the middle of a picture as a square JPEG without metadata, or refuse it."""
-    _check_parts(body)
+    # Such parts would take minutes: they are counted before the picture is opened.
+    if body.startswith(b"\xff\xd8") and max(len(SCAN.findall(body)), body.count(EXIF)) > MAX_PARTS:
+        raise _refuse(TOO_MANY_PARTS)
     try:
         # The decoder warns of each fault in a file; a hostile one would fill the log.
         with warnings.catch_warnings(action="ignore"), Image.open(BytesIO(body), formats=FORMATS) as opened:
@@ -54,19 +56,15 @@ def make_square(body: bytes) -> bytes:
             # A JPEG is decoded at a fraction of its size where that is enough.
             opened.draft("RGB", (2 * SIDE, 2 * SIDE))
             opened.load()
-            return _write(_fit(opened))
+            # As the camera was held.
+            ImageOps.exif_transpose(opened, in_place=True)
+            return _write(ImageOps.fit(_flatten(opened), (SIDE, SIDE), Image.Resampling.LANCZOS))
     except Image.DecompressionBombError:
         raise _refuse(_format_max(min(MAX_MEGAPIXELS.values()))) from None
     except UnidentifiedImageError:
         raise _refuse(NOT_A_PICTURE) from None
     except DAMAGED:
         raise _refuse(BROKEN) from None
-
-
-def _check_parts(body: bytes) -> None:
-    """Refuse a JPEG whose parts would take minutes, before it is opened."""
-    if body.startswith(b"\xff\xd8") and max(len(SCAN.findall(body)), body.count(EXIF)) > MAX_PARTS:
-        raise _refuse(TOO_MANY_PARTS)
 
 
 def _check(opened: Image.Image) -> None:
@@ -79,12 +77,6 @@ def _check(opened: Image.Image) -> None:
         raise _refuse(TOO_SMALL)
     if opened.format != "MPO" and getattr(opened, "n_frames", 1) > 1:
         raise _refuse(MOVING)
-
-
-def _fit(opened: Image.Image) -> Image.Image:
-    """Turn a picture as the camera was held, and cut its middle out, as small as needed."""
-    ImageOps.exif_transpose(opened, in_place=True)
-    return ImageOps.fit(_flatten(opened), (SIDE, SIDE), Image.Resampling.LANCZOS)
 
 
 def _flatten(picture: Image.Image) -> Image.Image:

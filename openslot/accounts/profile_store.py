@@ -102,8 +102,7 @@ async def is_reserved(db: Db, name: str, *, now: datetime) -> bool:
 async def list_of_user(db: Db, user_id: UUID, *, now: datetime) -> list[FormerUsername]:
     statement = """select name, leads, left_at, reserved_until from former_usernames
         where user_id = $1 and reserved_until > $2 order by left_at desc, name"""
-    rows = await db.fetch(statement, user_id, now)
-    return [FormerUsername(**row) for row in rows]
+    return [FormerUsername(**row) for row in await db.fetch(statement, user_id, now)]
 
 
 async def count_of_user(db: Db, user_id: UUID, *, now: datetime) -> int:

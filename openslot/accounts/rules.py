@@ -84,7 +84,6 @@ def check_settings(wanted: UserSettings) -> dict[str, str]:
 
 
 def find_name_fault(name: str) -> str | None:
-    """Return what is wrong with the name of a user or an organization; None if nothing is."""
     if not 1 <= len(name) <= 200 or not is_line(name):
         return NOT_A_NAME
     return None if is_visible(name) else INVISIBLE

@@ -50,9 +50,8 @@ async def find_user_by_email(db: Db, email: str, *, now: datetime) -> User | Non
 
 
 async def find_sign_in(db: Db, email: str, *, now: datetime) -> tuple[User | None, str | None]:
-    row = await db.fetchrow(
-        f"select {USER_COLUMNS}, u.password_hash from users u where lower(u.email) = lower($1)", email
-    )
+    statement = f"select {USER_COLUMNS}, u.password_hash from users u where lower(u.email) = lower($1)"
+    row = await db.fetchrow(statement, email)
     return (to_user(row, now=now), row["password_hash"]) if row else (None, None)
 
 
@@ -69,8 +68,7 @@ async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
         union all select 2, 'organization', o.plan, o.plan_until, o.name
         from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 and m.active
         order by rank, organization"""
-    rows = await db.fetch(statement, user_id)
-    return [PLAN_GRANTS.read(row) for row in rows]
+    return [PLAN_GRANTS.read(row) for row in await db.fetch(statement, user_id)]
 
 
 @custom_plans
@@ -135,14 +133,12 @@ async def taken_usernames(db: Db, beginning: str) -> set[str]:
     """Name the usernames that begin like this one, former ones included; those of deleted accounts are not known."""
     statement = """select lower(username) as name from users where lower(username) like $1
         union select name from former_usernames where name like $1"""
-    rows = await db.fetch(statement, beginning + "%")
-    return {row["name"] for row in rows}
+    return {row["name"] for row in await db.fetch(statement, beginning + "%")}
 
 
 async def update_plan(db: Db, user_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
-    await db.execute(
-        "update users set plan = $2, plan_until = $3, updated_at = $4 where id = $1", user_id, plan, until, now
-    )
+    statement = "update users set plan = $2, plan_until = $3, updated_at = $4 where id = $1"
+    await db.execute(statement, user_id, plan, until, now)
 
 
 async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: datetime) -> None:

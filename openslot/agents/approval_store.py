@@ -61,16 +61,14 @@ async def decide(
         update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6, reason = $7,
             arguments = null
         where id = $1 and status = 'pending'"""
-    tag = await db.execute(statement, approval_id, status, approver, now, result, is_error, reason)
-    return count_of(tag) == 1
+    return count_of(await db.execute(statement, approval_id, status, approver, now, result, is_error, reason)) == 1
 
 
 async def lock_expired(db: Db, *, now: datetime, limit: int) -> list[Approval]:
     """List approvals that nobody has decided in time, locked; those that somebody decides right now are left out."""
     statement = f"""select {APPROVALS.columns} from approvals where status = 'pending' and expires_at <= $1
         order by expires_at limit $2 for update skip locked"""
-    rows = await db.fetch(statement, now, limit)
-    return [APPROVALS.read(row) for row in rows]
+    return [APPROVALS.read(row) for row in await db.fetch(statement, now, limit)]
 
 
 @custom_plans
@@ -78,15 +76,13 @@ async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, lim
     """List approvals that wait, or those of them with these ids, oldest first."""
     statement = f"""select {APPROVALS.columns} from approvals where status = 'pending' and expires_at > $2
         and ($1::uuid[] is null or id = any($1)) order by created_at, id limit $3"""
-    rows = await db.fetch(statement, ids, now, limit)
-    return [APPROVALS.read(row) for row in rows]
+    return [APPROVALS.read(row) for row in await db.fetch(statement, ids, now, limit)]
 
 
 async def list_decided(db: Db, *, limit: int) -> list[Approval]:
     statement = f"""select {APPROVALS.columns} from approvals where status <> 'pending'
         order by created_at desc, id desc limit $1"""
-    rows = await db.fetch(statement, limit)
-    return [APPROVALS.read(row) for row in rows]
+    return [APPROVALS.read(row) for row in await db.fetch(statement, limit)]
 
 
 async def find_requester(db: Db, approval: Approval, *, now: datetime) -> Row | None:
@@ -97,12 +93,10 @@ async def find_requester(db: Db, approval: Approval, *, now: datetime) -> Row | 
 async def erase_results(db: Db, *, before: datetime, limit: int) -> int:
     statement = """update approvals set result = null where id = any(array(
             select id from approvals where result is not null and decided_at <= $1 order by decided_at limit $2))"""
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
+    return count_of(await db.execute(statement, before, limit))
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
     statement = """delete from approvals where id = any(array(
             select id from approvals where created_at <= $1 and status <> 'pending' order by created_at limit $2))"""
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
+    return count_of(await db.execute(statement, before, limit))

@@ -137,7 +137,6 @@ class Recorder(Struct, kw_only=True):
     """What became of the approval that the call needs."""
 
     def write(self, refusal: Refusal | None = None) -> CallRecord:
-        """Write the record of a call that is done, or that was refused or failed."""
         call, tool, target, verdict = self.call, self.tool, self.target, self.verdict
         status, error_code = self._find_outcome(refusal)
         if isinstance(refusal, ApprovalRequired):
@@ -236,7 +235,8 @@ class _Checking:
 
     def check(self, link: ChainLink) -> None:
         if link.no > self._no + 1:
-            self.add(self._no + 1, _missing(self._no + 1, link.no - 1))
+            is_one = link.no == self._no + 2
+            self.add(self._no + 1, "is missing" if is_one else f"to {link.no - 1} are missing")
             self._last = None
         if self._last is not None and not follows(self._signer, link, self._last):
             self.add(link.no, f"was changed, or is not the one that was written here ({link.record.id})")
@@ -261,10 +261,6 @@ class _Checking:
 
     def add(self, no: int, fault: str) -> None:
         self.faults.append(ChainFault(no=no, fault=fault))
-
-
-def _missing(first: int, last: int) -> str:
-    return "is missing" if first == last else f"to {last} are missing"
 
 
 async def list_calls(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> list[CallRecord]:

@@ -52,16 +52,8 @@ select r.* from moved, unnest({_ARRAYS}) as r"""
 async def append(db: Db, links: Sequence[ChainLink], *, before: ChainEnd, after: ChainEnd) -> bool:
     """Append records if the chain still has this end; False if others have appended some meanwhile."""
     rows = [(link.no, link.signature, *astuple(link.record)) for link in links]
-    tag = await db.execute(
-        APPEND,
-        before.records,
-        before.last,
-        before.signature,
-        after.records,
-        after.last,
-        after.signature,
-        *(list(column) for column in zip(*rows, strict=True)),
-    )
+    columns = (list(column) for column in zip(*rows, strict=True))
+    tag = await db.execute(APPEND, *astuple(before), *astuple(after), *columns)
     return not tag.endswith(" 0")
 
 
@@ -81,9 +73,8 @@ async def find_end(db: Db) -> ChainEnd | None:
 
 async def list_links(db: Db, *, behind: int, limit: int) -> list[ChainLink]:
     """List the records behind a number, in order, as they are: the chain tells whether a value is one of ours."""
-    rows = await db.fetch(
-        f"select no, signature, {READABLE} from agent_calls where no > $1 order by no limit $2", behind, limit
-    )
+    statement = f"select no, signature, {READABLE} from agent_calls where no > $1 order by no limit $2"
+    rows = await db.fetch(statement, behind, limit)
     return [
         ChainLink(no=row["no"], signature=row["signature"], record=CallRecord(**{name: row[name] for name in FIELDS}))
         for row in rows

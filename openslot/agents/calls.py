@@ -79,7 +79,8 @@ async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any],
     recorder = Recorder(runtime=runtime, call=call, name=name, tool=tool, given=given)
     if tool is None:
         await audit.keep(runtime, recorder.write())
-        raise _unknown(name)
+        words = f"There is no tool named {name[:100]!r}; tools/list names those that this key may call"
+        raise RpcFault(INVALID_PARAMS, words, data={"reason": "unknown_tool"}, http_status=200)
     try:
         asked = _pass_gates(tool, recorder)
         answer = await _read(runtime, asked) if tool.tier is Tier.T1 else await _write(runtime, asked)
@@ -100,15 +101,19 @@ def _read_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, object]]:
     return name, given or {}
 
 
-def _unknown(name: str) -> RpcFault:
-    words = f"There is no tool named {name[:100]!r}; tools/list names those that this key may call"
-    return RpcFault(INVALID_PARAMS, words, data={"reason": "unknown_tool"}, http_status=200)
-
-
 def _pass_gates(tool: Tool, recorder: Recorder) -> _Asked:
-    _check_scope(tool, recorder.call.caller)
-    _check_level(tool, recorder.call.caller)
-    _check_confirm(tool, recorder.given)
+    caller = recorder.call.caller
+    if tool.scope not in caller.scopes:
+        words = f"{tool.name} needs the scope {tool.scope}, which this key does not have"
+        raise InsufficientScope(words, data={"requiredScope": tool.scope})
+    # Email has its own rules for agents at level L0.
+    if caller.agent.autonomy_level < Level.L1 and tool.tier is not Tier.T1 and tool.name != SEND_EMAIL:
+        words = f"{caller.agent.slug} is at level L0 and may only read. An operator can raise it to L1"
+        raise AutonomyTooLow(words, data={"autonomyLevel": "L0", "requiredLevel": "L1"})
+    # Only the JSON value true confirms, and it is looked at before the other arguments are read.
+    if tool.tier is not Tier.T1 and recorder.given.get("confirm") is not True:
+        words = f"{tool.name} changes something: call it with confirm set to true"
+        raise ConfirmationRequired(words, data={"argument": "confirm"})
     return _read_arguments(tool, recorder)
 
 
@@ -116,32 +121,6 @@ def _read_arguments(tool: Tool, recorder: Recorder) -> _Asked:
     arguments = read_arguments(tool, recorder.given)
     recorder.target = tool.target(arguments)
     return _Asked(tool=tool, arguments=arguments, recorder=recorder)
-
-
-def _check_scope(tool: Tool, caller: Caller) -> None:
-    if tool.scope not in caller.scopes:
-        raise InsufficientScope(
-            f"{tool.name} needs the scope {tool.scope}, which this key does not have",
-            data={"requiredScope": tool.scope},
-        )
-
-
-def _check_level(tool: Tool, caller: Caller) -> None:
-    """Refuse what an agent at level L0 may not do: everything that writes, except email, which has its own rules."""
-    if caller.agent.autonomy_level >= Level.L1 or tool.tier is Tier.T1 or tool.name == SEND_EMAIL:
-        return
-    raise AutonomyTooLow(
-        f"{caller.agent.slug} is at level L0 and may only read. An operator can raise it to L1",
-        data={"autonomyLevel": "L0", "requiredLevel": "L1"},
-    )
-
-
-def _check_confirm(tool: Tool, given: Mapping[str, object]) -> None:
-    """Refuse a tool that writes unless `confirm` is the JSON value true, before the other arguments are read."""
-    if tool.tier is not Tier.T1 and given.get("confirm") is not True:
-        raise ConfirmationRequired(
-            f"{tool.name} changes something: call it with confirm set to true", data={"argument": "confirm"}
-        )
 
 
 def read_arguments(tool: Tool, given: Mapping[str, object]) -> Any:
@@ -289,7 +268,10 @@ async def decide(
     tool = BY_NAME.get(approval.tool)
     if tool is None:
         raise NotFound(f"There is no tool named {approval.tool} any more")
-    call = ToolCall(id=new_id(), caller=_name_requester(approval), request_id=request_id)
+    # For the record; whether the requester may still make the call is checked when it is claimed.
+    agent = Agent(slug=approval.requester, autonomy_level=Level.L0, email_level=Level.L0)
+    caller = Caller(agent=agent, key_id=approval.key_id, scopes=frozenset())
+    call = ToolCall(id=new_id(), caller=caller, request_id=request_id)
     recorder = Recorder(runtime=work.runtime, call=call, name=tool.name, tool=tool, given=approval.arguments or {})
     refusal: Refusal | None = None
     if decision == "reject":
@@ -306,12 +288,6 @@ async def decide(
     recorder.verdict = verdict
     await audit.keep_with(work, recorder.write(refusal))
     return verdict
-
-
-def _name_requester(approval: Approval) -> Caller:
-    """Name the requester for the record; whether it may still make the call is checked when it is claimed."""
-    agent = Agent(slug=approval.requester, autonomy_level=Level.L0, email_level=Level.L0)
-    return Caller(agent=agent, key_id=approval.key_id, scopes=frozenset())
 
 
 async def keep_expired(work: Work, expired: list[Approval]) -> None:

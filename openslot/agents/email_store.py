@@ -63,10 +63,8 @@ async def find_marketing_recipient(db: Db, recipient_id: UUID) -> Row | None:
 
 async def opt_out(db: Db, recipient_id: UUID, *, now: datetime) -> bool:
     """Write that an address wants no marketing mail; return False if it was written before."""
-    tag = await db.execute(
-        "update marketing_recipients set opted_out_at = $2 where id = $1 and opted_out_at is null", recipient_id, now
-    )
-    return count_of(tag) == 1
+    statement = "update marketing_recipients set opted_out_at = $2 where id = $1 and opted_out_at is null"
+    return count_of(await db.execute(statement, recipient_id, now)) == 1
 
 
 async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
@@ -82,9 +80,8 @@ async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
 
 async def keep_effect(db: Db, email_id: UUID, effect_id: UUID, message_id: str) -> None:
     """Write which effect sends an email, and its Message-ID."""
-    await db.execute(
-        "update agent_emails set effect_id = $2, message_id = $3 where id = $1", email_id, effect_id, message_id
-    )
+    statement = "update agent_emails set effect_id = $2, message_id = $3 where id = $1"
+    await db.execute(statement, email_id, effect_id, message_id)
 
 
 async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, str | None] | None:
@@ -102,9 +99,8 @@ async def finish(db: Db, email_id: UUID) -> None:
 
 async def fail(db: Db, email_id: UUID, error: str) -> None:
     """Write that an email was not sent; its content is kept, so that an operator can retry it."""
-    await db.execute(
-        "update agent_emails set status = 'failed', error = $2 where id = $1 and status <> 'sent'", email_id, error
-    )
+    statement = "update agent_emails set status = 'failed', error = $2 where id = $1 and status <> 'sent'"
+    await db.execute(statement, email_id, error)
 
 
 async def fail_abandoned(db: Db, *, limit: int) -> int:
@@ -116,12 +112,10 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
     statement = f"""select {EMAILS.columns} from agent_emails where ($1::text is null or agent = $1)
         order by at desc, id desc limit $2"""
-    rows = await db.fetch(statement, agent, limit)
-    return [EMAILS.read(row) for row in rows]
+    return [EMAILS.read(row) for row in await db.fetch(statement, agent, limit)]
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
     statement = """delete from agent_emails where id = any(array(
             select id from agent_emails where at < $1 order by at limit $2))"""
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
+    return count_of(await db.execute(statement, before, limit))

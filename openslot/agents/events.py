@@ -27,7 +27,6 @@ class ApprovalEvent(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The approval."""
         return "approval", self.approval_id
 
 
@@ -56,7 +55,6 @@ class AgentEmailQueued(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The email."""
         return "agent_email", self.email_id
 
 
@@ -68,7 +66,6 @@ class MarketingOptedOut(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The recipient."""
         return "marketing_recipient", self.recipient_id
 
 

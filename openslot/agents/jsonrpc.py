@@ -105,7 +105,6 @@ def _invalid(words: str) -> RpcFault:
 
 
 HANDSHAKE = ("2025-03-26", "2025-06-18", "2025-11-25")
-LATEST_HANDSHAKE = HANDSHAKE[-1]
 WITH_BATCHES = "2025-03-26"
 """Also what a client without a header speaks."""
 STATELESS = "2026-07-28"
@@ -121,7 +120,7 @@ ENCODED = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
 
 def choose_version(wanted: object) -> str:
     """Answer the client's version if we speak it, or else our newest with a handshake."""
-    return wanted if isinstance(wanted, str) and wanted in HANDSHAKE else LATEST_HANDSHAKE
+    return wanted if isinstance(wanted, str) and wanted in HANDSHAKE else HANDSHAKE[-1]
 
 
 def read_version(headers: Mapping[str, str]) -> str:

@@ -92,8 +92,6 @@ class AuditStatus(StrEnum):
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    """The audit record of one call of a tool."""
-
     id: UUID
     at: datetime
     agent: str
@@ -151,8 +149,6 @@ class AuditFilter(Struct, frozen=True, kw_only=True):
 
 
 class AgentEmail(Struct, frozen=True, kw_only=True):
-    """An email of an agent as the log has it."""
-
     id: UUID
     at: datetime
     agent: str

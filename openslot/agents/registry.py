@@ -170,7 +170,6 @@ USER = about("user", "user_id")
 
 
 async def get_user(work: Work, user_id: UUID) -> User:
-    """Get the user that the argument `userId` names."""
     with naming("userId"):
         return await accounts.get_user(work, user_id)
 

@@ -121,7 +121,6 @@ class Spending(Struct, frozen=True, kw_only=True):
 
     @property
     def is_warning(self) -> bool:
-        """Whether 80 percent of the cap is spent."""
         return self.spent >= warning_at(self.limit)
 
     @property

@@ -135,8 +135,6 @@ async def list_spending(db: Db, on: date) -> dict[str, Row]:
 
 
 async def list_abandoned(db: Db, *, before: datetime, limit: int) -> Sequence[Spend]:
-    """List reservations that nobody has settled or given back."""
-    rows = await db.fetch(
-        "select id, agent, on_date, micros from agent_reservations where at <= $1 order by at limit $2", before, limit
-    )
+    statement = "select id, agent, on_date, micros from agent_reservations where at <= $1 order by at limit $2"
+    rows = await db.fetch(statement, before, limit)
     return [Spend(row["id"], row["agent"], row["on_date"], row["micros"]) for row in rows]

@@ -92,17 +92,14 @@ class PieceWriter:
         with self.zip.open(file.name) as out:
             async for piece in file.write(self.work, user, connection):
                 await asyncio.to_thread(out.write, piece)
-                await self._keep_full_pieces()
+                while (full := self.zip.take()) is not None:
+                    await self._keep(full)
 
     async def close(self) -> None:
         """Write the explanation and the end of the ZIP file."""
         with self.zip.open("README.txt") as out:
             out.write(write_readme(self.work).encode())
         await self._keep(self.zip.close())
-
-    async def _keep_full_pieces(self) -> None:
-        while (piece := self.zip.take()) is not None:
-            await self._keep(piece)
 
     async def _keep(self, piece: bytes) -> None:
         self.size += len(piece)

@@ -25,8 +25,7 @@ async def insert_export(
 async def list_exports(db: Db, user_id: UUID, *, now: datetime) -> list[DataExport]:
     statement = f"""select {EXPORTS.columns} from data_exports where user_id = $1 and expires_at > $2
         order by requested_at desc, id desc"""
-    rows = await db.fetch(statement, user_id, now)
-    return [EXPORTS.read(row) for row in rows]
+    return [EXPORTS.read(row) for row in await db.fetch(statement, user_id, now)]
 
 
 async def find_export(db: Db, export_id: UUID) -> DataExport | None:
@@ -53,9 +52,8 @@ async def insert_piece(db: Db, export_id: UUID, attempt: UUID, no: int, sealed: 
 
 
 async def update_progress(db: Db, export_id: UUID, attempt: UUID, *, files_done: int) -> None:
-    await db.execute(
-        "update data_exports set files_done = $3 where id = $1 and attempt = $2", export_id, attempt, files_done
-    )
+    statement = "update data_exports set files_done = $3 where id = $1 and attempt = $2"
+    await db.execute(statement, export_id, attempt, files_done)
 
 
 async def finish_export(

@@ -39,8 +39,7 @@ async def read_changed(db: Db, known: UUID | None) -> FlagValues | None:
 async def list_flags(db: Db, *, search: str) -> list[Flag]:
     statement = f"""select {FLAGS.columns} from flags f
         where strpos(lower(f.key || ' ' || f.description), lower($1)) > 0 order by f.key"""
-    rows = await db.fetch(statement, search)
-    return [FLAGS.read(row) for row in rows]
+    return [FLAGS.read(row) for row in await db.fetch(statement, search)]
 
 
 async def find_flag(db: Db, key: str) -> Flag | None:
@@ -58,8 +57,7 @@ async def find_for_user(db: Db, key: str, user_id: UUID) -> FlagForUser | None:
 async def list_overrides(db: Db, key: str, *, limit: int) -> list[FlagOverride]:
     statement = """select user_id, enabled, updated_at from flag_overrides where flag_key = $1
         order by updated_at desc, user_id desc limit $2"""
-    rows = await db.fetch(statement, key, limit)
-    return [FlagOverride(**row) for row in rows]
+    return [FlagOverride(**row) for row in await db.fetch(statement, key, limit)]
 
 
 async def update_flag(db: Db, key: str, *, enabled: bool, now: datetime) -> bool:
@@ -74,12 +72,8 @@ async def upsert_override(db: Db, key: str, user_id: UUID, *, enabled: bool, now
 
 
 async def delete_override(db: Db, key: str, user_id: UUID) -> bool:
-    return (
-        await db.fetchval(
-            "delete from flag_overrides where flag_key = $1 and user_id = $2 returning user_id", key, user_id
-        )
-        is not None
-    )
+    statement = "delete from flag_overrides where flag_key = $1 and user_id = $2 returning user_id"
+    return await db.fetchval(statement, key, user_id) is not None
 
 
 def _read_pairs(pairs: list[str], *, enabled: bool) -> dict[tuple[str, str], bool]:

@@ -133,7 +133,7 @@ async def _is_held(work: Work, organization: Organization, member: Member, *, re
     if not member.is_managed:
         return False
     is_cancelling = removed or not organization.keeps_bookings
-    if not is_leaving and not (is_cancelling and await _has_upcoming(work, member)):
+    if not is_leaving and not (is_cancelling and await store.count_upcoming(work.db, [member.user.id], now=work.now)):
         return False
     departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
     departed += 1
@@ -169,10 +169,6 @@ def _next_report(now: datetime) -> datetime:
     """Round up to the next five minutes, so that a long series of departures can't delay the mail."""
     step = GATHERED_FOR.total_seconds()
     return datetime.fromtimestamp((now.timestamp() // step + 1) * step, UTC)
-
-
-async def _has_upcoming(work: Work, member: Member) -> bool:
-    return bool(await store.count_upcoming(work.db, [member.user.id], now=work.now))
 
 
 async def check_decided(work: Work, organization: Organization, email: str) -> None:

@@ -1,6 +1,5 @@
 """The one place where an organization is deleted: departures are settled, memberships end, and all it had is gone."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from msgspec import Struct
@@ -104,14 +103,8 @@ async def _delete(work: Work, organization: Organization, *, by: str | None) -> 
         cancelled_bookings=cancelled,
     )
     await work.record(deleted)
-    await _plan_deletion_mails(work, organization, administrators, by=by)
-    return deleted
-
-
-async def _plan_deletion_mails(
-    work: Work, organization: Organization, administrators: Sequence[UUID], *, by: str | None
-) -> None:
     for each in administrators:
         notice = DeletionNotice(organization_name=organization.name, by=by, administrator_id=each)
         key = f"{organization.id}:{each}"
         await work.plan(TELL_DELETED, key, due_at=work.now, payload=notice, tenant_id=each)
+    return deleted

@@ -29,8 +29,7 @@ async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> 
     statement = """select b.invitee_name, e.name as event_type_name, b.starts_at, b.ends_at
         from bookings b join event_types e on e.id = b.event_type_id
         where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 order by b.starts_at, b.id limit $3"""
-    rows = await db.fetch(statement, user_id, now, limit)
-    return [UpcomingMeeting(**row) for row in rows]
+    return [UpcomingMeeting(**row) for row in await db.fetch(statement, user_id, now, limit)]
 
 
 async def count_belongings(db: Db, user_id: UUID, *, now: datetime) -> dict[str, int]:
@@ -71,8 +70,7 @@ async def lock_held_hosts(db: Db, organization_id: UUID, *, user_id: UUID | None
             where h.organization_id = $1 and ($2::uuid is null or h.user_id = $2)
             order by u.no offset 0
         ) u"""
-    rows = await db.fetch(statement, organization_id, user_id)
-    return {row["id"] for row in rows}
+    return {row["id"] for row in await db.fetch(statement, organization_id, user_id)}
 
 
 async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:
@@ -99,8 +97,7 @@ async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
     statement = f"select {HELD.columns} from {HELD_SOURCE} where h.organization_id = $1 order by h.held_at, h.user_id"
-    rows = await db.fetch(statement, organization_id, now)
-    return [HELD.read(row) for row in rows]
+    return [HELD.read(row) for row in await db.fetch(statement, organization_id, now)]
 
 
 async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> HeldDeparture | None:
@@ -117,8 +114,7 @@ async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
 async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
     statement = """select host_id, count(*) as upcoming from bookings
         where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id"""
-    rows = await db.fetch(statement, user_ids, now)
-    return {row["host_id"]: row["upcoming"] for row in rows}
+    return {row["host_id"]: row["upcoming"] for row in await db.fetch(statement, user_ids, now)}
 
 
 async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:
@@ -159,5 +155,4 @@ async def finish_deletion(db: Db, user_id: UUID, *, now: datetime) -> None:
 async def list_memberships(db: Db, user_id: UUID) -> list[tuple[str, Membership]]:
     statement = f"""select o.name as organization, {MEMBERSHIPS.columns}
         from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 order by m.id"""
-    rows = await db.fetch(statement, user_id)
-    return [(row["organization"], MEMBERSHIPS.read(row)) for row in rows]
+    return [(row["organization"], MEMBERSHIPS.read(row)) for row in await db.fetch(statement, user_id)]

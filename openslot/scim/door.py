@@ -55,17 +55,14 @@ def scim_door(settings: Settings) -> Door:
 def refuse_with_scim(refusal: Refusal, exchange: Exchange) -> Response:
     """Refuse as RFC 7644 section 3.12 says."""
     status = status_of(refusal)
-    body: dict[str, object] = {"schemas": [ERROR], "status": str(status), "detail": _detail(refusal)}
+    faults = "; ".join(f"{field} {words}" for field, words in (refusal.details or {}).items())
+    detail = f"{refusal.message}: {faults}" if faults else refusal.message
+    body: dict[str, object] = {"schemas": [ERROR], "status": str(status), "detail": detail}
     scim_type = _type_of(refusal)
     if scim_type is not None:
         body["scimType"] = scim_type
     headers = {"content-type": SCIM, "x-error-code": refusal.code, **headers_of(refusal)}
     return Response(status=status, headers=headers, body=msgspec.json.encode(body))
-
-
-def _detail(refusal: Refusal) -> str:
-    faults = "; ".join(f"{field} {words}" for field, words in (refusal.details or {}).items())
-    return f"{refusal.message}: {faults}" if faults else refusal.message
 
 
 def _type_of(refusal: Refusal) -> str | None:

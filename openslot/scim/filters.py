@@ -89,7 +89,6 @@ class _Token(NamedTuple):
 
 
 def parse_filter(text: str) -> Filter:
-    """Read a filter, or refuse it with what is wrong."""
     if len(text) > LONGEST:
         raise InvalidFilter(f"The filter must not be longer than {LONGEST} characters")
     return _Parser(_split(text)).read()

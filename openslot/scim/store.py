@@ -198,8 +198,7 @@ async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset
     """List requests made with tokens, newest first; a user who is gone is shown with the last known name."""
     statement = f"""select {LOGGED} from scim_requests r join scim_tokens t on t.id = r.token_id
         where r.token_id = any($1) order by r.id desc limit $2 offset $3"""
-    rows = await db.fetch(statement, token_ids, limit, offset)
-    return [LoggedRequest(**row) for row in rows]
+    return [LoggedRequest(**row) for row in await db.fetch(statement, token_ids, limit, offset)]
 
 
 # Each token's newest requests are found by its own index; a request that names no user belongs to the one it is about.
