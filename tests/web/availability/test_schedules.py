@@ -12,6 +12,7 @@ from openslot.schedules import operations as schedules
 from openslot.schedules.models import DateOverride, HolidayCalendar, Schedule, TimeRange
 from openslot.schedules.rules import version_of
 from tests.support.clocks import MovingClock
+from tests.support.page import read_page
 from tests.web.availability.conftest import hidden, read_schedule
 
 
@@ -19,9 +20,9 @@ async def test_the_list_shows_hours_shortly_and_who_uses_them(member: httpx2.Asy
     page = await member.get("/availability")
 
     assert page.status_code == 200
-    assert f'href="/availability/{schedule.id}"' in page.text
+    assert f"/availability/{schedule.id}" in read_page(page).addresses
     for shown in ("Monday – Friday", "09:00–17:00", "Saturday – Sunday", "Used by", "30 minute meeting", "Default"):
-        assert shown in page.text, shown
+        assert shown in read_page(page).text, shown
 
 
 async def test_a_schedule_is_added_with_office_hours_of_its_zone(
@@ -32,7 +33,7 @@ async def test_a_schedule_is_added_with_office_hours_of_its_zone(
     made = await read_schedule(runtime, user, 1)
     assert answer.headers["location"] == f"/availability/{made.id}?done=added"
     assert (made.name, made.zone) == ("Evenings", "America/New_York")
-    assert "The schedule was added" in (await member.get(answer.headers["location"])).text
+    assert "The schedule was added" in read_page(await member.get(answer.headers["location"])).notices[0]
 
 
 WRONG_DETAILS: list[tuple[dict[str, str], str]] = [
@@ -67,7 +68,7 @@ async def test_name_and_zone_are_changed_unless_another_window_did(
     second = await member.post(path, data={"name": "Studio", "timezone": "Asia/Tokyo", "version": version})
 
     assert (first.status_code, second.status_code) == (303, 409)
-    assert "changed in another window" in second.text
+    assert "changed in another window" in read_page(second).faults["name"]
     assert 'value="Studio"' in second.text
     assert (await read_schedule(runtime, user)).name == "Office"
 
@@ -81,7 +82,7 @@ async def test_the_default_is_the_schedule_to_start_from(
 ) -> None:
     other = (await member.post("/availability", data={"name": "Evenings", "timezone": "UTC"})).headers["location"]
     other = other.partition("?")[0]
-    assert "Make it the default" in (await member.get(other)).text
+    assert "Make it the default" in read_page(await member.get(other)).buttons
     await member.post(f"{other}/default")
 
     assert (await read_schedule(runtime, user)).name == "Evenings"
@@ -118,7 +119,7 @@ async def test_a_schedule_in_use_is_not_deleted_and_says_why(
     answer = await member.post(f"/availability/{schedule.id}/delete")
 
     assert answer.status_code == 409
-    assert "This schedule is used by event types. Assign them another schedule first." in answer.text
+    assert read_page(answer).notices == ["This schedule is used by event types. Assign them another schedule first."]
     assert (await read_schedule(runtime, user)).id == schedule.id
 
 
@@ -127,7 +128,7 @@ async def test_an_unused_schedule_is_deleted_after_a_question(
 ) -> None:
     made = (await member.post("/availability", data={"name": "Evenings", "timezone": "UTC"})).headers["location"]
     path = made.partition("?")[0]
-    assert "Delete “Evenings”?" in (await member.get(f"{path}/delete")).text
+    assert "Delete “Evenings”?" in read_page(await member.get(f"{path}/delete")).headings
     answer = await member.post(f"{path}/delete")
 
     assert answer.headers["location"] == "/availability?done=deleted"
@@ -142,7 +143,7 @@ async def test_the_last_schedule_stays(
     answer = await member.post(f"/availability/{schedule.id}/delete")
 
     assert answer.status_code == 409
-    assert "This is your only schedule" in answer.text
+    assert "This is your only schedule" in read_page(answer).notices[0]
     assert (await read_schedule(runtime, user)).id == schedule.id
 
 
@@ -157,7 +158,8 @@ async def test_there_is_a_most_number_of_schedules(
     for path in ("/availability", f"/availability/{schedule.id}/duplicate"):
         answer = await member.post(path, data={"name": "One more", "timezone": "UTC"})
 
-        assert (answer.status_code >= 400, "reached the limit of 100 schedules" in answer.text) == (True, True), path
+        assert answer.status_code >= 400, path
+        assert "reached the limit of 100 schedules" in read_page(answer).text, path
     assert await runtime.pool.fetchval("select count(*) from schedules") == 100
 
 
@@ -183,7 +185,7 @@ async def test_holidays_are_chosen_by_country_and_then_by_region(
     assert answer.headers["location"].startswith(f"{path}?done=holidays")
     assert (await read_schedule(runtime, user)).holidays == HolidayCalendar("DE", "BE")
     late = await member.post(f"{path}/holidays", data={**sent, "region": "BY"})
-    assert (late.status_code, "changed in another window" in late.text) == (409, True)
+    assert (late.status_code, "changed in another window" in read_page(late).faults["country"]) == (409, True)
     assert (await read_schedule(runtime, user)).holidays == HolidayCalendar("DE", "BE")
 
 
@@ -207,7 +209,7 @@ async def test_an_unknown_country_or_region_is_refused(
         answer = await member.post(f"/availability/{schedule.id}/holidays", data=sent)
 
         assert answer.status_code == 400, (country, region)
-        assert words in answer.text, (country, region)
+        assert words in read_page(answer).text, (country, region)
         assert (await read_schedule(runtime, user)).holidays is None, (country, region)
 
 

@@ -7,6 +7,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Question
 from tests.support.host import Book, move
+from tests.support.page import read_page
 from tests.support.private_tokens import get_private_token
 from tests.web.event_types.conftest import list_names, load, offer
 
@@ -15,7 +16,7 @@ async def test_an_archived_one_can_not_be_booked_and_its_bookings_stay(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType, book: Book
 ) -> None:
     booking = await book()
-    assert "Its 1 upcoming booking is not affected" in (await member.get(f"/event-types/{intro.id}")).text
+    assert "Its 1 upcoming booking is not affected" in read_page(await member.get(f"/event-types/{intro.id}")).text
     answer = await member.post(f"/event-types/{intro.id}/archive")
 
     assert answer.headers["location"] == f"/event-types?done=archived&id={intro.id}"
@@ -37,7 +38,7 @@ async def test_restoring_offers_it_again_under_the_same_link(
     assert "Open the page" not in page
     answer = await member.post(f"/event-types/{intro.id}/restore")
 
-    assert "It can be booked again." in (await member.get(answer.headers["location"])).text
+    assert read_page(await member.get(answer.headers["location"])).notices == ["It can be booked again."]
     assert (await member.get("/mara/30min")).status_code == 200
     assert (await load(runtime, user, intro)).active
 
@@ -54,13 +55,13 @@ async def test_a_private_link_is_asked_for_made_and_renewed(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
 ) -> None:
     path = f"/event-types/{intro.id}"
-    assert "its current link stops working at once" in (await member.get(f"{path}/private")).text
+    assert "its current link stops working at once" in read_page(await member.get(f"{path}/private")).text
     assert not (await load(runtime, user, intro)).is_private
     await member.post(f"{path}/private")
     first = await get_private_token(runtime.work(OPERATOR), intro)
     assert (await member.get("/mara/30min")).status_code == 404
-    assert f"/mara/30min?token={first}" in (await member.get(f"{path}?done=private")).text
-    assert "The current link stops working at once" in (await member.get(f"{path}/private")).text
+    assert f"/mara/30min?token={first}" in read_page(await member.get(f"{path}?done=private")).text
+    assert "The current link stops working at once" in read_page(await member.get(f"{path}/private")).text
     await member.post(f"{path}/private")
     second = await get_private_token(runtime.work(OPERATOR), intro)
 
@@ -74,7 +75,7 @@ async def test_a_private_one_is_put_on_the_page_again_and_its_link_still_opens(
     hidden = await offer(runtime, user, "hidden", is_private=True)
     token = await get_private_token(runtime.work(OPERATOR), hidden)
     path = f"/event-types/{hidden.id}"
-    assert "People who have the private link can still use it" in (await member.get(f"{path}/public")).text
+    assert "People who have the private link can still use it" in read_page(await member.get(f"{path}/public")).text
     await member.post(f"{path}/public")
 
     assert not (await load(runtime, user, hidden)).is_private
@@ -100,7 +101,7 @@ async def test_what_was_booked_can_only_be_archived(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType, book: Book
 ) -> None:
     path = f"/event-types/{intro.id}"
-    assert "Delete…" in (await member.get(path)).text
+    assert "Delete…" in read_page(await member.get(path)).links
     await book()
     page = (await member.get(f"{path}/delete")).text
     assert "can't be deleted" in page

@@ -14,6 +14,7 @@ from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.web.dashboard.event_types import overview
 from tests.support.clocks import MovingClock
 from tests.support.host import TEN, TWELVE, Book, cancel
+from tests.support.page import read_page
 from tests.support.private_tokens import get_private_token
 from tests.web.event_types.conftest import list_names, load, offer
 
@@ -74,8 +75,8 @@ async def test_a_private_link_whose_key_is_lost_is_not_shown(
     page = await member.get("/event-types")
     assert page.status_code == 200
     assert "/mara/hidden" not in page.text
-    assert "The private link can't be shown any more" in (await member.get(f"/event-types/{hidden.id}")).text
-    assert "can't be shown any more" in (await member.get(f"/event-types/{hidden.id}/embed")).text
+    assert "The private link can't be shown any more" in read_page(await member.get(f"/event-types/{hidden.id}")).text
+    assert "can't be shown any more" in read_page(await member.get(f"/event-types/{hidden.id}/embed")).text
 
 
 async def test_archived_ones_are_behind_a_tab(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
@@ -90,7 +91,7 @@ async def test_archived_ones_are_behind_a_tab(member: httpx2.AsyncClient, runtim
 
 
 async def test_empty_lists_say_the_next_step(member: httpx2.AsyncClient, runtime: Runtime, intro: EventType) -> None:
-    assert "Nothing is archived." in (await member.get("/event-types?view=archived")).text
+    assert "Nothing is archived." in read_page(await member.get("/event-types?view=archived")).text
     async with runtime.transaction(OPERATOR) as work:
         await event_types.delete_event_type(work, intro)
     page = (await member.get("/event-types")).text
@@ -133,7 +134,7 @@ async def test_a_place_that_is_gone_or_nonsense_changes_nothing(
         assert (await member.post(f"/event-types/{intro.id}/move", data={"before": before})).status_code == 303
 
     assert await list_names(runtime, user) == ["30 minute meeting", "Other"]
-    assert "The list has changed in the meantime" in (await member.get("/event-types?done=gone")).text
+    assert "The list has changed in the meantime" in read_page(await member.get("/event-types?done=gone")).notices[0]
     assert (await load(runtime, user, intro)).updated_at == intro.updated_at
 
 

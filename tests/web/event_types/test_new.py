@@ -10,6 +10,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Limits, Question, QuestionKind
 from openslot.schedules import operations as schedules
 from openslot.web.dashboard.event_types.editor import STARTING_POINTS
+from tests.support.page import read_page
 from tests.support.private_tokens import get_private_token
 from tests.web.event_types.conftest import list_names, load, offer, read_faults, read_fields
 
@@ -29,7 +30,7 @@ async def test_every_starting_point_can_be_saved_as_it_is(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     for point in STARTING_POINTS:
-        assert f'href="/event-types/new?start={point.key}"' in (await member.get("/event-types/new")).text, point
+        assert f"/event-types/new?start={point.key}" in read_page(await member.get("/event-types/new")).addresses, point
         answer = await member.post("/event-types", data=await begin(member, f"start={point.key}"))
 
         assert answer.status_code == 303, (point, read_faults(answer.text))
@@ -155,7 +156,7 @@ async def test_an_unknown_beginning_shows_the_choice_and_an_unknown_original_is_
 ) -> None:
     theirs = await offer(runtime, stranger, "theirs")
 
-    assert "One-to-one" in (await member.get("/event-types/new?start=paid")).text
+    assert "One-to-one" in read_page(await member.get("/event-types/new?start=paid")).headings
     for original in (theirs.id, "x", "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"):
         assert (await member.get(f"/event-types/new?from={original}")).status_code == 404
 
@@ -168,5 +169,5 @@ async def test_without_a_schedule_the_next_step_is_told(
     await runtime.pool.execute("delete from schedules where owner_id = $1", user.id)
 
     for path in ("/event-types/new", "/event-types/new?start=group"):
-        assert "An event type needs a schedule" in (await member.get(path)).text
+        assert "An event type needs a schedule" in read_page(await member.get(path)).text
     assert (await member.get("/event-types/new/preview")).status_code == 404

@@ -14,6 +14,7 @@ from openslot.schedules import operations as schedules
 from openslot.web.booking_page import options
 from openslot.web.dashboard.event_types.preview import PREVIEWS
 from tests.support.host import TEN, Book
+from tests.support.page import read_page
 from tests.web.event_types.conftest import load, offer, read_fields
 
 SLOT = 'name="start" value="'
@@ -180,8 +181,8 @@ async def test_a_new_one_has_a_preview_too(member: httpx2.AsyncClient, runtime: 
 
     assert "Up to 10 people" in begun
     assert "Original (copy)" in copied
-    assert ("Fresh" in typed.text, "20 minutes" in typed.text) == (True, True)
-    assert "New event type" in empty.text
+    assert ("Fresh" in read_page(typed).headings, "20 minutes" in read_page(typed).text) == (True, True)
+    assert "New event type" in read_page(empty).headings
     assert SLOT in typed.text
 
 
@@ -223,7 +224,7 @@ async def test_previews_are_limited_and_the_frame_says_how_long_to_wait(
     assert last.status_code == 200
     for answer in refused:
         assert answer.status_code == 429
-        assert "then try again" in answer.text
+        assert "then try again" in read_page(answer).text
         assert "frame-ancestors 'self'" in answer.headers["content-security-policy"]
         assert int(answer.headers["retry-after"]) >= 1
     assert (await member.get(path)).status_code == 200
