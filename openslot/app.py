@@ -15,8 +15,7 @@ from openslot.http.health import HEALTH
 from openslot.http.openapi import Operation, describe, list_operations, serve_description
 from openslot.http.security import api_headers
 from openslot.routes import AGENTS, API, PAGES, SCIM
-from openslot.routing import Mount
-from openslot.routing.declarations import HandlerFunction
+from openslot.routing import HandlerFunction, Mount
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
 from openslot.web.api_docs.page import make_reference, serve_reference

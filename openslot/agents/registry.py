@@ -17,7 +17,8 @@ from openslot.core.errors import Invalid, NotFound, Refusal
 from openslot.core.moments import Moment, Span, read_span
 from openslot.core.text import LINE, PROSE
 from openslot.core.work import Work
-from openslot.routing.declarations import Limit, Listing, PageNumber, described_type, paginate
+from openslot.routing import described_type
+from openslot.routing.listings import Limit, Listing, PageNumber, paginate
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from openslot.availability.models import SlotContext, Slots
 from openslot.core.times import DAY, FOREVER, Instant, date_of, get_offsets, offset_at
 from openslot.event_types.schemas import EmbeddedEventType, embed
-from openslot.routing.declarations import DescribedAs
+from openslot.routing import DescribedAs
 
 
 class _Dates(dict[int, str]):

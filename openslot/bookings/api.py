@@ -26,7 +26,7 @@ from openslot.bookings.schemas import (
 from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.routing import Query, Success, get, patch, post
-from openslot.routing.declarations import From, Limit, Listing, PageNumber, To, check_span, paginate
+from openslot.routing.listings import From, Limit, Listing, PageNumber, To, check_span, paginate
 
 StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, case-insensitive"), Query()]
 

@@ -19,7 +19,7 @@ from openslot.contacts.schemas import (
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.routing import Query, Success, delete, get, patch, post
-from openslot.routing.declarations import Limit, Listing, PageNumber, paginate
+from openslot.routing.listings import Limit, Listing, PageNumber, paginate
 
 Search = Annotated[
     str,

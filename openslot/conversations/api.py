@@ -13,7 +13,7 @@ from openslot.core.text import PhoneFilter
 from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.routing import Query, get
-from openslot.routing.declarations import From, Listing, PageNumber, ShortLimit, To, check_span, paginate
+from openslot.routing.listings import From, Listing, PageNumber, ShortLimit, To, check_span, paginate
 
 
 class ShownMessage(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from openslot.event_types.schemas import (
     show_listed,
 )
 from openslot.routing import get
-from openslot.routing.declarations import Limit, Listing, PageNumber, paginate
+from openslot.routing.listings import Limit, Listing, PageNumber, paginate
 
 
 @get()

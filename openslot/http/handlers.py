@@ -32,8 +32,20 @@ from openslot.http.doors import (
 from openslot.http.errors import MethodNotAllowed, status_of
 from openslot.http.forms import FORMS, read_form, read_form_strictly
 from openslot.http.queries import read_parameters, read_query
-from openslot.routing import Declaration, Form, Mount, QueryValues, Request, Response, Stream, find_declaration
-from openslot.routing.declarations import READS, FormPage, HandlerFunction, described_type
+from openslot.routing import (
+    READS,
+    Declaration,
+    Form,
+    FormPage,
+    HandlerFunction,
+    Mount,
+    QueryValues,
+    Request,
+    Response,
+    Stream,
+    described_type,
+    find_declaration,
+)
 
 ArgumentSource = Callable[[Exchange], object]
 

@@ -15,8 +15,7 @@ from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.http.doors import JSON, Door, Handler, Parameter, Route
 from openslot.http.handlers import Router
-from openslot.routing import Declaration, ErrorBody, Mount, Response, get
-from openslot.routing.declarations import JsonSchema, Webhook
+from openslot.routing import Declaration, ErrorBody, JsonSchema, Mount, Response, Webhook, get
 
 REFERENCES = "#/components/schemas/{name}"
 ERRORS = {

@@ -10,7 +10,7 @@ import msgspec
 from openslot.core.text import NOT_ALLOWED, is_line, read_checked
 from openslot.http.bodies import REQUIRED, find_unfit, in_words
 from openslot.http.doors import Parameter
-from openslot.routing.declarations import find_query, without_null
+from openslot.routing import find_query, without_null
 
 
 def read_query(parameters: tuple[Parameter, ...], query: bytes) -> tuple[dict[str, object], dict[str, str]]:

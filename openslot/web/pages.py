@@ -11,8 +11,7 @@ from openslot.accounts.models import User
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, negotiate
-from openslot.routing import Cookie, Form, Request, Response
-from openslot.routing.declarations import READS
+from openslot.routing import READS, Cookie, Form, Request, Response
 from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.navigation import SHORTCUTS, list_places
 from openslot.web.templating import get_template, templates

@@ -10,7 +10,7 @@ from openslot.core.ids import SHAPE
 from openslot.core.text import CheckedText
 from openslot.core.work import Work
 from openslot.routing import Query, get
-from openslot.routing.declarations import Limit
+from openslot.routing.listings import Limit
 from openslot.webhooks import operations
 from openslot.webhooks.rules import describe_unknown
 from openslot.webhooks.schemas import PUBLISHED_TYPES, Feed, show_event

@@ -18,7 +18,7 @@ from openslot.contacts.schemas import DetailedContact
 from openslot.core.events import Event
 from openslot.core.times import iso
 from openslot.core.work import Runtime
-from openslot.routing.declarations import Webhook
+from openslot.routing import Webhook
 from openslot.webhooks.models import PastEvent
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1"

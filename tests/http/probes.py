@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, to_builtins
 from openslot.core.text import Name, Prose
 from openslot.core.work import Work
 from openslot.routing import Cookie, Query, Request, Response, delete, get, post, put
-from openslot.routing.declarations import Limit, PageNumber, To
+from openslot.routing.listings import Limit, PageNumber, To
 
 
 class Colour(StrEnum):

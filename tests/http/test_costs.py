@@ -27,8 +27,7 @@ from openslot.demo.seed import seed
 from openslot.http.doors import Route, get_user
 from openslot.http.handlers import NAMES
 from openslot.integrations.calendars.booking_events import renew_feed
-from openslot.routing import RateLimit, Response, get
-from openslot.routing.declarations import HandlerFunction
+from openslot.routing import HandlerFunction, RateLimit, Response, get
 from tests.http.golden.asgi import ask, running
 
 TRIALS = 9

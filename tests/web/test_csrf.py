@@ -11,7 +11,7 @@ from openslot.core.work import Runtime
 from openslot.http.doors import get_user
 from openslot.http.handlers import read_handler
 from openslot.routes import PAGES
-from openslot.routing.declarations import find_declaration
+from openslot.routing import find_declaration
 from tests.support.forms import from_other_sites
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import read_csrf_token, sign_in

@@ -13,7 +13,7 @@ from openslot.core.moments import Moment, read_span
 from openslot.core.shapes import Shape
 from openslot.core.times import Instant
 from openslot.core.work import Work
-from openslot.routing.declarations import PageNumber
+from openslot.routing.listings import PageNumber
 
 ToolName = Annotated[str, Meta(max_length=100)]
 AgentSlug = Literal[

@@ -15,7 +15,7 @@ from openslot.core.shapes import Shape
 from openslot.core.text import ReasonText
 from openslot.core.times import Instant
 from openslot.core.work import Work
-from openslot.routing.declarations import Listing
+from openslot.routing.listings import Listing
 
 BookingId = Annotated[UUID, Meta(description="The booking's id")]
 SentReason = Annotated[ReasonText | None, Meta(description="Included in the notification to the host and the invitee")]

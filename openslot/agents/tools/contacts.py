@@ -24,7 +24,7 @@ from openslot.contacts.schemas import (
     show_listed,
 )
 from openslot.core.work import Work
-from openslot.routing.declarations import Listing
+from openslot.routing.listings import Listing
 
 ContactId = Annotated[UUID, Meta(description="The contact's id")]
 ContactSearch = Annotated[

@@ -18,7 +18,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.event_types.schemas import DetailedEventType, ListedEventType, show_detailed
-from openslot.routing.declarations import Listing
+from openslot.routing.listings import Listing
 
 EventTypeId = Annotated[UUID, Meta(description="The event type's id")]
 HostId = Annotated[str, Meta(description="The host")]

@@ -29,7 +29,7 @@ from openslot.core.text import EmailAddress
 from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.people import operations as people
-from openslot.routing.declarations import Listing
+from openslot.routing.listings import Listing
 
 
 class NewSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
