@@ -66,8 +66,7 @@ async def list_views(db: Db, host_id: UUID, *, first: date, last: date) -> list[
 
 async def delete_old_views(db: Db, *, before: date, limit: int) -> int:
     statement = "delete from page_views where ctid = any(array(select ctid from page_views where on_day < $1 limit $2))"
-    tag: str = await db.execute(statement, before, limit)
-    return int(tag.rpartition(" ")[2])
+    return count_of(await db.execute(statement, before, limit))
 
 
 # Only accounts that came by the form count; an address counts once, and not where it has an account already.
@@ -127,8 +126,7 @@ async def list_counts(db: Db, *, first: date, last: date) -> list[FunnelCount]:
 
 async def delete_old_steps(db: Db, *, before: datetime, limit: int) -> int:
     statement = "delete from funnel_steps where ctid = any(array(select ctid from funnel_steps where at < $1 limit $2))"
-    tag = await db.execute(statement, before, limit)
-    return count_of(tag)
+    return count_of(await db.execute(statement, before, limit))
 
 
 async def delete_old_visits(db: Db, *, before: date) -> int:

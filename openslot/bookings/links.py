@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.bookings.errors import BookingNotFound
+from openslot.core.errors import require
 from openslot.core.ids import find_signed_id, sign_id, sign_ids
 from openslot.core.work import Runtime
 
@@ -62,7 +63,4 @@ def manage_token(runtime: Runtime, booking_id: UUID) -> str:
 
 def read_manage_token(runtime: Runtime, token: str) -> UUID:
     """Read a booking's id from a token that we have signed, accepting only the spelling that we give it."""
-    booking_id = find_signed_id(runtime.signer, PURPOSE, token)
-    if booking_id is None:
-        raise BookingNotFound
-    return booking_id
+    return require(find_signed_id(runtime.signer, PURPOSE, token), BookingNotFound)

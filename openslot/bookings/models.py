@@ -69,12 +69,12 @@ class Booking(Struct, frozen=True, kw_only=True):
     answers: Answers
     guests: tuple[str, ...]
     payment: Payment | None
-    sequence: int
-    reschedule_count: int
-    previous_starts_at: datetime | None
-    cancelled_at: datetime | None
-    cancel_reason: str | None
-    cancelled_by: str | None
+    sequence: int = 0
+    reschedule_count: int = 0
+    previous_starts_at: datetime | None = None
+    cancelled_at: datetime | None = None
+    cancel_reason: str | None = None
+    cancelled_by: str | None = None
     created_at: datetime
     updated_at: datetime
     invitee_locale: str | None = None

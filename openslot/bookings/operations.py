@@ -35,7 +35,7 @@ from openslot.bookings.models import (
 from openslot.contacts import operations as contacts
 from openslot.core import migrate
 from openslot.core.db import Db
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.moments import Span
 from openslot.core.text import parse_email
 from openslot.core.times import find_zone
@@ -132,25 +132,16 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
 
 
 async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
-    details = await store.find_booking(work.db, ref)
-    if details is None:
-        raise BookingNotFound
-    return details
+    return require(await store.find_booking(work.db, ref), BookingNotFound)
 
 
 async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Host]:
-    found = await store.find_with_host(work.db, ref)
-    if found is None:
-        raise BookingNotFound
-    return found
+    return require(await store.find_with_host(work.db, ref), BookingNotFound)
 
 
 async def get_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:
     """Read a booking as lists show it, with the emails about it that were sent or have failed for good."""
-    found = await agenda_store.find_with_emails(work.db, ref)
-    if found is None:
-        raise BookingNotFound
-    return found
+    return require(await agenda_store.find_with_emails(work.db, ref), BookingNotFound)
 
 
 async def list_bookings(
@@ -198,10 +189,7 @@ async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
 
 
 async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
-    details = await store.lock_booking(work.db, ref)
-    if details is None:
-        raise BookingNotFound
-    return details
+    return require(await store.lock_booking(work.db, ref), BookingNotFound)
 
 
 async def _check_reschedules(work: Work, booking: Booking) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.calls import models, store
 from openslot.calls.models import Call, CallDirection, CallNotFound, CallStatus, Ending, KnownCall
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.text import parse_phone
@@ -64,10 +64,7 @@ async def finish_call(work: Work, *, owner_id: UUID, vendor_id: str, ending: End
 
 async def get_call_of_vendor(work: Work, *, owner_id: UUID, vendor_id: str) -> Call:
     """Read the call that a vendor knows by this id, and keep others from changing it meanwhile."""
-    call = await store.lock_call_of_vendor(work.db, owner_id, vendor_id)
-    if call is None:
-        raise CallNotFound
-    return call
+    return require(await store.lock_call_of_vendor(work.db, owner_id, vendor_id), CallNotFound)
 
 
 async def list_finished_calls(
@@ -115,7 +112,4 @@ async def list_calls(
 
 
 async def get_call(work: Work, owner: User, call_id: UUID) -> KnownCall:
-    found = await store.find_call(work.db, owner.id, call_id)
-    if found is None:
-        raise CallNotFound
-    return found
+    return require(await store.find_call(work.db, owner.id, call_id), CallNotFound)

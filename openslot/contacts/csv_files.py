@@ -307,13 +307,9 @@ def _plain(name: str) -> str:
 
 @cache
 def _known_names() -> dict[str, str]:
-    return dict(_list_names())
-
-
-def _list_names() -> Iterator[tuple[str, str]]:
-    for field, names in OTHER_NAMES.items():
-        yield from ((_plain(name), field) for name in names.split())
+    known: dict[str, str] = {_plain(name): field for field, names in OTHER_NAMES.items() for name in names.split()}
     # The names that our own files have come last, because they are certain.
     for language in LANGUAGES.values():
         locale = Locale(language=language, formats=DEFAULT.formats)
-        yield from ((_plain(str(localize(text, locale))), field) for field, text in COLUMN_NAMES.items())
+        known |= {_plain(str(localize(text, locale))): field for field, text in COLUMN_NAMES.items()}
+    return known

@@ -74,19 +74,19 @@ class ContactImport(Struct, frozen=True, kw_only=True):
     header: tuple[str, ...]
     columns: tuple[str, ...]
     """A `Field` for each column; empty if the column is not imported."""
-    existing: ExistingContacts
-    state: ImportState
+    existing: ExistingContacts = ExistingContacts.UPDATE
+    state: ImportState = ImportState.DRAFT
     line_count: int
-    position: int
+    position: int = 0
     """The number of the last line that was handled."""
-    handled: int
-    added: int
-    updated: int
-    unchanged: int
-    bad: int
+    handled: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    bad: int = 0
     created_at: datetime
     updated_at: datetime
-    finished_at: datetime | None
+    finished_at: datetime | None = None
 
 
 class ImportPlan(Struct, frozen=True, kw_only=True):

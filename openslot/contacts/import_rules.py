@@ -1,7 +1,7 @@
 """Decisions about imports: what a line says about a person, and what follows from it."""
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -116,16 +116,12 @@ def read_tags(text: str) -> tuple[Tag, ...]:
         cells = next(csv.reader([text.replace("\n", ",")], skipinitialspace=True, strict=True))
     except csv.Error:
         raise ValueError(NOT_ALLOWED) from None
-    tags = _unique(Tag(cell) for cell in cells if cell.strip())
+    tags = tuple(dict.fromkeys(Tag(cell) for cell in cells if cell.strip()))
     if len(tags) > MAX_TAGS:
         raise ValueError(
             PluralText("must have at most %(count)s tag", "must have at most %(count)s tags", count=MAX_TAGS)
         )
     return tags
-
-
-def _unique(tags: Iterable[Tag]) -> tuple[Tag, ...]:
-    return tuple(dict.fromkeys(tags))
 
 
 def _check_length(text: str, longest: int) -> str:

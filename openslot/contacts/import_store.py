@@ -87,25 +87,16 @@ async def list_imports(db: Db, owner_id: UUID, *, limit: int) -> list[ContactImp
     return [IMPORTS.read(row) for row in rows]
 
 
-async def find_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport | None:
-    row = await db.fetchrow(
-        f"select {IMPORTS.columns} from contact_imports where owner_id = $1 and id = $2", owner_id, import_id
-    )
+async def find_import(db: Db, owner_id: UUID, import_id: UUID, *, lock: bool = False) -> ContactImport | None:
+    """Look an owner's import up, and with a lock keep others from changing it until the commit."""
+    statement = f"select {IMPORTS.columns} from contact_imports where owner_id = $1 and id = $2"
+    row = await db.fetchrow(f"{statement} for no key update" if lock else statement, owner_id, import_id)
     return IMPORTS.read(row) if row else None
 
 
 async def find_owner(db: Db, import_id: UUID) -> UUID | None:
     owner_id: UUID | None = await db.fetchval("select owner_id from contact_imports where id = $1", import_id)
     return owner_id
-
-
-async def lock_import(db: Db, owner_id: UUID, import_id: UUID) -> ContactImport | None:
-    row = await db.fetchrow(
-        f"select {IMPORTS.columns} from contact_imports where owner_id = $1 and id = $2 for no key update",
-        owner_id,
-        import_id,
-    )
-    return IMPORTS.read(row) if row else None
 
 
 async def start_import(db: Db, started: ContactImport) -> None:

@@ -22,7 +22,7 @@ from openslot.contacts.import_models import (
     LineFault,
 )
 from openslot.contacts.import_rules import ReadLine, find_mapping_fault, handle_line, read_person
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.events import Event
 from openslot.core.ids import new_id
 from openslot.core.work import Work
@@ -56,18 +56,9 @@ async def upload_import(work: Work, owner: User, *, file_name: str, body: bytes)
         delimiter=file.delimiter,
         header=file.header,
         columns=guess_columns(file.header, first),
-        existing=ExistingContacts.UPDATE,
-        state=ImportState.DRAFT,
         line_count=len(file.lines),
-        position=0,
-        handled=0,
-        added=0,
-        updated=0,
-        unchanged=0,
-        bad=0,
         created_at=work.now,
         updated_at=work.now,
-        finished_at=None,
     )
     await store.insert_import(work.db, new, file.lines)
     await store.delete_oldest_done(work.db, owner.id, kept=MAX_KEPT)
@@ -79,9 +70,7 @@ async def start_import(
 ) -> ContactImport:
     """Confirm what the columns of a file hold, and let the worker import its lines."""
     await store.lock_owner(work.db, owner.id)
-    found = await store.lock_import(work.db, owner.id, import_id)
-    if found is None:
-        raise ImportNotFound
+    found = require(await store.find_import(work.db, owner.id, import_id, lock=True), ImportNotFound)
     if found.state is not ImportState.DRAFT:
         raise ImportStarted
     fault = find_mapping_fault(columns, found.header)
@@ -107,7 +96,7 @@ async def import_batch(work: Work, import_id: UUID) -> bool:
         return False
     # One batch of an owner at a time: two files that name the same people would wait for each other in a circle.
     await store.lock_owner(work.db, owner_id)
-    found = await store.lock_import(work.db, owner_id, import_id)
+    found = await store.find_import(work.db, owner_id, import_id, lock=True)
     if found is None or found.state is not ImportState.RUNNING:
         return False
     lines = await store.list_lines(work.db, owner_id, import_id, behind=found.position, limit=BATCH)
@@ -123,10 +112,7 @@ async def import_batch(work: Work, import_id: UUID) -> bool:
 
 
 async def get_import(work: Work, owner: User, import_id: UUID) -> ContactImport:
-    found = await store.find_import(work.db, owner.id, import_id)
-    if found is None:
-        raise ImportNotFound
-    return found
+    return require(await store.find_import(work.db, owner.id, import_id), ImportNotFound)
 
 
 async def list_imports(work: Work, owner: User) -> list[ContactImport]:

@@ -11,7 +11,7 @@ from openslot.contacts.errors import ContactEmailTaken, ContactNotFound
 from openslot.contacts.events import ContactChanged, ContactCreated
 from openslot.contacts.models import GRAM, Contact, ContactEntry, ContactSort, CountedContact, KnownContact, fold
 from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields, find_phone
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 
@@ -55,17 +55,11 @@ async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phon
 
 
 async def get_contact(work: Work, owner: User, contact_id: UUID) -> Contact:
-    contact = await store.find_contact(work.db, owner.id, contact_id)
-    if contact is None:
-        raise ContactNotFound
-    return contact
+    return require(await store.find_contact(work.db, owner.id, contact_id), ContactNotFound)
 
 
 async def get_with_meetings(work: Work, owner: User, contact_id: UUID) -> KnownContact:
-    known = await store.find_with_meetings(work.db, owner.id, contact_id, now=work.now)
-    if known is None:
-        raise ContactNotFound
-    return known
+    return require(await store.find_with_meetings(work.db, owner.id, contact_id, now=work.now), ContactNotFound)
 
 
 async def find_by_phone(work: Work, owner_id: UUID, phone: str) -> Contact | None:
@@ -90,17 +84,12 @@ async def list_all_contacts(
 
 
 async def get_any_contact(work: Work, contact_id: UUID) -> Contact:
-    contact = await store.find_any_contact(work.db, contact_id)
-    if contact is None:
-        raise ContactNotFound
-    return contact
+    return require(await store.find_any_contact(work.db, contact_id), ContactNotFound)
 
 
 async def change_contact(work: Work, owner: User, contact_id: UUID, changes: ContactChanges) -> Contact:
     """Change what is given of a contact and leave the rest."""
-    contact = await store.lock_contact(work.db, owner.id, contact_id)
-    if contact is None:
-        raise ContactNotFound
+    contact = require(await store.lock_contact(work.db, owner.id, contact_id), ContactNotFound)
     changed = replace(contact, **check_fields(changes))
     if changed == contact:
         return contact

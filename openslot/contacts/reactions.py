@@ -18,11 +18,7 @@ async def import_next_lines(work: Work, effect: Effect) -> Outcome:
     plan = effect.plan(ImportPlan)
     if not await _import(work, plan):
         return Done()
-    return Done(write=partial(_plan_next, plan=plan, effect=effect))
-
-
-async def _plan_next(work: Work, *, plan: ImportPlan, effect: Effect) -> None:
-    await imports.plan_next(work, plan, effect.tenant_id)
+    return Done(write=partial(imports.plan_next, plan=plan, owner_id=effect.tenant_id))
 
 
 async def _import(work: Work, plan: ImportPlan) -> bool:

@@ -21,7 +21,7 @@ from openslot.conversations.models import (
     find_message_faults,
     first_status,
 )
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.text import EMPTY, at_most_characters, parse_phone
@@ -93,10 +93,10 @@ async def list_threads(
 
 async def get_thread(work: Work, owner: User, conversation_id: UUID, *, page: int = 1) -> Conversation:
     """Read a thread with one page of its messages: the first page has the newest, each page the oldest first."""
-    found = await store.find_thread(work.db, owner.id, conversation_id, limit=MESSAGES, offset=(page - 1) * MESSAGES)
-    if found is None:
-        raise ConversationNotFound
-    return found
+    return require(
+        await store.find_thread(work.db, owner.id, conversation_id, limit=MESSAGES, offset=(page - 1) * MESSAGES),
+        ConversationNotFound,
+    )
 
 
 async def find_messenger(work: Work, owner: User, channel: Channel) -> Messenger | None:
@@ -114,9 +114,7 @@ async def reply(work: Work, owner: User, conversation_id: UUID, content: str) ->
     if len(content) > MAX_CHARACTERS:
         raise Invalid(details={"content": at_most_characters(MAX_CHARACTERS)})
     thread = await get_thread(work, owner, conversation_id)
-    messenger = await find_messenger(work, owner, thread.channel)
-    if messenger is None:
-        raise ChannelNotConnected
+    messenger = require(await find_messenger(work, owner, thread.channel), ChannelNotConnected)
     vendor_id = await messenger.send(owner.id, channel=thread.channel, phone=thread.contact_phone, content=content)
     # If the process dies here, the service's report about the message is what keeps it: the id is the same.
     async with work.transaction():

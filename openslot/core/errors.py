@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from openslot.i18n import Text
+
+Found = TypeVar("Found")
 
 
 class RefusalKind(StrEnum):
@@ -128,3 +130,10 @@ def all_refusals(base: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
     for refusal in base.__subclasses__():
         yield refusal
         yield from all_refusals(refusal)
+
+
+def require(found: Found | None, refusal: type[Refusal]) -> Found:
+    """Return what was looked up, or raise the refusal if there is nothing."""
+    if found is None:
+        raise refusal
+    return found

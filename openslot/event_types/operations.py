@@ -11,7 +11,7 @@ from openslot.accounts.store import lock_host
 from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.db import Row
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Periodic, Work
@@ -77,10 +77,7 @@ def draft(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minu
 
 
 async def get_event_type(work: Work, owner: User, event_type_id: UUID) -> EventType:
-    event_type = await store.find_event_type(work.db, owner.id, event_type_id)
-    if event_type is None:
-        raise EventTypeNotFound
-    return event_type
+    return require(await store.find_event_type(work.db, owner.id, event_type_id), EventTypeNotFound)
 
 
 async def get_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
@@ -109,10 +106,7 @@ async def list_all_event_types(
 
 
 async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
-    event_type = await store.find_any_event_type(work.db, event_type_id)
-    if event_type is None:
-        raise EventTypeNotFound
-    return event_type
+    return require(await store.find_any_event_type(work.db, event_type_id), EventTypeNotFound)
 
 
 async def get_host_page(work: Work, username: str) -> HostPage:
@@ -253,9 +247,7 @@ async def list_overview(work: Work, owner: User, *, active: bool, page: int, lim
 
 
 async def get_overview(work: Work, owner: User, event_type_id: UUID) -> EventTypeOverview:
-    row = await store.find_row(work.db, owner.id, event_type_id, now=work.now)
-    if row is None:
-        raise EventTypeNotFound
+    row = require(await store.find_row(work.db, owner.id, event_type_id, now=work.now), EventTypeNotFound)
     return _to_overview(work, row)
 
 

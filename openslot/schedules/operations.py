@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.accounts.store import lock_host
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.times import find_zone
 from openslot.core.work import Work
@@ -55,10 +55,7 @@ async def add_schedule(
 
 
 async def get_schedule(work: Work, owner: User, schedule_id: UUID) -> Schedule:
-    schedule = await store.find_schedule(work.db, owner.id, schedule_id)
-    if schedule is None:
-        raise ScheduleNotFound
-    return schedule
+    return require(await store.find_schedule(work.db, owner.id, schedule_id), ScheduleNotFound)
 
 
 async def list_schedules(work: Work, owner: User) -> list[Schedule]:
@@ -180,9 +177,7 @@ async def change_override(
 ) -> Schedule:
     """Save the hours of one date, unless they are not those whose version was read."""
     schedule = await _lock(work, owner, schedule_id)
-    found = find_override(schedule, override.on)
-    if found is None:
-        raise OverrideNotFound
+    found = require(find_override(schedule, override.on), OverrideNotFound)
     _check_version(found.hours, version)
     kept = tuple(override if each.on == override.on else each for each in schedule.overrides)
     return await _save(work, replace(schedule, overrides=kept))
@@ -198,10 +193,7 @@ async def remove_override(work: Work, owner: User, schedule_id: UUID, on: date) 
 
 
 async def _lock(work: Work, owner: User, schedule_id: UUID) -> Schedule:
-    schedule = await store.find_schedule(work.db, owner.id, schedule_id, lock=True)
-    if schedule is None:
-        raise ScheduleNotFound
-    return schedule
+    return require(await store.find_schedule(work.db, owner.id, schedule_id, lock=True), ScheduleNotFound)
 
 
 def _check_version(part: object, version: str) -> None:

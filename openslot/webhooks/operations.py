@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.effects import replay_lane
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.events import NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
@@ -111,10 +111,7 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
 
 async def get_endpoint(work: Work, ref: EndpointRef, *, lock: bool = False) -> Endpoint:
     """Read an endpoint; with a lock, others can't change it until the commit."""
-    endpoint = await store.find_endpoint(work.db, ref, lock=lock)
-    if endpoint is None:
-        raise WebhookNotFound
-    return endpoint
+    return require(await store.find_endpoint(work.db, ref, lock=lock), WebhookNotFound)
 
 
 async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
@@ -170,9 +167,7 @@ async def send_test(work: Work, ref: EndpointRef) -> Endpoint:
 
 async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None) -> Endpoint:
     """Send the event of one try again, with the same id and the same bytes."""
-    found = await store.find_attempt(work.db, attempt_id, owner_id=owner_id)
-    if found is None:
-        raise DeliveryNotFound
+    found = require(await store.find_attempt(work.db, attempt_id, owner_id=owner_id), DeliveryNotFound)
     endpoint, event = found
     if event.type == WebhookTested.type:
         return await send_test(work, EndpointRef(endpoint.id, endpoint.owner_id))
@@ -238,10 +233,7 @@ async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:
 
 
 async def get_overview(work: Work, owner: User, endpoint_id: UUID) -> EndpointOverview:
-    found = await delivery_log_store.find_overview(work.db, endpoint_id, owner.id)
-    if found is None:
-        raise WebhookNotFound
-    return found
+    return require(await delivery_log_store.find_overview(work.db, endpoint_id, owner.id), WebhookNotFound)
 
 
 async def list_deliveries(
@@ -266,9 +258,10 @@ async def list_attempts(
 
 async def get_delivery(work: Work, owner: User, endpoint_id: UUID, delivery_id: UUID) -> LoggedDelivery:
     """Read one try with what was sent and what was answered."""
-    found = await delivery_log_store.find_delivery(work.db, EndpointRef(endpoint_id, owner.id), delivery_id)
-    if found is None:
-        raise DeliveryNotFound
+    found = require(
+        await delivery_log_store.find_delivery(work.db, EndpointRef(endpoint_id, owner.id), delivery_id),
+        DeliveryNotFound,
+    )
     logged, kept = found
     return replace(_open_answer(work, logged), body=open_body(work.runtime, logged.attempt.event_id, kept))
 
