@@ -18,7 +18,6 @@ from openslot.accounts.models import User
 from openslot.accounts.operations import check_own_address
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.agents import emails
-from openslot.core.config import Settings
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE, EmailAddress
 from openslot.core.work import Work
@@ -96,11 +95,6 @@ async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tup
     )
 
 
-def account_limit(settings: Settings) -> RateLimit:
-    """Limit the mails about accounts that one address causes, and its uses of their links."""
-    return RateLimit("account", settings.limit_failed_auth)
-
-
 def check_trap(form: Form[Any]) -> None:
     """Refuse a form in which the field was filled in that people do not see."""
     if form[TRAP]:
@@ -108,8 +102,8 @@ def check_trap(form: Form[Any]) -> None:
 
 
 async def count_form(work: Work, request: Request) -> None:
-    """Count a form of an address, or refuse it."""
-    await take(work.runtime, account_limit(work.runtime.settings), request.address)
+    """Count a form of an address, or refuse it: this limits the mails about accounts, and the uses of their links."""
+    await take(work.runtime, RateLimit("account", work.runtime.settings.limit_failed_auth), request.address)
 
 
 def keep_address_private(shown: Response) -> Response:
@@ -162,9 +156,10 @@ async def withdraw_new_address(work: Work, user: User) -> Response:
 async def show_new_address(work: Work, user: User, token: str) -> Response:
     """Ask whether the address is to be changed; opening the link changes nothing, because programs follow links too."""
     try:
-        return _ask(user, (await address_changes.get_change(work, user, token)).email, token=token)
+        change = await address_changes.get_change(work, user, token)
     except AddressLinkInvalid:
         return _explain(user)
+    return keep_address_private(page("account_email_confirm.html", user, here=HERE, email=change.email, token=token))
 
 
 @post("/account/email/{token}", transaction="none")
@@ -177,10 +172,6 @@ async def confirm_new_address(request: Request, work: Work, user: User, token: s
     except (EmailTaken, AddressManaged) as refusal:
         return _explain(user, refusal.sentence, status=status_of(refusal))
     return redirect(f"{HERE}?done=email", *cookies_for(work, signed_in))
-
-
-def _ask(user: User, email: str, *, token: str) -> Response:
-    return keep_address_private(page("account_email_confirm.html", user, here=HERE, email=email, token=token))
 
 
 def _explain(user: User, reason: str | None = None, *, status: int = 403) -> Response:

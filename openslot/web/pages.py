@@ -46,8 +46,8 @@ templates.globals |= {
     "zone_name": zone_name,
     "zones_by_region": zones_by_region,
     "shortcuts": SHORTCUTS,
+    "csrf_field": _csrf_field,
 }
-templates.globals["csrf_field"] = _csrf_field
 templates.filters |= FILTERS
 
 

@@ -31,7 +31,6 @@ from openslot.web.sign_in import HOME, respond_signed_in
 FIRST_PAGE = "/welcome"
 """What a new user sees first."""
 
-OTHER_BROWSER = Text("Enter the password that you chose when you signed up")
 CHOOSE = Text("Choose a password")
 
 
@@ -107,7 +106,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
     except EmailTaken:
         return _explain(is_taken=True)
     except WrongPassword:
-        raise Invalid(details={"password": OTHER_BROWSER}) from None
+        raise Invalid(details={"password": Text("Enter the password that you chose when you signed up")}) from None
     return respond_signed_in(work, result, FIRST_PAGE, delete_cookie(work, SIGN_UP_COOKIE))
 
 

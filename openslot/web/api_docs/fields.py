@@ -31,11 +31,6 @@ class FieldRow(Struct, frozen=True, kw_only=True):
     inside: tuple["FieldRow", ...] = ()
 
 
-def parameter_row(name: str, schema: Schema | bool, schemas: Schemas, *, place: str, required: bool) -> FieldRow:
-    """Describe a parameter."""
-    return msgspec.structs.replace(field_row(name, schema, schemas, required=required), place=place)
-
-
 def field_row(
     name: str, schema: Schema | bool, schemas: Schemas, *, required: bool = False, trail: tuple[str, ...] = ()
 ) -> FieldRow:

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.errors import NotFound
@@ -18,7 +19,7 @@ from openslot.http.doors import JSON
 from openslot.http.openapi import DESCRIPTION, TITLE, Operation, Shapes, kinds_of, schema_of
 from openslot.i18n.languages import Language, Locale
 from openslot.routing import Mount, Request, Response, get
-from openslot.web.api_docs.fields import FieldRow, kind_of, parameter_row, rows_inside
+from openslot.web.api_docs.fields import FieldRow, field_row, kind_of, rows_inside
 from openslot.web.api_docs.shapes import ExampleParameter, Schema, Schemas, as_json, curl, example_of, read_schema
 from openslot.web.pages import HTML, locale_of, render
 from openslot.web.static_files import Asset, make_asset, send_asset
@@ -87,7 +88,7 @@ def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> 
     return ReferenceEntry(
         operation=operation,
         parameters=tuple(
-            parameter_row(each.name, each.schema, schemas, place=each.place, required=each.required)
+            replace(field_row(each.name, each.schema, schemas, required=each.required), place=each.place)
             for each in parameters
         ),
         body=sent,

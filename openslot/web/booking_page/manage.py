@@ -208,12 +208,12 @@ async def _show_times(
 ) -> Response:
     options, event_type, host = managed.options, managed.details.event_type, managed.host
     locale, hours = options.locale, hours_of(options)
-    look = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
+    colour, photo = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
     return show(
         "booking/reschedule.html",
         options,
-        colour=look.colour,
-        photo=look.photo,
+        colour=colour,
+        photo=photo,
         status=status,
         is_personal=True,
         path=managed.path,
@@ -236,11 +236,11 @@ async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusa
     booking, options, event_type = managed.booking, managed.options, managed.details.event_type
     if not can_change(booking, now=managed.work.now):
         return redirect(managed.path.removesuffix("/cancel") + options.query)
-    look = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
+    colour, _ = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
     shown = show(
         "booking/cancel.html",
         options,
-        colour=look.colour,
+        colour=colour,
         status=status_of(refusal) if refusal else 200,
         is_personal=True,
         path=managed.path,

@@ -65,18 +65,10 @@ def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
     return ShownZone(name=zone, city=format_city(zone, formats), now=now)
 
 
-class HostLook(Struct, frozen=True, kw_only=True):
-    colour: str
-    photo: str | None
-    """The path of the host's photo."""
-
-
-async def find_look(work: Work, host_id: UUID, *, colour: str) -> HostLook:
-    """Find a host's photo, and their colour: that of their brand, or else this one."""
+async def find_look(work: Work, host_id: UUID, *, colour: str) -> tuple[str, str | None]:
+    """Find a host's colour, that of their brand or else this one, and the path of their photo."""
     host = await profiles.find_host(work, host_id, colour=colour)
-    return HostLook(
-        colour=host.brand.colour if host else colour, photo=profiles.photo_path(host.photo) if host else None
-    )
+    return (host.brand.colour, profiles.photo_path(host.photo)) if host else (colour, None)
 
 
 def initials(name: str) -> str:

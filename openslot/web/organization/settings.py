@@ -33,9 +33,7 @@ from openslot.web.organization.current import (
 from openslot.web.pages import page, redirect
 
 HERE = "/organization/settings"
-SAVED = Text("Saved.")
 MAX_NAMED = 20
-TYPE_NAME = Text("must be the name of the organization")
 NO_PASSWORD = Text("Your account has no password. Set one first, so that we can ask you for it.")
 
 
@@ -73,7 +71,7 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
         names=form.of(NamesForm).begin({"name": organization.name, "slug": organization.slug}),
         brand=form.of(BrandForm).begin(brand),
         leaving=form.of(DeparturesForm).begin({**keeps, "share": str(organization.departure_share)}),
-        notices={"saved": SAVED},
+        notices={"saved": Text("Saved.")},
     )
 
 
@@ -221,7 +219,7 @@ async def confirm_deletion(
     sent = form.get()
     # Whoever copies the name from the heading has copied the joiners too.
     if defuse(sent.name.strip()) != defuse(organization.name):
-        raise Invalid(details={"name": TYPE_NAME})
+        raise Invalid(details={"name": Text("must be the name of the organization")})
     state = await two_factor.get_state(work, user)
     if needs_link(state):
         raise Invalid(details={"form": NO_PASSWORD})

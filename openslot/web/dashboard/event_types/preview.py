@@ -115,12 +115,12 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         return replace(shown, headers=headers)
     options = Options(locale=locale_of(request))
     picked = await pick_month(work, Drafted(event_type), options)
-    look = await find_look(work, user.id, colour=event_type.colour)
+    colour, photo = await find_look(work, user.id, colour=event_type.colour)
     shown = show(
         "dashboard/event_types/preview.html",
         options,
-        colour=look.colour,
-        photo=look.photo,
+        colour=colour,
+        photo=photo,
         is_personal=True,
         path="",
         host_name=user.name,
