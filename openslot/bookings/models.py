@@ -28,6 +28,8 @@ class Status(StrEnum):
 
 
 class Payment(Struct, frozen=True):
+    """The payment of a booking."""
+
     status: Annotated[str, Meta(examples=["not_required"])]
 
 
