@@ -1,4 +1,4 @@
-"""How many files and connections a process may have open."""
+"""One web process: uvicorn with our app, and as many open files as the machine allows."""
 
 import asyncio
 import resource
