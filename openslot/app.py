@@ -10,9 +10,9 @@ from openslot.core.profiles import request_profile
 from openslot.core.work import Clock, Wiring, system_clock
 from openslot.http.doors import JSON, Door, enter_freely, enter_with, refuse_with_json
 from openslot.http.edge import App
-from openslot.http.handlers import read_mounts
 from openslot.http.health import HEALTH
 from openslot.http.openapi import Operation, describe, list_operations, serve_description
+from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
 from openslot.routes import AGENTS, API, PAGES, SCIM
 from openslot.routing import HandlerFunction, Mount

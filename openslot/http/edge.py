@@ -18,7 +18,8 @@ from openslot.core.ids import new_id_text
 from openslot.core.work import Runtime
 from openslot.http.doors import SAFE, Exchange, Headers, count, get_user
 from openslot.http.errors import TooLarge, UnsupportedMedia, translate
-from openslot.http.handlers import Router, find_handler, normalize, run
+from openslot.http.handlers import run
+from openslot.http.router import Router, find_handler, normalize
 from openslot.i18n import Text
 from openslot.routing import Response, Stream
 

@@ -14,22 +14,19 @@ from msgspec.structs import replace
 from openslot.access import idempotency
 from openslot.access.models import AgentEntry, Entry
 from openslot.accounts.models import User
-from openslot.core.errors import Invalid, NotFound, Refusal
+from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
 from openslot.http.bodies import decode
 from openslot.http.doors import (
     ArgumentSources,
     Body,
-    Door,
     Exchange,
     Handler,
-    Route,
-    RouteMatch,
     get_agent_entry,
     get_user,
 )
-from openslot.http.errors import MethodNotAllowed, status_of
+from openslot.http.errors import status_of
 from openslot.http.forms import FORMS, read_form, read_form_strictly
 from openslot.http.queries import read_parameters, read_query
 from openslot.routing import (
@@ -38,13 +35,11 @@ from openslot.routing import (
     Form,
     FormPage,
     HandlerFunction,
-    Mount,
     QueryValues,
     Request,
     Response,
     Stream,
     described_type,
-    find_declaration,
 )
 
 ArgumentSource = Callable[[Exchange], object]
@@ -60,7 +55,6 @@ PATH_VALUES: dict[object, Callable[[str], object]] = {str: str, UUID: parse_id}
 NAMES = re.compile(r"\{(\w+)(?::path)?\}")
 KEPT_HEADERS = frozenset({"content-type", "location"})
 RETRIED = frozenset({"POST", "PATCH"})
-REST_OF_PATH = ":path}"
 
 
 async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
@@ -279,124 +273,3 @@ def _body_of(handler: str, hints: dict[str, Any], arguments: Any) -> Body | None
         return None
     is_required = arguments["data"].default is inspect.Parameter.empty
     return Body(argument="data", kind=hints["data"], is_required=is_required)
-
-
-class _Node:
-    """A node of the routing tree: a path continues with a fixed word, with any value, or with its whole rest."""
-
-    __slots__ = ("rest", "route", "value", "words")
-
-    def __init__(self) -> None:
-        self.words: dict[str, _Node] = {}
-        self.value: _Node | None = None
-        self.rest: Route | None = None
-        self.route: Route | None = None
-
-
-class Router:
-    def __init__(self, doors: Sequence[Door]) -> None:
-        self._doors = {f"{prefix.rstrip('/')}/": door for door in reversed(doors) for prefix in door.prefixes}
-        longest_first = sorted(self._doors, key=len, reverse=True)
-        self._prefix = re.compile("|".join(map(re.escape, longest_first)))
-        self._plain: dict[str, Route] = {}
-        self._root = _Node()
-        self.routes: list[Route] = []
-
-    def add(self, route: Route) -> None:
-        """Add a route; a path without values is matched as a whole."""
-        self.routes.append(route)
-        if "{" not in route.template:
-            self._plain[route.template] = route
-            return
-        node = self._root
-        for part in filter(None, route.template.split("/")):
-            if part.endswith(REST_OF_PATH):
-                node.rest = route
-                return
-            if part.startswith("{"):
-                node.value = node = node.value or _Node()
-            else:
-                node = node.words.setdefault(part, _Node())
-        if node.route is not None:
-            raise TypeError(f"{node.route.template} and {route.template} are one path")
-        node.route = route
-
-    def find(self, path: str) -> tuple[Door, RouteMatch | None]:
-        """Return a path's door, and its route with the values in the path."""
-        route = self._plain.get(path)
-        if route is not None:
-            return route.door, (route, ())
-        door, found = self.door_of(path), self._follow(path)
-        # A placeholder matches any word, so a path of one door may match a route of another.
-        return door, found if found is not None and found[0].door is door else None
-
-    def door_of(self, path: str) -> Door:
-        """Return the door with the longest prefix of this path."""
-        prefix = self._prefix.match(f"{path}/")
-        if prefix is None:
-            raise LookupError("a path without a door")
-        return self._doors[prefix[0]]
-
-    def _follow(self, path: str) -> RouteMatch | None:
-        """Match word by word; a fixed word of a route takes precedence over a value."""
-        node = self._root
-        values: list[str] = []
-        parts = list(filter(None, path.split("/")))
-        for place, part in enumerate(parts):
-            if node.rest is not None:
-                return node.rest, [*values, "/".join(parts[place:])]
-            next_node = node.words.get(part)
-            if next_node is None:
-                next_node = node.value
-                values.append(part)
-            if next_node is None:
-                return None
-            node = next_node
-        return (node.route, values) if node.route is not None else None
-
-
-def find_handler(exchange: Exchange) -> tuple[Handler, Sequence[str]]:
-    """Return the handler of a request and the values of its path, or refuse the path or the method."""
-    if exchange.found is None:
-        raise NotFound
-    route, values = exchange.found
-    handler = route.handlers.get("GET" if exchange.method == "HEAD" else exchange.method)
-    if handler is None:
-        raise MethodNotAllowed(f"{exchange.method} is not allowed here", headers={"Allow": route.allowed})
-    return handler, values
-
-
-def read_mounts(mounts: Sequence[Mount], doors: Sequence[Door]) -> Router:
-    """Read every declaration once; raise a `TypeError` if one can't be served."""
-    router = Router(doors)
-    handlers: dict[str, dict[str, Handler]] = {}
-    for mount in mounts:
-        for run in mount.handlers:
-            declaration = find_declaration(run)
-            if declaration is None:
-                raise TypeError(f"{run.__name__} has no declaration, such as @get")
-            template = _template(mount.prefix, declaration.path)
-            methods = handlers.setdefault(template, {})
-            if declaration.method in methods:
-                raise TypeError(f"{declaration.method} {template} is declared twice")
-            methods[declaration.method] = read_handler(run, declaration, template)
-    for template, methods in handlers.items():
-        allowed = _allowed(frozenset(methods))
-        router.add(Route(template=template, door=router.door_of(template), handlers=methods, allowed=allowed))
-    return router
-
-
-def normalize(path: str) -> str:
-    """Write a path with one slash before each of its parts and none at the end."""
-    return "/" + "/".join(filter(None, path.split("/")))
-
-
-@cache
-def _template(prefix: str, path: str) -> str:
-    return normalize(path if path.startswith("/api/") else f"{prefix}{path}")
-
-
-@cache
-def _allowed(methods: frozenset[str]) -> str:
-    """List a path's methods as `Allow` does; HEAD is answered wherever GET is."""
-    return ", ".join(sorted({*methods, "OPTIONS"} | ({"HEAD"} if "GET" in methods else set())))

@@ -14,7 +14,7 @@ from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.http.doors import JSON, Door, Handler, Parameter, Route
-from openslot.http.handlers import Router
+from openslot.http.router import Router
 from openslot.routing import Declaration, ErrorBody, JsonSchema, Mount, Response, Webhook, get
 
 REFERENCES = "#/components/schemas/{name}"

@@ -15,7 +15,7 @@ from openslot.core.work import Runtime, Work
 from openslot.http.doors import Door, Exchange
 from openslot.http.edge import App
 from openslot.http.errors import status_of
-from openslot.http.handlers import read_mounts
+from openslot.http.router import read_mounts
 from openslot.routing import Cookie, File, Mount, Query, RateLimit, Request, Response, delete, get, post, put
 from tests.http.golden.asgi import Sent, ask
 

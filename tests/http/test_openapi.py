@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from openslot.http.doors import Door, enter_freely, refuse_with_json
-from openslot.http.handlers import read_mounts
 from openslot.http.openapi import list_operations
+from openslot.http.router import read_mounts
 from openslot.routing import Mount, get, post
 from tests.http.routes import PUBLIC, REST
 from tests.support.openapi import DESCRIPTION

@@ -10,7 +10,7 @@ from openslot.app import doors
 from openslot.core.config import load_settings
 from openslot.core.work import Work
 from openslot.http.doors import Door
-from openslot.http.handlers import Router, read_mounts
+from openslot.http.router import Router, read_mounts
 from openslot.routing import Form, Mount, Query, collect, get, post
 
 DOORS = doors(load_settings({}, environ={}))

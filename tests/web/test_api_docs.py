@@ -12,8 +12,8 @@ from hypothesis import strategies as some
 from openslot.accounts.models import User
 from openslot.app import doors
 from openslot.core.config import load_settings
-from openslot.http.handlers import read_mounts
 from openslot.http.openapi import list_operations
+from openslot.http.router import read_mounts
 from openslot.i18n.languages import Locale
 from openslot.web.api_docs import page
 from openslot.web.api_docs.fields import FieldRow, field_row, rows_inside

@@ -1,0 +1,134 @@
+"""Routing: finds the handler for a path and a method, and the refusal if there is none."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from openslot.core.errors import NotFound
+from openslot.http.doors import Door, Exchange, Handler, Route, RouteMatch
+from openslot.http.errors import MethodNotAllowed
+from openslot.http.handlers import read_handler
+from openslot.routing import Mount, find_declaration
+
+REST_OF_PATH = ":path}"
+
+
+class _Node:
+    """A node of the routing tree: a path continues with a fixed word, with any value, or with its whole rest."""
+
+    __slots__ = ("rest", "route", "value", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[str, _Node] = {}
+        self.value: _Node | None = None
+        self.rest: Route | None = None
+        self.route: Route | None = None
+
+
+class Router:
+    def __init__(self, doors: Sequence[Door]) -> None:
+        self._doors = {f"{prefix.rstrip('/')}/": door for door in reversed(doors) for prefix in door.prefixes}
+        longest_first = sorted(self._doors, key=len, reverse=True)
+        self._prefix = re.compile("|".join(map(re.escape, longest_first)))
+        self._plain: dict[str, Route] = {}
+        self._root = _Node()
+        self.routes: list[Route] = []
+
+    def add(self, route: Route) -> None:
+        """Add a route; a path without values is matched as a whole."""
+        self.routes.append(route)
+        if "{" not in route.template:
+            self._plain[route.template] = route
+            return
+        node = self._root
+        for part in filter(None, route.template.split("/")):
+            if part.endswith(REST_OF_PATH):
+                node.rest = route
+                return
+            if part.startswith("{"):
+                node.value = node = node.value or _Node()
+            else:
+                node = node.words.setdefault(part, _Node())
+        if node.route is not None:
+            raise TypeError(f"{node.route.template} and {route.template} are one path")
+        node.route = route
+
+    def find(self, path: str) -> tuple[Door, RouteMatch | None]:
+        """Return a path's door, and its route with the values in the path."""
+        route = self._plain.get(path)
+        if route is not None:
+            return route.door, (route, ())
+        door, found = self.door_of(path), self._follow(path)
+        # A placeholder matches any word, so a path of one door may match a route of another.
+        return door, found if found is not None and found[0].door is door else None
+
+    def door_of(self, path: str) -> Door:
+        """Return the door with the longest prefix of this path."""
+        prefix = self._prefix.match(f"{path}/")
+        if prefix is None:
+            raise LookupError("a path without a door")
+        return self._doors[prefix[0]]
+
+    def _follow(self, path: str) -> RouteMatch | None:
+        """Match word by word; a fixed word of a route takes precedence over a value."""
+        node = self._root
+        values: list[str] = []
+        parts = list(filter(None, path.split("/")))
+        for place, part in enumerate(parts):
+            if node.rest is not None:
+                return node.rest, [*values, "/".join(parts[place:])]
+            next_node = node.words.get(part)
+            if next_node is None:
+                next_node = node.value
+                values.append(part)
+            if next_node is None:
+                return None
+            node = next_node
+        return (node.route, values) if node.route is not None else None
+
+
+def find_handler(exchange: Exchange) -> tuple[Handler, Sequence[str]]:
+    """Return the handler of a request and the values of its path, or refuse the path or the method."""
+    if exchange.found is None:
+        raise NotFound
+    route, values = exchange.found
+    handler = route.handlers.get("GET" if exchange.method == "HEAD" else exchange.method)
+    if handler is None:
+        raise MethodNotAllowed(f"{exchange.method} is not allowed here", headers={"Allow": route.allowed})
+    return handler, values
+
+
+def read_mounts(mounts: Sequence[Mount], doors: Sequence[Door]) -> Router:
+    """Read every declaration once; raise a `TypeError` if one can't be served."""
+    router = Router(doors)
+    handlers: dict[str, dict[str, Handler]] = {}
+    for mount in mounts:
+        for run in mount.handlers:
+            declaration = find_declaration(run)
+            if declaration is None:
+                raise TypeError(f"{run.__name__} has no declaration, such as @get")
+            template = _template(mount.prefix, declaration.path)
+            methods = handlers.setdefault(template, {})
+            if declaration.method in methods:
+                raise TypeError(f"{declaration.method} {template} is declared twice")
+            methods[declaration.method] = read_handler(run, declaration, template)
+    for template, methods in handlers.items():
+        allowed = _allowed(frozenset(methods))
+        router.add(Route(template=template, door=router.door_of(template), handlers=methods, allowed=allowed))
+    return router
+
+
+def normalize(path: str) -> str:
+    """Write a path with one slash before each of its parts and none at the end."""
+    return "/" + "/".join(filter(None, path.split("/")))
+
+
+@cache
+def _template(prefix: str, path: str) -> str:
+    return normalize(path if path.startswith("/api/") else f"{prefix}{path}")
+
+
+@cache
+def _allowed(methods: frozenset[str]) -> str:
+    """List a path's methods as `Allow` does; HEAD is answered wherever GET is."""
+    return ", ".join(sorted({*methods, "OPTIONS"} | ({"HEAD"} if "GET" in methods else set())))
