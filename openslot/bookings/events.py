@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
-from openslot.bookings.links import PAGE
+from openslot.bookings.links import begin_manage_url
 from openslot.bookings.models import Booking
 from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_booking
 from openslot.contacts.models import Contact
@@ -42,7 +42,7 @@ class BookingEvent(Event, frozen=True, kw_only=True):
         return self._show()
 
     def _show(self) -> ShownBooking:
-        return show_booking(self.booking, self.event_type, self.contact, manage_url=f"{self.base_url}{PAGE}")
+        return show_booking(self.booking, self.event_type, self.contact, manage_url=begin_manage_url(self.base_url))
 
 
 class BookingCreated(BookingEvent, frozen=True, kw_only=True):

@@ -76,9 +76,7 @@ class InviteForm(Struct, frozen=True, kw_only=True):
 @get("/organization/members")
 async def show_members(request: Exchange, work: Work, user: User, form: Form[InviteForm] = Form()) -> Response:
     own = get_administered(request)
-    typed = read_typed(request, FILTERS)
-    if not is_line(typed["q"]):
-        typed["q"] = ""
+    typed = {name: text if is_line(text) else "" for name, text in read_typed(request, FILTERS).items()}
     wanted = MemberFilter(search=typed["q"], role=typed["role"], state=typed["state"])
     number = read_page(request)
     found, total = await members.search_members(work, own.organization_id, wanted, page=number, limit=ROWS)

@@ -39,7 +39,16 @@ async def test_members_are_found_by_name_role_and_state(
         text = (await owner.get(f"{MEMBERS}?{query}")).text.partition('id="invite"')[0]
         assert {each for each in everyone if each in text} == shown, query
     assert "No member matches" in (await owner.get(f"{MEMBERS}?q=nobody")).text
-    for odd in ("page=0", "page=x", "page=99999999999", "q=%00", "role=x", "state=%F0%9F%98%80"):
+    for odd in (
+        "page=0",
+        "page=x",
+        "page=99999999999",
+        "q=%00",
+        "role=%00",
+        "role=x",
+        "state=%00",
+        "state=%F0%9F%98%80",
+    ):
         assert (await owner.get(f"{MEMBERS}?{odd}")).status_code == 200
 
 
