@@ -86,10 +86,13 @@ screenshots: setup chromium ## Take pictures of the pages for the documentation
 messages: setup ## Collect the texts of pages into the catalogs
 	@scripts/messages
 
+wheel: $(VENV)/.runtime ## Build dist/openslot-VERSION-py3-none-any.whl, which people install
+	@$(BIN)/python -m hatchling build --target wheel --directory dist
+
 lock: ## Renew the lock files from pyproject.toml
 	@scripts/lock
 
 clean: ## Remove what the other commands made, but not ./data
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
+	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots messages lock clean
+.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots messages wheel lock clean

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from openslot import __version__
 from openslot.processes.environment import choose
 
 # A module of single commands, or a module that is a command group.
@@ -69,10 +70,19 @@ app = typer.Typer(
 )
 
 
+def print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"openslot {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     database_url: Annotated[str | None, typer.Option(help="URL of a PostgreSQL 15 or newer (DATABASE_URL)")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Directory for data (OPENSLOT_DATA_DIR)")] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version")
+    ] = False,
 ) -> None:
     """Online scheduling that you run yourself."""
     choose(database_url=database_url, data_dir=data_dir)
