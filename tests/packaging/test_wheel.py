@@ -38,10 +38,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bin_dir(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands of an environment that has the wheel, what it asks for in the locked versions, and nothing else."""
     place = tmp_path_factory.mktemp("environment")
-    uv, python = Path(sys.executable).with_name("uv"), place / "bin/python"
+    uv, python = str(Path(sys.executable).with_name("uv")), str(place / "bin/python")
     subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, place], check=True)
     install = [uv, "pip", "install", "--quiet", "--system-certs", "--python", python]
-    subprocess.run([*install, "--constraint", ROOT / "requirements/runtime.txt", wheel], check=True)
+    subprocess.run([*install, "--constraint", str(ROOT / "requirements/runtime.txt"), str(wheel)], check=True)
     return place / "bin"
 
 
@@ -50,7 +50,7 @@ class Service:
 
     def __init__(self, bin_dir: Path, folder: Path, port: int) -> None:
         self.folder, self.base_url = folder, f"http://127.0.0.1:{port}"
-        self._openslot = bin_dir / "openslot"
+        self._openslot = str(bin_dir / "openslot")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_OURS)}
         self._environment = {**kept, "OPENSLOT_PORT": str(port)}
 
