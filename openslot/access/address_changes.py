@@ -6,7 +6,7 @@ from uuid import UUID
 from openslot.access import operations as access
 from openslot.access import reset_store as store
 from openslot.access import store as session_store
-from openslot.access.errors import AddressLinkInvalid, NoPasswordYet, PasswordChanged, TooManyAddressChanges
+from openslot.access.errors import EmailChangeLimitExceeded, InvalidEmailLink, PasswordChanged, PasswordRequired
 from openslot.access.events import AddressChangeRequested
 from openslot.access.models import AddressChange, SignedIn
 from openslot.access.two_factor import confirm_code
@@ -39,7 +39,7 @@ async def request_change(work: Work, user: User, email: str, *, password: str, c
         raise Invalid(details={"email": SAME})
     stored = await find_password_hash(work.db, user.id)
     if stored is None:
-        raise NoPasswordYet
+        raise PasswordRequired
     await access.confirm_password(work, user, password)
     await confirm_code(work, user, code)
     change = AddressChange(id=new_id(), user_id=user.id, email=email, expires_at=work.now + LASTS)
@@ -47,7 +47,7 @@ async def request_change(work: Work, user: User, email: str, *, password: str, c
     async with work.transaction():
         in_an_hour, in_a_day = await store.count_recent(work.db, user.id, now=work.now)
         if in_an_hour >= MAX_IN_AN_HOUR or in_a_day >= MAX_IN_A_DAY:
-            raise TooManyAddressChanges
+            raise EmailChangeLimitExceeded
         await store.end_changes(work.db, user.id, now=work.now)
         if not await store.insert_change(
             work.db, change, user, token_hash=token_hash, password_hash=stored, now=work.now
@@ -81,7 +81,7 @@ async def withdraw_change(work: Work, user: User) -> None:
 async def get_change(work: Work, user: User, token: str) -> AddressChange:
     change = await store.find_change_by_link(work.db, fingerprint(token), user.id, now=work.now)
     if change is None:
-        raise AddressLinkInvalid
+        raise InvalidEmailLink
     return change
 
 

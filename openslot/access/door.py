@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from openslot.access import limits, store
 from openslot.access.entry_store import CredentialLookup, look_up
-from openslot.access.errors import PlanWithoutScim
+from openslot.access.errors import ScimPlanRequired
 from openslot.access.models import (
     AgentEntry,
     CredentialKind,
@@ -32,7 +32,7 @@ from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
 from openslot.core.config import Networks, Settings
 from openslot.core.db import Row
-from openslot.core.errors import TooMany, Unauthorized
+from openslot.core.errors import RateLimited, Unauthorized
 from openslot.core.ids import fingerprint
 from openslot.core.outbound.targets import NAT64, embedded_address
 from openslot.core.work import Runtime
@@ -56,7 +56,7 @@ async def enter(runtime: Runtime, kind: CredentialKind, *, authorization: str, a
     lookup = CredentialLookup(fingerprint(credential), gate_of(address))
     row, turn = await runtime.batcher(rules.look_at).ask(lookup)
     if row["failed"] >= settings.limit_failed_auth:
-        raise TooMany(BLOCKED, retry_after=seconds_until(row["gate_free_at"], row["now"]))
+        raise RateLimited(BLOCKED, retry_after=seconds_until(row["gate_free_at"], row["now"]))
     entry = None
     if row["credential_id"] is not None:
         verdict = read_verdict(row, rules.limit(settings), turn=turn)
@@ -94,7 +94,7 @@ def _admit_provider(row: Row, verdict: LimitVerdict, _: str, now: datetime) -> E
     """Admit an identity provider of an organization whose plan includes SCIM."""
     verdict.check()
     if running(Plan(row["plan"]), row["plan_until"], now=now) not in PLANS_WITH_SCIM:
-        raise PlanWithoutScim
+        raise ScimPlanRequired
     actor = Actor(kind=ActorKind.SCIM, organization_id=row["organization_id"], credential_id=row["credential_id"])
     return Entry(actor=actor, limit=verdict)
 
@@ -151,7 +151,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
 async def refuse_failed(runtime: Runtime, address: str) -> NoReturn:
     verdict = await limits.take(runtime.pool, gate_of(address), runtime.settings.limit_failed_auth)
     if not verdict.taken:
-        raise TooMany(BLOCKED, retry_after=verdict.retry_after)
+        raise RateLimited(BLOCKED, retry_after=verdict.retry_after)
     raise Unauthorized
 
 

@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping
 
-from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, TooMany, Unauthorized
+from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, RateLimited, Unauthorized
 from openslot.i18n import Text
 
 
-class LimitReached(TooMany):
+class LimitReached(RateLimited):
     def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
         super().__init__(message, retry_after=retry_after)
         self.limit = limit
 
 
-class WrongSignIn(Unauthorized):
+class InvalidCredentials(Unauthorized):
     """Email address or password is wrong, or the account is closed; the response is the same."""
 
-    code = "wrong_sign_in"
+    code = "invalid_credentials"
     message = Text("The email address or the password is wrong")
 
 
-class WrongPassword(Invalid):
-    code = "wrong_password"
+class InvalidPassword(Invalid):
+    code = "invalid_password"
     message = Text("This is not your current password")
     faults: Mapping[str, str] = {"current": Text("is not your current password")}
 
@@ -33,10 +33,10 @@ class PasswordChanged(Conflict):
     }
 
 
-class WrongCode(Invalid):
+class InvalidCode(Invalid):
     """The code of the app or the recovery code is wrong, expired or was used before; the response is the same."""
 
-    code = "wrong_code"
+    code = "invalid_code"
     message = Text("The code is wrong, has expired or was already used")
     faults: Mapping[str, str] = {"code": Text("is wrong, has expired or was already used")}
 
@@ -46,33 +46,33 @@ class SignInExpired(Unauthorized):
     message = Text("Your sign-in has expired")
 
 
-class NoPasswordYet(Conflict):
-    code = "no_password_yet"
+class PasswordRequired(Conflict):
+    code = "password_required"
     message = Text("Your account has no password yet")
 
 
-class TwoFactorIsOn(Conflict):
-    code = "two_factor_is_on"
+class TwoFactorAlreadyEnabled(Conflict):
+    code = "two_factor_already_enabled"
     message = Text("Two-factor authentication is already on")
 
 
-class TwoFactorIsOff(Conflict):
-    code = "two_factor_is_off"
+class TwoFactorNotEnabled(Conflict):
+    code = "two_factor_not_enabled"
     message = Text("Two-factor authentication is not on")
 
 
-class SetupExpired(Conflict):
-    code = "setup_expired"
+class TwoFactorSetupExpired(Conflict):
+    code = "two_factor_setup_expired"
     message = Text("The setup has expired. Start again")
 
 
-class PlanWithoutApi(Forbidden):
-    code = "plan_without_api"
+class ApiPlanRequired(Forbidden):
+    code = "api_plan_required"
     message = Text("API keys are available on the Pro and Business plans")
 
 
-class PlanWithoutScim(Forbidden):
-    code = "plan_without_scim"
+class ScimPlanRequired(Forbidden):
+    code = "scim_plan_required"
     message = Text("SCIM needs an organization with the Business plan")
 
 
@@ -81,10 +81,10 @@ class CredentialNotFound(NotFound):
     message = Text("Key not found")
 
 
-class CredentialRotated(Conflict):
+class CredentialAlreadyRotated(Conflict):
     """The key or token was already rotated; two requests at once would otherwise create two new ones."""
 
-    code = "credential_rotated"
+    code = "credential_already_rotated"
     message = Text("This key was already rotated. Rotate the new key instead")
 
 
@@ -93,20 +93,20 @@ class KeyReused(Conflict):
     message = Text("This Idempotency-Key was already used with a different request")
 
 
-class AnswerLost(Conflict):
+class ResponseLost(Conflict):
     """The request was carried out, but its response can't be decrypted because the key is lost."""
 
-    code = "idempotency_answer_lost"
+    code = "idempotency_response_lost"
     message = Text("This request was already processed. The stored response is no longer available")
 
 
-class StillRunning(Conflict):
-    code = "idempotency_still_running"
+class KeyInUse(Conflict):
+    code = "idempotency_key_in_use"
     message = Text("A request with this Idempotency-Key is still in progress")
 
 
-class SetupLinkInvalid(Forbidden):
-    code = "setup_link_invalid"
+class InvalidSetupLink(Forbidden):
+    code = "invalid_setup_link"
     message = Text(
         "This setup link was already used, has expired or is incomplete. Restart the service to get a new one"
     )
@@ -117,20 +117,20 @@ class SessionNotFound(NotFound):
     message = Text("Session not found")
 
 
-class ResetLinkInvalid(Forbidden):
-    code = "reset_link_invalid"
+class InvalidResetLink(Forbidden):
+    code = "invalid_reset_link"
     message = Text("This link was already used, has expired or is incomplete")
 
 
-class AddressLinkInvalid(Forbidden):
+class InvalidEmailLink(Forbidden):
     """The link to confirm an email address is used, expired, wrong or for another account."""
 
-    code = "address_link_invalid"
+    code = "invalid_email_link"
     message = Text("This link was already used, has expired or is incomplete")
 
 
-class TooManyAddressChanges(Conflict):
-    code = "too_many_address_changes"
+class EmailChangeLimitExceeded(Conflict):
+    code = "email_change_limit_exceeded"
     message = Text("Too many requests. Try again later")
 
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.access import store
-from openslot.access.errors import AnswerLost, KeyReused, StillRunning
+from openslot.access.errors import KeyInUse, KeyReused, ResponseLost
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
 from openslot.core.secrets import SealBroken
@@ -55,7 +55,7 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
     """
     lock = int.from_bytes(hashlib.sha256(request.scope + request.key.encode()).digest()[:8], signed=True)
     if not await store.try_lock(work.db, lock):
-        raise StillRunning
+        raise KeyInUse
     row = await store.find_answer(work.db, scope=request.scope, key=request.key, since=work.now - KEPT_FOR)
     if row is None:
         return None
@@ -84,7 +84,7 @@ def _open(work: Work, request: RetriedRequest, sealed: bytes) -> StoredResponse:
     try:
         opened = work.runtime.cipher.open(PURPOSE, sealed, owner=_owner(request))
     except SealBroken:
-        raise AnswerLost from None
+        raise ResponseLost from None
     return msgspec.msgpack.decode(opened, type=StoredResponse)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from openslot.access import limit_store as store
 from openslot.access.models import LimitVerdict, read_verdict, seconds_until
 from openslot.core.db import Db
-from openslot.core.errors import TooMany, Unavailable
+from openslot.core.errors import RateLimited, Unavailable
 from openslot.core.work import Work
 from openslot.i18n import Text
 
@@ -76,7 +76,7 @@ async def counted(work: Work, one: Try) -> AsyncIterator[None]:
         work.db, subject=one.subject, log=_log(one), limit=work.runtime.settings.limit_failed_auth
     )
     if not verdict["taken"]:
-        raise TooMany(TOO_MANY_TRIES, retry_after=seconds_until(verdict["free_at"], verdict["now"]))
+        raise RateLimited(TOO_MANY_TRIES, retry_after=seconds_until(verdict["free_at"], verdict["now"]))
     try:
         yield
     except Unavailable:

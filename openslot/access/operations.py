@@ -6,14 +6,14 @@ from uuid import UUID
 
 from openslot.access import store, two_factor_store
 from openslot.access.errors import (
+    ApiPlanRequired,
+    CredentialAlreadyRotated,
     CredentialNotFound,
-    CredentialRotated,
+    InvalidCredentials,
+    InvalidPassword,
+    InvalidSetupLink,
     PasswordChanged,
-    PlanWithoutApi,
-    SetupLinkInvalid,
     SignInExpired,
-    WrongPassword,
-    WrongSignIn,
 )
 from openslot.access.limits import by_code, by_device, by_session, by_stranger, counted, forgive_strangers
 from openslot.access.models import AGENTS, Credential, CredentialKind, KeyName, SecondFactorNeeded, SignedIn, new_key
@@ -42,7 +42,7 @@ async def create_api_key(
 ) -> tuple[str, Credential]:
     """Make an API key for a user; the key itself is returned only once."""
     if user.effective_plan not in PLANS_WITH_API:
-        raise PlanWithoutApi
+        raise ApiPlanRequired
     _check_new(work, name=name, expires_at=expires_at)
     return await _create(work, CredentialKind.API_KEY, user.id, name=name, expires_at=expires_at)
 
@@ -95,7 +95,7 @@ async def rotate_credential(
         await store.give_default_scopes(work.db, str(owner), made[1].id)
     at = work.now + kept_for
     if not await store.replace_credential(work.db, kind, owner, credential_id, by=made[1].id, at=at):
-        raise CredentialRotated
+        raise CredentialAlreadyRotated
     return made
 
 
@@ -108,7 +108,7 @@ async def sign_in(
     are counted separately.
     """
     if len(email) > LONGEST_EMAIL or not is_line(email):
-        raise WrongSignIn
+        raise InvalidCredentials
     user, stored = await find_sign_in(work.db, email.strip(), now=work.now)
     known = None
     if user is not None and stored is not None:
@@ -116,7 +116,7 @@ async def sign_in(
     async with counted(work, by_stranger(email, address) if known is None else by_device(known)):
         is_right = await is_password(password, stored, STRANGERS if known is None else KNOWN)
         if not is_right or user is None or stored is None:
-            raise WrongSignIn
+            raise InvalidCredentials
         return await let_in(work, user, password_hash=stored, user_agent=user_agent)
 
 
@@ -153,7 +153,7 @@ async def begin_session(
         now=work.now,
         expires_at=work.now + SESSION_LASTS,
     ):
-        raise WrongSignIn
+        raise InvalidCredentials
     return token
 
 
@@ -203,7 +203,7 @@ async def confirm_password(work: Work, user: User, password: str) -> str | None:
     stored = await find_password_hash(work.db, user.id)
     async with counted(work, by_session(work.actor.credential_id)):
         if not await is_password(password, stored):
-            raise WrongPassword
+            raise InvalidPassword
     return stored
 
 
@@ -225,13 +225,13 @@ async def create_setup_link(work: Work) -> str | None:
 
 async def check_setup_link(work: Work, token: str) -> None:
     if not await store.has_setup_link(work.db, fingerprint(token), now=work.now) or await has_users(work.db):
-        raise SetupLinkInvalid
+        raise InvalidSetupLink
 
 
 async def use_setup_link(work: Work, token: str) -> None:
     used = await store.use_setup_link(work.db, fingerprint(token), now=work.now)
     if not used or await has_users(work.db):
-        raise SetupLinkInvalid
+        raise InvalidSetupLink
 
 
 def _check_new(work: Work, *, name: str, expires_at: datetime | None) -> None:

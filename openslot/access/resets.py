@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access import reset_store, store
-from openslot.access.errors import ResetLinkInvalid
+from openslot.access.errors import InvalidResetLink
 from openslot.access.limits import forgive_strangers
 from openslot.access.passwords import STRANGERS, check_password, hash_password
 from openslot.accounts import operations as accounts
@@ -80,7 +80,7 @@ def reset_token(runtime: Runtime, reset_id: UUID) -> str:
 async def get_reset_user(work: Work, token: str) -> User:
     user = await reset_store.find_reset(work.db, fingerprint(token), now=work.now)
     if user is None or await find_managing_organization(work.db, user.id) is not None:
-        raise ResetLinkInvalid
+        raise InvalidResetLink
     return user
 
 

@@ -13,13 +13,13 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from openslot.access import two_factor_store as store
 from openslot.access.errors import (
-    NoPasswordYet,
-    SetupExpired,
-    TwoFactorIsOff,
-    TwoFactorIsOn,
-    WrongCode,
-    WrongPassword,
-    WrongSignIn,
+    InvalidCode,
+    InvalidCredentials,
+    InvalidPassword,
+    PasswordRequired,
+    TwoFactorAlreadyEnabled,
+    TwoFactorNotEnabled,
+    TwoFactorSetupExpired,
 )
 from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFactorTurnedOff, TwoFactorTurnedOn
 from openslot.access.limits import by_own_code, by_session, counted
@@ -64,9 +64,9 @@ async def check_current_password(work: Work, user: User, password: str) -> None:
     async with counted(work, by_session(work.actor.credential_id)):
         stored = await find_password_hash(work.db, user.id)
         if stored is None:
-            raise NoPasswordYet
+            raise PasswordRequired
         if not await is_password(password, stored):
-            raise WrongPassword
+            raise InvalidPassword
 
 
 async def confirm_code(work: Work, user: User, code: str) -> None:
@@ -88,7 +88,7 @@ async def begin_setup(work: Work, user: User, *, password: str) -> None:
         if not await store.replace_setup(
             work.db, new_id(), user.id, secret=sealed, begun_in=work.actor.credential_id, now=work.now
         ):
-            raise TwoFactorIsOn
+            raise TwoFactorAlreadyEnabled
 
 
 async def get_setup(work: Work, user: User) -> str:
@@ -101,11 +101,11 @@ async def confirm_setup(work: Work, user: User, *, code: str) -> tuple[str, ...]
     async with counted(work, by_session(work.actor.credential_id)):
         step = find_step(work.runtime.secrets.open(sealed), bare_code(code), now=work.now)
         if step is None:
-            raise WrongCode
+            raise InvalidCode
     async with work.transaction():
         await store.lock_user(work.db, user.id)
         if not await store.confirm(work.db, user.id, secret=sealed, step=step, now=work.now):
-            raise SetupExpired
+            raise TwoFactorSetupExpired
         codes = await _replace_recovery_codes(work, user)
         await work.record(TwoFactorTurnedOn(user_id=user.id, email=user.email))
         return codes
@@ -145,21 +145,21 @@ async def use_code(work: Work, user: User, code: str) -> None:
     """Use up a code of the app or a recovery code, or refuse it; each is accepted once."""
     if is_recovery_code(code):
         if not await store.use_recovery_code(work.db, user.id, hash_recovery_code(user.id, code), now=work.now):
-            raise WrongCode
+            raise InvalidCode
         left = await store.count_recovery_codes(work.db, user.id)
         await work.record(RecoveryCodeUsed(user_id=user.id, email=user.email, left=left))
         return
     authenticator = await store.find_authenticator(work.db, user.id)
     if authenticator is None:
-        raise TwoFactorIsOff
+        raise TwoFactorNotEnabled
     try:
         secret = work.runtime.secrets.open(authenticator.secret)
     except SealBroken:
         log.error(LOST_SEAL, user_id=str(user.id))  # noqa: TRY400 - the trace says nothing more
-        raise WrongCode from None
+        raise InvalidCode from None
     step = find_step(secret, bare_code(code), now=work.now)
     if step is None or not await store.use_step(work.db, user.id, step):
-        raise WrongCode
+        raise InvalidCode
 
 
 async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> SecondFactorNeeded:
@@ -174,7 +174,7 @@ async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> 
         now=work.now,
         expires_at=work.now + PENDING_LASTS,
     ):
-        raise WrongSignIn
+        raise InvalidCredentials
     return SecondFactorNeeded(user=user, token=token)
 
 
@@ -186,7 +186,7 @@ async def _get_sealed_setup(work: Work, user: User) -> bytes:
     since = work.now - SETUP_LASTS
     sealed = await store.find_setup(work.db, user.id, begun_in=work.actor.credential_id, since=since)
     if sealed is None:
-        raise SetupExpired
+        raise TwoFactorSetupExpired
     return sealed
 
 

@@ -18,28 +18,28 @@ class OrganizationNotFound(NotFound):
     message = Text("Organization not found")
 
 
-class EmailTaken(Conflict):
-    code = "email_taken"
+class EmailAlreadyExists(Conflict):
+    code = "email_already_exists"
     message = Text("An account with this email address already exists")
     faults: Mapping[str, str] = {"email": Text("is taken")}
 
 
-class UsernameTaken(Conflict):
-    code = "username_taken"
+class UsernameAlreadyExists(Conflict):
+    code = "username_already_exists"
     message = Text("This username is taken")
     faults: Mapping[str, str] = {"username": Text("is taken")}
 
 
-class TooManyUsernames(Conflict):
-    code = "too_many_usernames"
+class UsernameLimitExceeded(Conflict):
+    code = "username_limit_exceeded"
     message = Text("You have changed your username too often")
     faults: Mapping[str, str] = {
         "username": Text("must be one of your former usernames, until one of them is no longer reserved")
     }
 
 
-class UsernameNotReserved(NotFound):
-    code = "username_not_reserved"
+class ReservedUsernameNotFound(NotFound):
+    code = "reserved_username_not_found"
     message = Text("This username is no longer reserved for you")
 
 
@@ -49,30 +49,30 @@ class AdministratorProtected(Forbidden):
     faults: Mapping[str, str] = {"username": Text("can't be changed by an agent, because the user is an administrator")}
 
 
-class SlugTaken(Conflict):
-    code = "organization_slug_taken"
+class OrganizationSlugAlreadyExists(Conflict):
+    code = "organization_slug_already_exists"
     message = Text("An organization with this slug already exists")
     faults: Mapping[str, str] = {"slug": Text("is taken")}
 
 
-class DomainTaken(Conflict):
-    code = "domain_taken"
+class DomainAlreadyClaimed(Conflict):
+    code = "domain_already_claimed"
     message = Text("This domain belongs to another organization")
     faults: Mapping[str, str] = {"domain": Text("is taken")}
 
 
-class AlreadyMember(Conflict):
-    code = "already_member"
+class MemberAlreadyExists(Conflict):
+    code = "member_already_exists"
     message = Text("This user is already a member")
 
 
-class LastAdministrator(Conflict):
-    code = "last_administrator"
+class LastAdministratorRequired(Conflict):
+    code = "last_administrator_required"
     message = Text("This is the only administrator. Make another user an administrator first")
 
 
-class LastOwner(Conflict):
-    code = "last_owner"
+class LastOwnerRequired(Conflict):
+    code = "last_owner_required"
     message = Text("This is the only owner. Make another member an owner first")
 
 
@@ -86,18 +86,18 @@ class OwnMembershipProtected(Conflict):
     message = Text("You can't suspend or remove yourself. Ask another administrator")
 
 
-class OrganizationPlanNeeded(Forbidden):
-    code = "organization_plan_needed"
+class OrganizationPlanRequired(Forbidden):
+    code = "organization_plan_required"
     message = Text("Organizations are part of the Business plan")
 
 
-class InvitationTooSoon(Conflict):
-    code = "invitation_too_soon"
+class InvitationRecentlySent(Conflict):
+    code = "invitation_recently_sent"
     message = Text("The last invitation was sent less than 5 minutes ago. Wait, then send it again")
 
 
-class TooManyInvitations(Conflict):
-    code = "too_many_invitations"
+class InvitationLimitExceeded(Conflict):
+    code = "invitation_limit_exceeded"
 
     def __init__(self, limit: InvitationLimit, *, max_: int, wait: timedelta) -> None:
         hours = -(-wait // timedelta(hours=1))
@@ -134,29 +134,29 @@ class DomainNotFound(NotFound):
     message = Text("Domain not found. Add it first")
 
 
-class DomainNotProved(Conflict):
+class DomainNotVerified(Conflict):
     """The domain's DNS does not have the TXT record that proves that it belongs to the organization."""
 
-    code = "domain_not_proved"
+    code = "domain_not_verified"
 
 
-class InvitationInvalid(Forbidden):
-    code = "invitation_invalid"
+class InvalidInvitation(Forbidden):
+    code = "invalid_invitation"
     message = Text("This invitation is no longer valid. Ask for a new one")
 
 
-class SignUpClosed(Forbidden):
-    code = "sign_up_closed"
+class SignUpDisabled(Forbidden):
+    code = "sign_up_disabled"
     message = Text("Sign-up is by invitation only. Ask your organization or the administrator")
 
 
-class SignUpLinkInvalid(Forbidden):
-    code = "sign_up_link_invalid"
+class InvalidSignUpLink(Forbidden):
+    code = "invalid_sign_up_link"
     message = Text("This link was already used, has expired or is incomplete")
 
 
-class AccountIsBeingDeleted(Conflict):
-    code = "account_being_deleted"
+class AccountDeletionPending(Conflict):
+    code = "account_deletion_pending"
     message = Text("This account is being deleted")
 
 
@@ -167,16 +167,16 @@ class BoundToOrganization(Conflict):
         super().__init__(self.message.fill(name=organization))
 
 
-class OwnsOrganization(BoundToOrganization):
-    code = "owns_organization"
+class AccountOwnsOrganization(BoundToOrganization):
+    code = "account_owns_organization"
     message = Text("You own the organization %(name)s. Transfer ownership first, or delete the organization")
 
 
-class AddressManaged(BoundToOrganization):
-    code = "address_managed"
+class EmailManagedByOrganization(BoundToOrganization):
+    code = "email_managed_by_organization"
     message = Text("%(name)s manages your account and its email address. Ask its administrator to change it")
 
 
-class ManagedByOrganization(BoundToOrganization):
-    code = "managed_by_organization"
+class AccountManagedByOrganization(BoundToOrganization):
+    code = "account_managed_by_organization"
     message = Text("%(name)s manages your account. Ask its administrator to remove you first")

@@ -6,7 +6,12 @@ from uuid import UUID
 from openslot.accounts import invitation_store as store
 from openslot.accounts import member_store
 from openslot.accounts import store as user_store
-from openslot.accounts.errors import InvitationInvalid, InvitationNotPending, InvitationTooSoon, TooManyInvitations
+from openslot.accounts.errors import (
+    InvalidInvitation,
+    InvitationLimitExceeded,
+    InvitationNotPending,
+    InvitationRecentlySent,
+)
 from openslot.accounts.events import InvitationAccepted, InvitationCreated
 from openslot.accounts.members import remove_member
 from openslot.accounts.models import Invitation, InvitationLimit, ListedMember, Member, Organization, User
@@ -57,7 +62,7 @@ async def invite_again(work: Work, organization: Organization, listed: ListedMem
     if now_listed is None or not now_listed.can_be_invited:
         raise InvitationNotPending
     if made_at is not None and now_listed.invited_at is not None and made_at > work.now - AGAIN_AFTER:
-        raise InvitationTooSoon
+        raise InvitationRecentlySent
     await invite_within_limits(work, organization, member.user)
 
 
@@ -88,7 +93,7 @@ async def invite_within_limits(work: Work, organization: Organization, user: Use
             work.db, organization.id, user.email, place=max_, since=since, by_organization=by_organization
         )
         if earlier is not None:
-            raise TooManyInvitations(limit, max_=max_, wait=earlier - since)
+            raise InvitationLimitExceeded(limit, max_=max_, wait=earlier - since)
     await invite(work, organization, user)
 
 
@@ -96,7 +101,7 @@ async def invite_if_allowed(work: Work, organization: Organization, user: User) 
     """Make an invitation; if a limit is reached, keep which one, so that an administrator can send it later."""
     try:
         await invite_within_limits(work, organization, user)
-    except TooManyInvitations as refusal:
+    except InvitationLimitExceeded as refusal:
         await store.set_refused(work.db, organization.id, user.id, refusal.limit)
 
 
@@ -113,13 +118,13 @@ def invitation_token(runtime: Runtime, invitation_id: UUID) -> str:
 async def get_invitation(work: Work, token: str) -> Invitation:
     found = await store.find_invitation(work.db, fingerprint(token), now=work.now)
     if found is None:
-        raise InvitationInvalid
+        raise InvalidInvitation
     return found
 
 
 async def use_invitation(work: Work, invitation: Invitation) -> None:
     if not await store.use_invitation(work.db, invitation.id, now=work.now):
-        raise InvitationInvalid
+        raise InvalidInvitation
     user = invitation.user
     await member_store.update_accepted(work.db, invitation.organization_id, user.id, now=work.now)
     accepted = InvitationAccepted(

@@ -9,10 +9,10 @@ from msgspec import Struct
 from openslot.accounts import member_store as store
 from openslot.accounts import store as user_store
 from openslot.accounts.errors import (
-    AccountIsBeingDeleted,
-    AlreadyMember,
-    LastAdministrator,
-    LastOwner,
+    AccountDeletionPending,
+    LastAdministratorRequired,
+    LastOwnerRequired,
+    MemberAlreadyExists,
     MemberNotFound,
     OrganizationNotFound,
     OwnerRequired,
@@ -41,7 +41,7 @@ class Administration(Struct, frozen=True, kw_only=True):
 async def check_another_admin(work: Work, user: User) -> None:
     """Refuse to lose the last administrator who can sign in."""
     if await user_store.lock_administrators(work.db) == {user.id}:
-        raise LastAdministrator
+        raise LastAdministratorRequired
 
 
 async def add_member(
@@ -222,7 +222,7 @@ async def _insert(
     work: Work, organization: Organization, user: User, *, role: Role, active: bool, member_id: UUID
 ) -> Membership:
     if await is_leaving(work.db, user.id):
-        raise AccountIsBeingDeleted
+        raise AccountDeletionPending
     membership = Membership(
         id=member_id,
         organization_id=organization.id,
@@ -235,7 +235,7 @@ async def _insert(
     try:
         await store.insert_membership(work.db, membership)
     except asyncpg.UniqueViolationError:
-        raise AlreadyMember from None
+        raise MemberAlreadyExists from None
     except asyncpg.ForeignKeyViolationError as fault:
         if fault.constraint_name != store.OF_ORGANIZATION:
             raise
@@ -248,4 +248,4 @@ async def _check_another_owner(work: Work, member: Member) -> None:
     if member.role is not Role.OWNER:
         return
     if not await store.has_other_owner(work.db, member.organization_id, member.user.id):
-        raise LastOwner
+        raise LastOwnerRequired

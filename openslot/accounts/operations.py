@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from openslot.accounts import member_store, store
 from openslot.accounts.errors import (
-    AccountIsBeingDeleted,
-    AddressManaged,
+    AccountDeletionPending,
     AdministratorProtected,
-    EmailTaken,
-    UsernameTaken,
+    EmailAlreadyExists,
+    EmailManagedByOrganization,
+    UsernameAlreadyExists,
     UserNotFound,
 )
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled, UserSettingsChanged
@@ -51,7 +51,7 @@ async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None 
         user_id = await _insert(work, replace(checked, username=choice), password_hash)
         tried.add(choice)
     if user_id is None:
-        raise UsernameTaken
+        raise UsernameAlreadyExists
     user = await get_user(work, user_id)
     await work.record(UserAdded(user_id=user.id, email=user.email))
     return user
@@ -116,7 +116,7 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
                     raise AdministratorProtected
                 await check_may_reserve(work, user)
     except asyncpg.UniqueViolationError:
-        raise UsernameTaken from None
+        raise UsernameAlreadyExists from None
     await work.record(
         UserSettingsChanged(
             user_id=user.id,
@@ -186,14 +186,14 @@ async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
 
 async def enable_user(work: Work, user: User) -> None:
     if await is_leaving(work.db, user.id):
-        raise AccountIsBeingDeleted
+        raise AccountDeletionPending
     if await store.update_disabled(work.db, user.id, None, now=work.now):
         await work.record(UserEnabled(user_id=user.id, email=user.email))
 
 
 async def close_for_good(work: Work, user: User) -> None:
     if not await store.close_for_good(work.db, user.id, now=work.now):
-        raise AccountIsBeingDeleted
+        raise AccountDeletionPending
 
 
 async def rename(work: Work, user: User, name: str) -> None:
@@ -205,7 +205,7 @@ async def change_email(work: Work, user: User, email: str) -> None:
     try:
         await store.update_email(work.db, user.id, email, now=work.now)
     except asyncpg.UniqueViolationError:
-        raise EmailTaken from None
+        raise EmailAlreadyExists from None
     await work.record(UserChanged(user_id=user.id, email=email, name=user.name, previous_email=user.email))
 
 
@@ -229,7 +229,7 @@ async def check_own_address(work: Work, user: User) -> None:
         None if await _keeps_address(work, user) else await member_store.find_managing_organization(work.db, user.id)
     )
     if managed_by is not None:
-        raise AddressManaged(managed_by)
+        raise EmailManagedByOrganization(managed_by)
 
 
 async def replace_address(work: Work, user: User, email: str) -> None:
@@ -250,7 +250,7 @@ async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> 
             return await store.insert_user(work.db, wanted, password_hash=password_hash, now=work.now)
     except asyncpg.UniqueViolationError as fault:
         if fault.constraint_name != RESERVED:
-            raise EmailTaken from None
+            raise EmailAlreadyExists from None
         return None
 
 

@@ -10,7 +10,13 @@ import asyncpg
 from msgspec.structs import replace
 
 from openslot.accounts import organization_store as store
-from openslot.accounts.errors import DomainNotFound, DomainNotProved, DomainTaken, OrganizationNotFound, SlugTaken
+from openslot.accounts.errors import (
+    DomainAlreadyClaimed,
+    DomainNotFound,
+    DomainNotVerified,
+    OrganizationNotFound,
+    OrganizationSlugAlreadyExists,
+)
 from openslot.accounts.events import DomainVerified, MemberRemoved
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.organization_store import CountedOrganization
@@ -45,7 +51,7 @@ async def add_organization(
         async with work.attempt():
             await store.insert_organization(work.db, organization)
     except asyncpg.UniqueViolationError:
-        raise SlugTaken from None
+        raise OrganizationSlugAlreadyExists from None
     return organization
 
 
@@ -56,7 +62,7 @@ async def change_organization(work: Work, organization: Organization, *, name: s
         async with work.attempt():
             await store.update_organization(work.db, changed)
     except asyncpg.UniqueViolationError:
-        raise SlugTaken from None
+        raise OrganizationSlugAlreadyExists from None
     return changed
 
 
@@ -136,7 +142,7 @@ async def add_domain(work: Work, organization: Organization, domain: str, *, ver
         async with work.attempt():
             return await store.upsert_domain(work.db, claim)
     except asyncpg.UniqueViolationError:
-        raise DomainTaken from None
+        raise DomainAlreadyClaimed from None
 
 
 async def list_domains(work: Work, organization: Organization) -> list[Domain]:
@@ -159,7 +165,7 @@ async def verify_domain(work: Work, organization: Organization, domain: str, res
 async def check_proof(claim: Domain, resolver: TxtResolver) -> None:
     names = [name.format(domain=claim.domain) for name in PROOF_NAMES]
     if not any([claim.proof in await resolver.list_txt(name) for name in names]):
-        raise DomainNotProved(
+        raise DomainNotVerified(
             Text("%(name)s has no TXT record with the value %(record)s", name=record_name(claim), record=claim.proof)
         )
 
@@ -171,7 +177,7 @@ async def confirm_domain(work: Work, claim: Domain) -> Domain:
             if not await store.update_verified(work.db, claim.id, now=work.now):
                 raise DomainNotFound
     except asyncpg.UniqueViolationError:
-        raise DomainTaken from None
+        raise DomainAlreadyClaimed from None
     await work.record(DomainVerified(organization_id=claim.organization_id, domain=claim.domain))
     return replace(claim, verified_at=claim.verified_at or work.now)
 

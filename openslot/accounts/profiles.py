@@ -6,7 +6,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from openslot.accounts import profile_store as store
-from openslot.accounts.errors import TooManyUsernames, UsernameNotReserved
+from openslot.accounts.errors import ReservedUsernameNotFound, UsernameLimitExceeded
 from openslot.accounts.models import DEFAULT_COLOUR, Brand, BrandedHost, ChosenBrand, FormerUsername, Organization, User
 from openslot.accounts.pictures import Picture
 from openslot.accounts.rules import SHAPE
@@ -143,13 +143,13 @@ async def list_former_usernames(work: Work, user: User) -> list[FormerUsername]:
 async def set_leads(work: Work, user: User, name: str, *, leads: bool) -> None:
     """Choose whether links with a former name lead to the user's page; the name stays reserved."""
     if not is_line(name) or not await store.update_leads(work.db, user.id, name, leads=leads, now=work.now):
-        raise UsernameNotReserved
+        raise ReservedUsernameNotFound
 
 
 async def check_may_reserve(work: Work, user: User) -> None:
     """Refuse to reserve more names for a user than allowed; runs after the change, which holds the user's row."""
     if await store.count_of_user(work.db, user.id, now=work.now) > MAX_RESERVED:
-        raise TooManyUsernames
+        raise UsernameLimitExceeded
 
 
 async def forget_expired(work: Work) -> str:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from openslot.accounts import invitation_store as store
-from openslot.accounts.errors import SignUpClosed, SignUpLinkInvalid
+from openslot.accounts.errors import InvalidSignUpLink, SignUpDisabled
 from openslot.accounts.events import SignUpRequested
 from openslot.accounts.models import SignUp, UserWanted
 from openslot.accounts.rules import check_user
@@ -24,7 +24,7 @@ def is_open(settings: Settings) -> bool:
 def check_open(work: Work) -> None:
     """Refuse to sign anyone up if accounts are made by invitation."""
     if not is_open(work.runtime.settings):
-        raise SignUpClosed
+        raise SignUpDisabled
 
 
 async def request_sign_up(work: Work, wanted: UserWanted, *, password_hash: str, browser: str) -> SignUp:
@@ -71,7 +71,7 @@ async def get_sign_up(work: Work, token: str) -> SignUp:
     check_open(work)
     found = await store.find_sign_up(work.db, fingerprint(token), now=work.now)
     if found is None:
-        raise SignUpLinkInvalid
+        raise InvalidSignUpLink
     return found
 
 
@@ -81,7 +81,7 @@ async def lock_sign_up(work: Work, token: str, *, email: str) -> SignUp:
     await store.lock_address(work.db, email)
     found = await store.lock_sign_up(work.db, fingerprint(token), now=work.now)
     if found is None:
-        raise SignUpLinkInvalid
+        raise InvalidSignUpLink
     return found
 
 

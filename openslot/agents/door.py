@@ -4,10 +4,10 @@ from urllib.parse import urlsplit
 
 from openslot.access.door import is_address, is_loopback
 from openslot.access.models import CredentialKind
-from openslot.agents.errors import ForeignOrigin
+from openslot.agents.errors import OriginNotAllowed
 from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, write_error
 from openslot.core.config import Settings
-from openslot.core.errors import Refusal, RefusalKind, TooMany
+from openslot.core.errors import RateLimited, Refusal, RefusalKind
 from openslot.http.doors import JSON, Door, Exchange, Headers, enter_with
 from openslot.http.edge import check_declared_size
 from openslot.http.errors import headers_of, status_of
@@ -19,9 +19,9 @@ def check_origin(headers: Headers, settings: Settings) -> None:
     """Refuse a request from another site's page, or to a name that is not ours but leads here."""
     host, origin = headers.get("host", "").strip().lower(), headers.get("origin")
     if host and not _is_own_host(host, settings):
-        raise ForeignOrigin("Host")
+        raise OriginNotAllowed("Host")
     if origin is not None and not _is_own_origin(origin.strip().lower(), host, settings):
-        raise ForeignOrigin("Origin")
+        raise OriginNotAllowed("Origin")
 
 
 def _is_own_host(host: str, settings: Settings) -> bool:
@@ -77,8 +77,8 @@ def refuse_with_rpc(refusal: Refusal, exchange: Exchange) -> Response:
 
 
 def error_data(refusal: Refusal) -> dict[str, object]:
-    if isinstance(refusal, TooMany):
-        return {"reason": "rate_limited", "retryAfterSeconds": refusal.retry_after}
+    if isinstance(refusal, RateLimited):
+        return {"reason": refusal.code, "retryAfterSeconds": refusal.retry_after}
     return {"reason": refusal.code}
 
 

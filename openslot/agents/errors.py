@@ -34,10 +34,10 @@ class ApprovalNotFound(NotFound):
     message = Text("This approval does not exist any more")
 
 
-class ForeignOrigin(Forbidden):
+class OriginNotAllowed(Forbidden):
     """The request names another site as its origin or its host."""
 
-    code = "foreign_origin"
+    code = "origin_not_allowed"
 
     def __init__(self, header: str) -> None:
         super().__init__(f"The header {header} must name this installation")

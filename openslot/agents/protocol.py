@@ -19,7 +19,7 @@ from openslot.agents.jsonrpc import RpcFault, RpcMessage
 from openslot.agents.models import AuditStatus, CallRecord
 from openslot.agents.schemas import describe_tool
 from openslot.agents.tools import TOOLS
-from openslot.core.errors import Invalid, TooMany
+from openslot.core.errors import Invalid, RateLimited
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
 from openslot.http.doors import JSON, Exchange
@@ -170,7 +170,7 @@ async def _check_batched(context: RpcContext, message: RpcMessage, place: int) -
     verdict = await take_place(context.runtime, context.entry.key_id)
     if not verdict.taken:
         await _record_limited(context)
-        raise TooMany(retry_after=verdict.retry_after)
+        raise RateLimited(retry_after=verdict.retry_after)
 
 
 async def _record_limited(context: RpcContext) -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from openslot.access.door import network_of
 from openslot.accounts.store import LOCK_HOST
-from openslot.availability.errors import TimeTaken
+from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import EventTypeRef
 from openslot.availability.store import condition_of
 from openslot.core.db import Db, count_of
@@ -19,7 +19,7 @@ from openslot.event_types.models import EventType
 # The first of the two numbers of an advisory lock, beside that of hosts.
 ADDRESSES = 2
 
-REFUSALS: dict[str, type[Refusal]] = {"claims_never_overlap": TimeTaken}
+REFUSALS: dict[str, type[Refusal]] = {"claims_never_overlap": SlotUnavailable}
 
 # Each change repeats in its own `where` what it assumes, because a process of an earlier release may not take the
 # host's lock.
@@ -199,14 +199,16 @@ def insert_claim(
 
 def move_claim(claim_id: UUID, event_type: EventType, starts_at: datetime) -> Change:
     """Take other time with the same claim; the constraint refuses what overlaps."""
-    return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(event_type, starts_at)), REFUSALS, lost=TimeTaken)
+    return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(event_type, starts_at)), REFUSALS, lost=SlotUnavailable)
 
 
 def keep_claim(
     claim_id: UUID, event_type: EventType, starts_at: datetime, *, kind: str, expires_at: datetime | None
 ) -> Change:
     """Turn a hold into what it was held for, as long as its event type is now."""
-    return Change(KEEP_CLAIM, (claim_id, kind, expires_at, *span_of(event_type, starts_at)), REFUSALS, lost=TimeTaken)
+    return Change(
+        KEEP_CLAIM, (claim_id, kind, expires_at, *span_of(event_type, starts_at)), REFUSALS, lost=SlotUnavailable
+    )
 
 
 def free_claim(claim_id: UUID) -> Change:
@@ -215,7 +217,7 @@ def free_claim(claim_id: UUID) -> Change:
 
 def join_session(claim_id: UUID, *, seats: int, now: datetime) -> tuple[Change, ...]:
     """Keep a session open for one more seat, and deactivate its expired seats."""
-    joined = Change(JOIN_SESSION, (claim_id, seats), lost=TimeTaken)
+    joined = Change(JOIN_SESSION, (claim_id, seats), lost=SlotUnavailable)
     return joined, Change(EXPIRE_SEATS, (claim_id, now))
 
 
@@ -228,7 +230,7 @@ def insert_seat(
 
 
 def keep_seat(seat_id: UUID, *, expires_at: datetime | None) -> Change:
-    return Change(KEEP_SEAT, (seat_id, expires_at), lost=TimeTaken)
+    return Change(KEEP_SEAT, (seat_id, expires_at), lost=SlotUnavailable)
 
 
 def free_seat(seat_id: UUID) -> tuple[Change, ...]:
@@ -239,7 +241,7 @@ def free_seat(seat_id: UUID) -> tuple[Change, ...]:
 def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
     """Change to another session; the old one's time is given back with its last seat."""
     left = Change(f"{LEAVE_SESSION} and c.id <> $2", (seat_id, claim_id))
-    return Change(MOVE_SEAT, (seat_id, claim_id), lost=TimeTaken), left
+    return Change(MOVE_SEAT, (seat_id, claim_id), lost=SlotUnavailable), left
 
 
 async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:

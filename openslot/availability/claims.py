@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.accounts.store import try_lock_host
 from openslot.availability import claim_store, holds, store
 from openslot.availability.claim_store import Held
-from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken
+from openslot.availability.errors import HoldNotFound, InvalidStartTime, SlotUnavailable
 from openslot.availability.explain import explain_start
 from openslot.availability.models import (
     NO_START,
@@ -123,7 +123,7 @@ async def _keep(
     if (held.event_type_id, held.starts_at) != (event_type.id, starts_at):
         raise Invalid(details={"holdId": "is for a different time"})
     if judge(_with_own_seat(found, held), starts_at) is not Code.OPEN:
-        raise TimeTaken
+        raise SlotUnavailable
     if held.seat_id is not None:
         work.stage(claim_store.keep_seat(held.seat_id, expires_at=expires_at))
         return _claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at)
@@ -137,9 +137,9 @@ async def _judge(
     found = await _find(work, which, starts_at, without=without)
     code = judge(found.inputs, starts_at)
     if code in NO_START:
-        raise NotAStart(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
+        raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
     if code is not Code.OPEN:
-        raise TimeTaken
+        raise SlotUnavailable
     return found
 
 
@@ -157,7 +157,7 @@ async def _find(work: Work, which: EventTypeRef, starts_at: datetime, *, without
         raise EventTypeNotFound
     # A request that began before the host left, and had to wait, would escape the cancellation of the host's bookings.
     if found.host_left_at is not None and found.host_left_at > work.now:
-        raise TimeTaken
+        raise SlotUnavailable
     if found.has_stale:
         await claim_store.expire(work.db, found.host_no, now=work.now)
     return found

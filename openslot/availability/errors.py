@@ -1,22 +1,22 @@
 """What availability refuses."""
 
-from openslot.core.errors import Conflict, Invalid, NotFound, TooMany
+from openslot.core.errors import Conflict, Invalid, NotFound, RateLimited
 from openslot.i18n import Text
 
 
-class NotAStart(Invalid):
+class InvalidStartTime(Invalid):
     """The time is not one at which this event type can start, or it is in the past."""
 
-    code = "not_a_start"
+    code = "invalid_start_time"
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(details={field: Text("is not a start time of this event type (%(reason)s)", reason=reason)})
 
 
-class TimeTaken(Conflict):
+class SlotUnavailable(Conflict):
     """The time can't be booked now: it was taken, or a limit or the notice closes it."""
 
-    code = "time_taken"
+    code = "slot_unavailable"
     message = Text("This time is no longer available")
 
 
@@ -27,28 +27,28 @@ class HoldNotFound(NotFound):
     message = Text("Hold not found")
 
 
-class TooManyHolds(TooMany):
+class HoldLimitExceeded(RateLimited):
     """The IP address, or the IPv6 network that it is in, has reached the limit of holds."""
 
-    code = "too_many_holds"
+    code = "hold_limit_exceeded"
 
     def __init__(self) -> None:
         super().__init__(Text("Too many slots are held from this address"), retry_after=60)
 
 
-class DayIsHeld(TooMany):
+class DayHoldLimitExceeded(RateLimited):
     """So many times of the host's day are held that no other can be held now; it can be booked."""
 
-    code = "day_is_held"
+    code = "day_hold_limit_exceeded"
 
     def __init__(self, *, retry_after: int) -> None:
         super().__init__(Text("Too many times on this day are held"), retry_after=retry_after)
 
 
-class HeldRecently(TooMany):
+class SlotRecentlyHeld(RateLimited):
     """The IP address has held this time until a moment ago, or holds it; it can be booked."""
 
-    code = "held_recently"
+    code = "slot_recently_held"
 
     def __init__(self, *, retry_after: int) -> None:
         super().__init__(Text("This time was held from this address a moment ago"), retry_after=retry_after)

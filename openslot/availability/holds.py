@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from openslot.access.door import network_of
 from openslot.availability import claim_store, store
 from openslot.availability.claim_store import LiveHold
-from openslot.availability.errors import DayIsHeld, HeldRecently, TooManyHolds
+from openslot.availability.errors import DayHoldLimitExceeded, HoldLimitExceeded, SlotRecentlyHeld
 from openslot.availability.models import Days, SlotContext, SlotInputs
 from openslot.availability.slots import list_slots, spans_of
 from openslot.core.times import at_second, date_of, floor_second, get_zone, local_day
@@ -27,7 +27,7 @@ async def check_address(work: Work, holder: str) -> None:
     await claim_store.lock_network(work.db, network)
     of_address, of_network = await claim_store.count_holds(work.db, holder, network, now=work.now)
     if of_address >= MAX_OF_ADDRESS or of_network >= MAX_OF_NETWORK:
-        raise TooManyHolds
+        raise HoldLimitExceeded
 
 
 async def check_again(work: Work, found: SlotContext, starts_at: datetime, *, holder: str) -> None:
@@ -35,7 +35,7 @@ async def check_again(work: Work, found: SlotContext, starts_at: datetime, *, ho
     ends_at = starts_at + timedelta(minutes=found.inputs.event_type.duration_minutes)
     last = await claim_store.find_last_hold(work.db, holder, found.host_no, starts_at=starts_at, ends_at=ends_at)
     if last is not None and last + AGAIN_AFTER > work.now:
-        raise HeldRecently(retry_after=_seconds(last + AGAIN_AFTER - work.now))
+        raise SlotRecentlyHeld(retry_after=_seconds(last + AGAIN_AFTER - work.now))
 
 
 async def check_limits(work: Work, found: SlotContext, starts_at: datetime) -> list[LiveHold]:
@@ -93,8 +93,8 @@ def _day_of(held: LiveHold, zone: ZoneInfo) -> int:
     return local_day(zone, floor_second(held.starts_at))
 
 
-def _refuse(work: Work, held: Sequence[LiveHold]) -> DayIsHeld:
-    return DayIsHeld(retry_after=_seconds(min(each.expires_at for each in held) - work.now))
+def _refuse(work: Work, held: Sequence[LiveHold]) -> DayHoldLimitExceeded:
+    return DayHoldLimitExceeded(retry_after=_seconds(min(each.expires_at for each in held) - work.now))
 
 
 def _seconds(wait: timedelta) -> int:

@@ -1,6 +1,6 @@
 """What bookings refuse."""
 
-from openslot.core.errors import Conflict, NotFound, TooMany, Unavailable
+from openslot.core.errors import Conflict, NotFound, RateLimited, Unavailable
 from openslot.i18n import Text
 
 
@@ -11,22 +11,22 @@ class BookingNotFound(NotFound):
     message = Text("Booking not found")
 
 
-class BookingIsOver(Conflict):
+class BookingAlreadyEnded(Conflict):
     """The meeting has taken place and can't be changed."""
 
-    code = "booking_is_over"
+    code = "booking_already_ended"
     message = Text("This booking is in the past")
 
 
-class BookingIsCancelled(Conflict):
-    code = "booking_is_cancelled"
+class BookingAlreadyCancelled(Conflict):
+    code = "booking_already_cancelled"
     message = Text("This booking is cancelled")
 
 
-class TooManyReschedules(TooMany):
+class RescheduleLimitExceeded(RateLimited):
     """The booking was rescheduled by its manage link as often as that is possible in 24 hours."""
 
-    code = "too_many_reschedules"
+    code = "reschedule_limit_exceeded"
 
     def __init__(self, *, retry_after: int) -> None:
         super().__init__(Text("This booking was rescheduled too often today"), retry_after=retry_after)

@@ -10,11 +10,11 @@ from openslot.availability import claims
 from openslot.availability.models import Claimed
 from openslot.bookings import agenda_store, rules, store
 from openslot.bookings.errors import (
-    BookingIsCancelled,
-    BookingIsOver,
+    BookingAlreadyCancelled,
+    BookingAlreadyEnded,
     BookingNotFound,
     PaymentUnavailable,
-    TooManyReschedules,
+    RescheduleLimitExceeded,
 )
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
@@ -67,7 +67,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
     if booking.status is Status.CANCELLED:
         return booking
     if rules.is_over(booking, now=work.now):
-        raise BookingIsOver
+        raise BookingAlreadyEnded
     cancelled = replace(
         booking,
         status=Status.CANCELLED,
@@ -95,9 +95,9 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     details = await _get_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
-        raise BookingIsCancelled
+        raise BookingAlreadyCancelled
     if rules.is_over(booking, now=work.now):
-        raise BookingIsOver
+        raise BookingAlreadyEnded
     if starts_at == booking.starts_at:
         return booking
     if not rules.is_host(work.actor):
@@ -197,7 +197,7 @@ async def _check_reschedules(work: Work, booking: Booking) -> None:
     since = work.now - rules.RESCHEDULE_WINDOW
     taken_at = await store.find_reschedule_by_link(work.db, booking.id, since=since, place=rules.MAX_RESCHEDULES)
     if taken_at is not None:
-        raise TooManyReschedules(retry_after=rules.seconds_until_free(taken_at, now=work.now))
+        raise RescheduleLimitExceeded(retry_after=rules.seconds_until_free(taken_at, now=work.now))
 
 
 def _checked(wanted: BookingWanted) -> BookingWanted:

@@ -13,10 +13,10 @@ class ContactNotFound(NotFound):
     message = Text("Contact not found")
 
 
-class ContactEmailTaken(Conflict):
+class ContactEmailAlreadyExists(Conflict):
     """The owner has another contact with this email address, regardless of letter case."""
 
-    code = "contact_email_taken"
+    code = "contact_email_already_exists"
     message = Text("Another of your contacts has this email address")
     faults: Mapping[str, str] = {"email": Text("is taken")}
 
@@ -28,15 +28,15 @@ class ImportNotFound(NotFound):
     message = Text("Import not found")
 
 
-class ImportStarted(Conflict):
+class ImportAlreadyStarted(Conflict):
     """The import has already started and can't be changed."""
 
-    code = "import_started"
+    code = "import_already_started"
     message = Text("This import has already been started")
 
 
-class TooManyImports(Conflict):
+class ImportLimitExceeded(Conflict):
     """The owner has reached the limit of unfinished imports of contacts."""
 
-    code = "too_many_imports"
+    code = "import_limit_exceeded"
     message = Text("Other imports are not finished yet. Wait for them, or delete one of them")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.contacts import import_store as store
 from openslot.contacts.csv_files import guess_columns, read_file
-from openslot.contacts.errors import ImportNotFound, ImportStarted, TooManyImports
+from openslot.contacts.errors import ImportAlreadyStarted, ImportLimitExceeded, ImportNotFound
 from openslot.contacts.events import ContactChanged, ContactCreated
 from openslot.contacts.import_models import (
     ContactImport,
@@ -46,7 +46,7 @@ async def upload_import(work: Work, owner: User, *, file_name: str, body: bytes)
     await store.lock_owner(work.db, owner.id)
     unfinished, _ = await store.count_unfinished(work.db, owner.id)
     if unfinished >= MAX_UNFINISHED:
-        raise TooManyImports
+        raise ImportLimitExceeded
     first = next((line.cells for line in file.lines if line.fault is None), ())
     new = ContactImport(
         id=new_id(),
@@ -72,13 +72,13 @@ async def start_import(
     await store.lock_owner(work.db, owner.id)
     found = require(await store.find_import(work.db, owner.id, import_id, lock=True), ImportNotFound)
     if found.state is not ImportState.DRAFT:
-        raise ImportStarted
+        raise ImportAlreadyStarted
     fault = find_mapping_fault(columns, found.header)
     if fault is not None:
         raise Invalid(details={"columns": fault})
     _, running = await store.count_unfinished(work.db, owner.id)
     if running >= MAX_RUNNING:
-        raise TooManyImports
+        raise ImportLimitExceeded
     started = replace(found, columns=columns, existing=existing, state=ImportState.RUNNING, updated_at=work.now)
     await store.start_import(work.db, started)
     await plan_next(work, ImportPlan(import_id=import_id, actor=work.actor), owner.id)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.contacts import store
-from openslot.contacts.errors import ContactEmailTaken, ContactNotFound
+from openslot.contacts.errors import ContactEmailAlreadyExists, ContactNotFound
 from openslot.contacts.events import ContactChanged, ContactCreated
 from openslot.contacts.models import GRAM, Contact, ContactEntry, ContactSort, CountedContact, KnownContact, fold
 from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields, find_phone
@@ -20,7 +20,7 @@ async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact
     """Add a contact that the owner does not have yet."""
     contact = Contact(id=new_id(), owner_id=owner.id, created_at=work.now, updated_at=work.now, **check_fields(wanted))
     if not await store.insert_contact(work.db, contact):
-        raise ContactEmailTaken
+        raise ContactEmailAlreadyExists
     await work.record(ContactCreated(contact=contact))
     return contact
 
@@ -97,7 +97,7 @@ async def change_contact(work: Work, owner: User, contact_id: UUID, changes: Con
     try:
         await store.update_contact(work.db, changed)
     except asyncpg.UniqueViolationError:
-        raise ContactEmailTaken from None
+        raise ContactEmailAlreadyExists from None
     await work.record(ContactChanged(contact=changed))
     return changed
 

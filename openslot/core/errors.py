@@ -51,7 +51,7 @@ class Refusal(Exception):
 class Invalid(Refusal):
     """What was sent is wrong; `details` names every field and its fault."""
 
-    code = "invalid"
+    code = "invalid_request"
     kind = RefusalKind.INVALID
     message: str = Text("Invalid request")
 
@@ -86,10 +86,10 @@ class Conflict(Refusal):
     kind = RefusalKind.CONFLICT
 
 
-class TooMany(Refusal):
+class RateLimited(Refusal):
     """A limit is reached; waiting `retry_after` seconds helps."""
 
-    code = "too_many_requests"
+    code = "rate_limited"
     kind = RefusalKind.RATE_LIMITED
     retry_after: int
 
@@ -103,7 +103,7 @@ class TooMany(Refusal):
 class Internal(Refusal):
     """Something broke on our side; nothing was changed."""
 
-    code = "internal"
+    code = "internal_error"
     kind = RefusalKind.INTERNAL
     message: str = Text("Internal server error")
 
@@ -111,7 +111,7 @@ class Internal(Refusal):
 class Unavailable(Refusal):
     """The service can't answer right now; the same request may succeed soon."""
 
-    code = "unavailable"
+    code = "service_unavailable"
     kind = RefusalKind.UNAVAILABLE
 
     message: str = Text("The service is not available right now")

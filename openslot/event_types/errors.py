@@ -13,10 +13,10 @@ class EventTypeNotFound(NotFound):
     message = Text("Event type not found")
 
 
-class EventTypeSlugTaken(Conflict):
+class EventTypeSlugAlreadyExists(Conflict):
     """The owner has another event type with this slug."""
 
-    code = "event_type_slug_taken"
+    code = "event_type_slug_already_exists"
     message = Text("Another of your event types has this slug")
     faults: Mapping[str, str] = {"slug": Text("is taken")}
 

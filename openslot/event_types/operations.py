@@ -20,7 +20,7 @@ from openslot.event_types.errors import (
     EventTypeChanged,
     EventTypeInUse,
     EventTypeNotFound,
-    EventTypeSlugTaken,
+    EventTypeSlugAlreadyExists,
     HostNotFound,
 )
 from openslot.event_types.events import EventTypeAdded
@@ -56,7 +56,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
     try:
         await store.insert_event_type(work.db, checked)
     except asyncpg.UniqueViolationError:
-        raise EventTypeSlugTaken from None
+        raise EventTypeSlugAlreadyExists from None
     if checked.is_private:
         await store.set_private_token(work.db, checked, seal_token(work, checked.id, new_token()))
     return checked
@@ -134,7 +134,7 @@ async def change_event_type(work: Work, event_type: EventType) -> EventType:
     try:
         changed = await store.update_event_type(work.db, checked, read_at=event_type.updated_at)
     except asyncpg.UniqueViolationError:
-        raise EventTypeSlugTaken from None
+        raise EventTypeSlugAlreadyExists from None
     if not changed:
         exists = await store.find_event_type(work.db, event_type.owner_id, event_type.id)
         raise EventTypeChanged if exists else EventTypeNotFound

@@ -1,6 +1,6 @@
 """What exports refuse."""
 
-from openslot.core.errors import Conflict, NotFound, TooMany
+from openslot.core.errors import Conflict, NotFound, RateLimited
 from openslot.i18n import Text
 
 
@@ -11,13 +11,13 @@ class ExportNotFound(NotFound):
     message = Text("This export does not exist or was deleted")
 
 
-class ExportUnderWay(Conflict):
-    code = "export_under_way"
+class ExportInProgress(Conflict):
+    code = "export_in_progress"
     message = Text("An export is already in progress. Wait until it is ready")
 
 
-class TooManyExports(TooMany):
-    code = "too_many_exports"
+class ExportLimitExceeded(RateLimited):
+    code = "export_limit_exceeded"
 
     def __init__(self, max_: int, *, retry_after: int) -> None:
         super().__init__(

@@ -9,7 +9,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.exports import store
 from openslot.exports.archives import KEPT_FOR, PURPOSE, name_piece
-from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExports
+from openslot.exports.errors import ExportInProgress, ExportLimitExceeded, ExportNotFound
 from openslot.exports.files import FILES
 from openslot.exports.models import DataExport, ExportState
 
@@ -25,9 +25,9 @@ async def request_export(work: Work, user: User) -> UUID:
     if not await store.insert_export(
         work.db, export_id, user.id, files=len(FILES), now=work.now, expires_at=work.now + KEPT_FOR
     ):
-        raise ExportUnderWay
+        raise ExportInProgress
     if count >= MAX_A_DAY and first is not None:
-        raise TooManyExports(MAX_A_DAY, retry_after=int((first + DAY - work.now).total_seconds()) + 1)
+        raise ExportLimitExceeded(MAX_A_DAY, retry_after=int((first + DAY - work.now).total_seconds()) + 1)
     await work.plan(MAKE, str(export_id), due_at=work.now, payload=str(export_id), tenant_id=user.id)
     return export_id
 

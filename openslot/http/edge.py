@@ -17,7 +17,7 @@ from openslot.core.errors import Invalid, NotFound
 from openslot.core.ids import new_id_text
 from openslot.core.work import Runtime
 from openslot.http.doors import SAFE, Exchange, Headers, count, get_user
-from openslot.http.errors import TooLarge, UnsupportedMedia, translate
+from openslot.http.errors import RequestTooLarge, UnsupportedMediaType, translate
 from openslot.http.handlers import run
 from openslot.http.router import Router, find_handler, normalize
 from openslot.i18n import Text
@@ -243,13 +243,13 @@ def check_media_type(exchange: Exchange) -> None:
     if not exchange.body or not media_types:
         return
     if exchange.media_type not in media_types:
-        raise UnsupportedMedia(f"The body must be {media_types[0]}")
+        raise UnsupportedMediaType(f"The body must be {media_types[0]}")
     if exchange.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise UnsupportedMedia("The body must not be compressed")
+        raise UnsupportedMediaType("The body must not be compressed")
 
 
-def _too_large(max_bytes: int) -> TooLarge:
-    return TooLarge(f"The body must not be larger than {max_bytes // 1024} KiB")
+def _too_large(max_bytes: int) -> RequestTooLarge:
+    return RequestTooLarge(f"The body must not be larger than {max_bytes // 1024} KiB")
 
 
 async def send_response(send: Send, exchange: Exchange, response: Response) -> None:

@@ -24,7 +24,7 @@ class HttpRefusal(Refusal):
 class RequestTimeout(HttpRefusal):
     """The request did not arrive in time."""
 
-    code = "timeout"
+    code = "request_timeout"
     status = 408
 
 
@@ -35,24 +35,24 @@ class MethodNotAllowed(HttpRefusal):
     status = 405
 
 
-class TooLarge(HttpRefusal):
+class RequestTooLarge(HttpRefusal):
     """The body is larger than the service reads."""
 
-    code = "too_large"
+    code = "request_too_large"
     status = 413
 
 
-class UnsupportedMedia(HttpRefusal):
+class UnsupportedMediaType(HttpRefusal):
     """The body is not of a media type that this path reads."""
 
-    code = "unsupported_media"
+    code = "unsupported_media_type"
     status = 415
 
 
-class HeadTooLarge(HttpRefusal):
+class HeadersTooLarge(HttpRefusal):
     """The request line and the header fields are too large."""
 
-    code = "head_too_large"
+    code = "headers_too_large"
     status = 431
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from openslot.access import operations as access
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import ManagedByOrganization, OwnsOrganization, UserNotFound
+from openslot.accounts.errors import AccountManagedByOrganization, AccountOwnsOrganization, UserNotFound
 from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.members import check_another_admin, remove_member
 from openslot.accounts.models import Member, Role, User
@@ -44,9 +44,9 @@ async def check_organizations(work: Work, user: User) -> None:
     """Refuse to delete an account that owns an organization or is managed by one."""
     for organization, member in await list_memberships(work, user):
         if member.role is Role.OWNER:
-            raise OwnsOrganization(organization)
+            raise AccountOwnsOrganization(organization)
         if member.is_managed:
-            raise ManagedByOrganization(organization)
+            raise AccountManagedByOrganization(organization)
 
 
 async def delete_account(work: Work, user: User, *, message: str | None = None) -> None:

@@ -19,7 +19,7 @@ from openslot.bookings.models import LEFT
 from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.people import store
-from openslot.people.errors import DepartureWaits, HeldDepartureNotFound
+from openslot.people.errors import DeparturePending, HeldDepartureNotFound
 from openslot.people.events import DepartureDecided, DepartureHeld
 from openslot.people.models import HeldDeparture, Preview
 
@@ -175,7 +175,7 @@ async def check_decided(work: Work, organization: Organization, email: str) -> N
     """Refuse to add someone whose departure waits: a rejection restores the member as before."""
     user = await accounts.find_user_by_email(work, email)
     if user and await store.find_held(work.db, organization.id, user.id, now=work.now):
-        raise DepartureWaits
+        raise DeparturePending
 
 
 async def lock_held(work: Work, organization_id: UUID, *, user_id: UUID | None = None) -> set[UUID]:

@@ -9,6 +9,6 @@ class HeldDepartureNotFound(NotFound):
     message = "No departure of this user waits for a decision"
 
 
-class DepartureWaits(Conflict):
-    code = "departure_waits"
+class DeparturePending(Conflict):
+    code = "departure_pending"
     message = Text("This user's departure waits for a decision. Approve it, or reject it to bring the member back")

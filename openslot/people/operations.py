@@ -5,13 +5,13 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.access.errors import WrongPassword
+from openslot.access.errors import InvalidPassword
 from openslot.access.limits import by_stranger, counted
 from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.passwords import STRANGERS, check_password, hash_password, is_password
 from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import InvitationInvalid
+from openslot.accounts.errors import InvalidInvitation
 from openslot.accounts.events import SignUpVerified
 from openslot.accounts.members import Administration, check_may_grant
 from openslot.accounts.models import Invitation, ListedMember, Member, Organization, Role, SignUp, User, UserWanted
@@ -114,7 +114,7 @@ async def accept_invitation(work: Work, invitation: Invitation, *, password_hash
     if password_hash is not None and not await accounts.replace_password(
         work, invitation.user, old=None, new=password_hash
     ):
-        raise InvitationInvalid
+        raise InvalidInvitation
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> int:
@@ -153,7 +153,7 @@ async def verify(
     if not is_same_browser(found, browser):
         async with counted(work, by_stranger(f"sign-up {found.id}", address)):
             if not await is_password(password, found.password_hash, STRANGERS):
-                raise WrongPassword
+                raise InvalidPassword
     async with work.transaction():
         found = await sign_ups.lock_sign_up(work, token, email=found.email)
         wanted = UserWanted(email=found.email, name=found.name, zone=found.zone, locale=found.locale)

@@ -20,17 +20,17 @@ class ScheduleInUse(Conflict):
     message = Text("This schedule is used by event types. Assign them another schedule first")
 
 
-class LastSchedule(Conflict):
+class LastScheduleRequired(Conflict):
     """The host's only schedule can't be deleted."""
 
-    code = "last_schedule"
+    code = "last_schedule_required"
     message = Text("This is your only schedule. Add another one before you delete it")
 
 
-class TooManySchedules(Conflict):
+class ScheduleLimitExceeded(Conflict):
     """The host has reached the limit of schedules."""
 
-    code = "too_many_schedules"
+    code = "schedule_limit_exceeded"
 
     def __init__(self, max_: int) -> None:
         super().__init__(Text("You've reached the limit of %(count)s schedules", count=max_))
@@ -43,10 +43,10 @@ class ScheduleChanged(Conflict):
     message = Text("This was changed in another window since you opened the page. Check it and save again")
 
 
-class OverrideExists(Conflict):
+class OverrideAlreadyExists(Conflict):
     """Some of the dates already have their own hours."""
 
-    code = "override_exists"
+    code = "override_already_exists"
 
     def __init__(self, on: date) -> None:
         super().__init__(Text("%(day)s already has different hours. Change or remove them first", day=on))

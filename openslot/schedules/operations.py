@@ -15,14 +15,14 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.schedules import store
 from openslot.schedules.errors import (
-    LastSchedule,
+    LastScheduleRequired,
     OutOfOfficeNotFound,
-    OverrideExists,
+    OverrideAlreadyExists,
     OverrideNotFound,
     ScheduleChanged,
     ScheduleInUse,
+    ScheduleLimitExceeded,
     ScheduleNotFound,
-    TooManySchedules,
 )
 from openslot.schedules.models import (
     Absence,
@@ -50,7 +50,7 @@ async def add_schedule(
         Schedule(id=new_id(), owner_id=owner.id, name=name, zone=zone or owner.zone, weekly_hours=hours)
     )
     if not await store.insert_schedule(work.db, schedule, max_=MAX_SCHEDULES, now=work.now):
-        raise TooManySchedules(MAX_SCHEDULES)
+        raise ScheduleLimitExceeded(MAX_SCHEDULES)
     return schedule
 
 
@@ -91,7 +91,7 @@ async def delete_schedule(work: Work, schedule: Schedule) -> None:
     # Without the lock, two windows could each delete the schedule that the other one relies on.
     await lock_host(work.db, schedule.owner_id)
     if await store.count_schedules(work.db, schedule.owner_id) == 1:
-        raise LastSchedule
+        raise LastScheduleRequired
     try:
         gone = await store.delete_schedule(work.db, schedule.owner_id, schedule.id)
     except asyncpg.ForeignKeyViolationError:
@@ -167,7 +167,7 @@ async def add_overrides(
     days = [first + timedelta(days=each) for each in range((last - first).days + 1)]
     for override in schedule.overrides:
         if first <= override.on <= last:
-            raise OverrideExists(override.on)
+            raise OverrideAlreadyExists(override.on)
     added = (*schedule.overrides, *(DateOverride(on, hours) for on in days))
     return await _save(work, replace(schedule, overrides=tuple(sorted(added, key=lambda each: each.on))))
 

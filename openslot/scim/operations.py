@@ -7,7 +7,7 @@ from uuid import UUID
 
 from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import AlreadyMember, EmailTaken, MemberNotFound
+from openslot.accounts.errors import EmailAlreadyExists, MemberAlreadyExists, MemberNotFound
 from openslot.accounts.models import Member, Organization, User, UserWanted
 from openslot.accounts.operations import change_address
 from openslot.accounts.organization_store import has_domain_of, lock_organization
@@ -72,7 +72,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
         member_id = await members.add_described_member(
             work, organization, user, profile=wanted, said_active=said_active, pending=pending
         )
-    except AlreadyMember:
+    except MemberAlreadyExists:
         raise NotUnique(f"{email} is already a user of this organization") from None
     await _begin(work, organization, member_id, is_active=said_active, is_new=is_new)
     return await get_user(work, member_id)
@@ -139,7 +139,7 @@ async def _reach_account(
         return
     try:
         is_changed = await change_address(work, organization, await accounts.get_user(work, member.user.id), email)
-    except EmailTaken:
+    except EmailAlreadyExists:
         raise NotUnique(f"Another account has the address {email}") from None
     if is_changed:
         await _invite(work, organization, await members.get_member(work, organization.id, member.id))
@@ -168,7 +168,7 @@ async def _welcome(work: Work, wanted: Resource, email: str) -> User:
     new = UserWanted(email=email, name=get_name(wanted), zone=str(zone) if zone else "UTC")
     try:
         return await people.welcome(work, new)
-    except EmailTaken:
+    except EmailAlreadyExists:
         # Another transaction has opened the account since the look-up.
         raise NotUnique(f"Another account has the address {email}") from None
     except Invalid as refusal:

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from openslot.access import address_changes, two_factor
 from openslot.access import operations as access
 from openslot.access.address_changes import PATH
-from openslot.access.errors import AddressLinkInvalid, CredentialNotFound, PlanWithoutApi
+from openslot.access.errors import ApiPlanRequired, CredentialNotFound, InvalidEmailLink
 from openslot.access.models import Credential, CredentialKind, KeyName
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import AddressManaged, EmailTaken
+from openslot.accounts.errors import EmailAlreadyExists, EmailManagedByOrganization
 from openslot.accounts.models import User
 from openslot.accounts.operations import check_own_address
 from openslot.accounts.plans import PLANS_WITH_API
@@ -123,7 +123,7 @@ class ChangeAddressForm(Struct, frozen=True, kw_only=True):
 async def show_change_of_address(work: Work, user: User, form: Form[ChangeAddressForm] = Form()) -> Response:
     try:
         await check_own_address(work, user)
-    except AddressManaged as refusal:
+    except EmailManagedByOrganization as refusal:
         return page("account_email_managed.html", user, here=HERE, obstacle=refusal.sentence)
     state = await two_factor.get_state(work, user)
     waiting = await address_changes.find_own_change(work, user)
@@ -157,7 +157,7 @@ async def show_new_address(work: Work, user: User, token: str) -> Response:
     """Ask whether the address is to be changed; opening the link changes nothing, because programs follow links too."""
     try:
         change = await address_changes.get_change(work, user, token)
-    except AddressLinkInvalid:
+    except InvalidEmailLink:
         return _explain(user)
     return keep_address_private(page("account_email_confirm.html", user, here=HERE, email=change.email, token=token))
 
@@ -167,9 +167,9 @@ async def confirm_new_address(request: Request, work: Work, user: User, token: s
     """Change the address; every other device is signed out."""
     try:
         signed_in = await address_changes.confirm_change(work, user, token, user_agent=browser_of(request))
-    except AddressLinkInvalid:
+    except InvalidEmailLink:
         return _explain(user)
-    except (EmailTaken, AddressManaged) as refusal:
+    except (EmailAlreadyExists, EmailManagedByOrganization) as refusal:
         return _explain(user, refusal.sentence, status=status_of(refusal))
     return redirect(f"{HERE}?done=email", *cookies_for(work, signed_in))
 
@@ -193,7 +193,7 @@ async def show_keys(user: User) -> Response:
 async def create_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
     """Create a key and show it once, in this response."""
     if user.effective_plan not in PLANS_WITH_API:
-        raise PlanWithoutApi
+        raise ApiPlanRequired
     sent = form.get()
     expires_at = expiry_of(sent.expires, now=work.now)
     key, credential = await access.create_api_key(work, user, name=sent.name, expires_at=expires_at)

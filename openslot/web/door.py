@@ -38,11 +38,11 @@ ADVICE = {
     "event_type_not_found": NO_PAGE,
     "booking_not_found": Text("This link does not lead to a booking. Check the link in your email."),
     "method_not_allowed": Text("Go back to the previous page and try again."),
-    "too_large": Text("What you sent is too large. Nothing was changed."),
-    "unsupported_media": Text("Go back to the previous page and try again."),
-    "internal": Text("Nothing was changed. Try again. If the problem continues, contact your administrator."),
-    "unavailable": Text("The service is temporarily unavailable. Nothing was changed."),
-    "invitation_invalid": Text("The invitation was used or has expired. Ask your organization for a new one."),
+    "request_too_large": Text("What you sent is too large. Nothing was changed."),
+    "unsupported_media_type": Text("Go back to the previous page and try again."),
+    "internal_error": Text("Nothing was changed. Try again. If the problem continues, contact your administrator."),
+    "service_unavailable": Text("The service is temporarily unavailable. Nothing was changed."),
+    "invalid_invitation": Text("The invitation was used or has expired. Ask your organization for a new one."),
 }
 
 

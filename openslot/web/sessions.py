@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access import resets, sessions
-from openslot.access.errors import ResetLinkInvalid
+from openslot.access.errors import InvalidResetLink
 from openslot.access.models import Session
 from openslot.access.sessions import find_browser, find_system
 from openslot.accounts.models import User
@@ -95,7 +95,7 @@ async def show_reset(work: Work, token: str, form: Form[ResetForm] = Form()) -> 
     """Ask for the new password; looking at the page changes nothing, because programs follow links too."""
     try:
         user = await resets.get_reset_user(work, token)
-    except ResetLinkInvalid:
+    except InvalidResetLink:
         return _explain()
     return keep_address_private(page("sign_up/reset.html", None, form=form, email=user.email, token=token))
 
@@ -106,7 +106,7 @@ async def reset_password(request: Request, work: Work, token: str, form: Form[Re
     await count_form(work, request)
     try:
         await resets.reset_password(work, token, new=form.get().password)
-    except ResetLinkInvalid:
+    except InvalidResetLink:
         return _explain()
     return redirect("/login?done=password")
 

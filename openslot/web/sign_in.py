@@ -8,19 +8,19 @@ from msgspec import Meta, Struct
 
 from openslot.access import limits
 from openslot.access import operations as access
-from openslot.access.errors import SignInExpired, WrongCode, WrongSignIn
+from openslot.access.errors import InvalidCode, InvalidCredentials, SignInExpired
 from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.operations import finish_sign_in
 from openslot.access.two_factor import PENDING_LASTS, has_pending
 from openslot.accounts.models import User
 from openslot.accounts.sign_ups import is_open
-from openslot.core.errors import Conflict, Forbidden, Refusal, TooMany, Unauthorized, Unavailable
+from openslot.core.errors import Conflict, Forbidden, RateLimited, Refusal, Unauthorized, Unavailable
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
-from openslot.integrations.oidc.models import AuthorizationResponse, OidcMismatch
+from openslot.integrations.oidc.models import AuthorizationResponse, InvalidOidcResponse
 from openslot.integrations.oidc.operations import ATTEMPT_LASTS
 from openslot.routing import Cookie, Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import (
@@ -48,13 +48,15 @@ TOO_MANY = Text("Too many sign-ins from your network")
 ADVICE = {
     "oidc_unreachable": Text("Try again in a moment, or sign in with your password."),
     "oidc_declined": Text("Try again, or ask your administrator to give you access to Openslot there."),
-    "oidc_mismatch": Text("Start again from the sign-in page."),
-    "oidc_no_account": Text("Ask your administrator to create an account for you."),
+    "invalid_oidc_response": Text("Start again from the sign-in page."),
+    "oidc_account_not_found": Text("Ask your administrator to create an account for you."),
     "oidc_email_unverified": Text(
         "If you have an account, sign in with your password and connect it in the settings, under Security."
     ),
-    "oidc_account_closed": Text("Ask your administrator."),
-    "identity_taken": Text("Your account, or the one that you signed in with there, is connected to someone else's."),
+    "oidc_account_disabled": Text("Ask your administrator."),
+    "identity_already_connected": Text(
+        "Your account, or the one that you signed in with there, is connected to someone else's."
+    ),
 }
 
 
@@ -89,7 +91,7 @@ async def show_login(request: Request, work: Work, user: User | None, form: Form
     )
 
 
-@post("/login", transaction="none", shows=show_login, at={WrongSignIn: "form"}, own_status=True)
+@post("/login", transaction="none", shows=show_login, at={InvalidCredentials: "form"}, own_status=True)
 async def log_in(request: Request, work: Work, user: User | None, form: Form[SignInForm]) -> Response:
     """Let the user in if the password is right; no connection is held while it is checked."""
     sent = form.get()
@@ -153,7 +155,7 @@ async def send_code(request: Request, work: Work, user: User | None, form: Form[
     except SignInExpired:
         wanted = local_path(sent.next)
         return page("two_factor.html", None, status=401, form=Form(), wanted=wanted, has_expired=True)
-    except WrongCode as refusal:
+    except InvalidCode as refusal:
         raise Unauthorized(details=refusal.faults) from None
     return respond_signed_in(work, signed_in, local_path(sent.next), delete_cookie(work, PENDING_COOKIE))
 
@@ -199,7 +201,7 @@ async def check_rate(work: Work, request: Request) -> None:
     """Refuse an address that begins or finishes more sign-ins than people do."""
     verdict = await limits.take(work.db, f"oidc:{request.address}", MAX_A_MINUTE)
     if not verdict.taken:
-        raise TooMany(TOO_MANY, retry_after=verdict.retry_after)
+        raise RateLimited(TOO_MANY, retry_after=verdict.retry_after)
 
 
 def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
@@ -212,7 +214,7 @@ def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
         back=SECURITY_PAGE if user else "/login",
     )
     # An answer to an earlier sign-in, or a link of another site, does not end the one that is under way.
-    is_kept = isinstance(refusal, OidcMismatch) and refusal.is_of_another
+    is_kept = isinstance(refusal, InvalidOidcResponse) and refusal.is_of_another
     return Response(
         status=shown.status,
         headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)},

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from openslot.access import operations as access
-from openslot.access.errors import WrongPassword
+from openslot.access.errors import InvalidPassword
 from openslot.access.passwords import STRANGERS, check_password, hash_password
 from openslot.accounts import sign_ups
-from openslot.accounts.errors import EmailTaken, SignUpLinkInvalid
+from openslot.accounts.errors import EmailAlreadyExists, InvalidSignUpLink
 from openslot.accounts.invitations import get_invitation
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.sign_ups import LASTS as SIGN_UP_LASTS
@@ -80,7 +80,7 @@ async def show_verify(request: Request, work: Work, token: str, form: Form[Verif
     """Ask to open the account; looking at the page changes nothing, because programs follow links too."""
     try:
         found = await sign_ups.get_sign_up(work, token)
-    except SignUpLinkInvalid:
+    except InvalidSignUpLink:
         return _explain()
     needs_password = not people.is_same_browser(found, read_cookie(request, work.runtime.settings, SIGN_UP_COOKIE))
     return keep_address_private(
@@ -101,11 +101,11 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
             address=request.address,
             user_agent=browser_of(request),
         )
-    except SignUpLinkInvalid:
+    except InvalidSignUpLink:
         return _explain()
-    except EmailTaken:
+    except EmailAlreadyExists:
         return _explain(is_taken=True)
-    except WrongPassword:
+    except InvalidPassword:
         raise Invalid(details={"password": Text("Enter the password that you chose when you signed up")}) from None
     return respond_signed_in(work, result, FIRST_PAGE, delete_cookie(work, SIGN_UP_COOKIE))
 

@@ -11,10 +11,10 @@ class WebhookNotFound(NotFound):
     message = Text("Webhook endpoint not found")
 
 
-class SecretJustRotated(Conflict):
+class SecretRecentlyRotated(Conflict):
     """The secret was rotated within the last minute; rotating again would end the one that receivers still use."""
 
-    code = "secret_just_rotated"
+    code = "secret_recently_rotated"
     message = Text("This secret was rotated less than a minute ago. Use the new one, or try again later")
 
 
@@ -42,10 +42,10 @@ class EventExpired(Invalid):
         )
 
 
-class TooManyWebhooks(Conflict):
+class WebhookLimitExceeded(Conflict):
     """The user has reached the limit of webhook endpoints."""
 
-    code = "too_many_webhooks"
+    code = "webhook_limit_exceeded"
 
     def __init__(self, max_: int) -> None:
         super().__init__(Text("You already have %(max)s webhook endpoints. Delete one first", max=max_))

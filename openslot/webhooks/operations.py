@@ -20,8 +20,8 @@ from openslot.webhooks import delivery_log_store, store
 from openslot.webhooks.errors import (
     DeliveryNotFound,
     EventExpired,
-    SecretJustRotated,
-    TooManyWebhooks,
+    SecretRecentlyRotated,
+    WebhookLimitExceeded,
     WebhookNotActive,
     WebhookNotFound,
 )
@@ -105,7 +105,7 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
     )
     secret = new_secret()
     if not await store.insert_endpoint(work.db, endpoint, await seal(work, secret), max_=MAX_ENDPOINTS):
-        raise TooManyWebhooks(MAX_ENDPOINTS)
+        raise WebhookLimitExceeded(MAX_ENDPOINTS)
     return endpoint, secret
 
 
@@ -146,7 +146,7 @@ async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
     endpoint = await get_endpoint(work, ref, lock=True)
     since = endpoint.previous_until - SECRETS_OVERLAP if endpoint.previous_until else None
     if since is not None and work.now < since + ROTATE_AGAIN_AFTER:
-        raise SecretJustRotated
+        raise SecretRecentlyRotated
     secret = new_secret()
     rotated = replace(endpoint, previous_until=work.now + SECRETS_OVERLAP, updated_at=work.now)
     await store.rotate_secret(work.db, rotated, await seal(work, secret))

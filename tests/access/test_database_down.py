@@ -164,5 +164,5 @@ async def test_a_standby_is_no_database_and_the_service_recovers_when_it_is_prom
         back = await client.get(ME, headers=bearer)
     await operator.close()
 
-    assert (away.status_code, away.headers["x-error-code"], back.status_code) == (503, "unavailable", 200)
+    assert (away.status_code, away.headers["x-error-code"], back.status_code) == (503, "service_unavailable", 200)
     assert "retry-after" in away.headers

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.errors import AnswerLost
+from openslot.access.errors import ResponseLost
 from openslot.access.idempotency import (
     StoredResponse,
     delete_old_responses,
@@ -341,5 +341,5 @@ async def test_an_answer_outlives_the_secret_key_and_is_refused_when_its_data_ke
     assert await replace_lost_data_keys(runtime.pool, Secrets(("l" * 40,)), now=runtime.clock())
 
     async with open_runtime(lost) as after, after.transaction(OPERATOR) as work:
-        with pytest.raises(AnswerLost):
+        with pytest.raises(ResponseLost):
             await find_response(work, request)

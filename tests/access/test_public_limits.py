@@ -9,7 +9,7 @@ import pytest
 
 from openslot.app import create_app
 from openslot.core.config import Settings
-from openslot.core.errors import TooMany
+from openslot.core.errors import RateLimited
 from openslot.core.work import Runtime
 from openslot.http.doors import take
 from openslot.routing import RateLimit
@@ -58,7 +58,7 @@ async def test_requests_that_wait_together_are_each_counted_for_their_own_limit(
     asked = [take(runtime, limit, address) for limit in (strict, loose) for address in ("a", "b") for _ in range(4)]
     answers = await asyncio.gather(*asked, return_exceptions=True)
 
-    refused = [isinstance(answer, TooMany) for answer in answers]
+    refused = [isinstance(answer, RateLimited) for answer in answers]
     assert refused == [False, False, True, True] * 2 + [False] * 8
     logs = await runtime.pool.fetch("select bucket, cardinality(stamps) as used from rate_log")
     assert {row["bucket"]: row["used"] for row in logs} == {"loose:a": 4, "loose:b": 4, "strict:a": 2, "strict:b": 2}

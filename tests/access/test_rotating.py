@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.errors import CredentialRotated
+from openslot.access.errors import CredentialAlreadyRotated
 from openslot.access.models import Credential, CredentialKind
 from openslot.accounts import organizations
 from openslot.accounts.models import User
@@ -15,7 +15,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Refusal
 from openslot.core.work import Runtime
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.errors import SecretJustRotated
+from openslot.webhooks.errors import SecretRecentlyRotated
 from openslot.webhooks.models import EndpointRef, EndpointWanted
 
 KINDS = list(CredentialKind)
@@ -44,7 +44,7 @@ async def test_two_rotations_of_one_key_at_once_make_one_new_key(
 
     results = await asyncio.gather(*(rotate(runtime, kind, owner, key) for _ in range(2)), return_exceptions=True)
 
-    assert {type(each) for each in results} == {Credential, CredentialRotated}
+    assert {type(each) for each in results} == {Credential, CredentialAlreadyRotated}
     kept = await access.list_credentials(runtime.work(OPERATOR), kind, owner)
     assert len([each for each in kept if each.name == "deploy"]) == 2
 
@@ -56,7 +56,7 @@ async def test_the_new_key_is_rotated_next_and_not_the_old_one(
     owner, first = await make(runtime, user, kind)
     second = await rotate(runtime, kind, owner, first)
 
-    with pytest.raises(CredentialRotated, match="already rotated"):
+    with pytest.raises(CredentialAlreadyRotated, match="already rotated"):
         await rotate(runtime, kind, owner, first)
     third = await rotate(runtime, kind, owner, second)
 
@@ -76,7 +76,7 @@ async def test_two_rotations_of_a_webhooks_secret_at_once_leave_the_one_that_rec
 
     results = await asyncio.gather(rotate_once(), rotate_once(), return_exceptions=True)
 
-    assert [type(each) for each in results if isinstance(each, Refusal)] == [SecretJustRotated]
+    assert [type(each) for each in results if isinstance(each, Refusal)] == [SecretRecentlyRotated]
     row = await runtime.pool.fetchrow("select secret, previous_secret from webhook_endpoints")
     assert row is not None
     (shown,) = [each for each in results if isinstance(each, str)]

@@ -7,12 +7,12 @@ import pytest
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import (
-    AlreadyMember,
-    DomainTaken,
-    EmailTaken,
-    LastAdministrator,
-    SlugTaken,
-    UsernameTaken,
+    DomainAlreadyClaimed,
+    EmailAlreadyExists,
+    LastAdministratorRequired,
+    MemberAlreadyExists,
+    OrganizationSlugAlreadyExists,
+    UsernameAlreadyExists,
     UserNotFound,
 )
 from openslot.accounts.members import add_member
@@ -37,12 +37,12 @@ async def add(runtime: Runtime, person: UserWanted) -> User:
 
 async def test_e_mail_address_and_username_are_taken_in_any_letter_case(runtime: Runtime, user: User) -> None:
     for email in ("mara@lindqvist.example", "Mara@Lindqvist.Example", "MARA@LINDQVIST.EXAMPLE"):
-        with pytest.raises(EmailTaken):
+        with pytest.raises(EmailAlreadyExists):
             await add(runtime, wanted(email))
         async with runtime.transaction(OPERATOR) as work:
             assert (await accounts.get_user_by_email(work, email)).id == user.id
     for username in ("mara", "MARA", " Mara "):
-        with pytest.raises(UsernameTaken):
+        with pytest.raises(UsernameAlreadyExists):
             await add(runtime, wanted(username=username))
 
 
@@ -50,7 +50,7 @@ async def test_of_equal_accounts_at_once_one_is_opened(runtime: Runtime) -> None
     results = await asyncio.gather(*(add(runtime, wanted(username="one")) for _ in range(8)), return_exceptions=True)
 
     assert len([result for result in results if isinstance(result, User)]) == 1
-    assert all(isinstance(result, User | EmailTaken | UsernameTaken) for result in results)
+    assert all(isinstance(result, User | EmailAlreadyExists | UsernameAlreadyExists) for result in results)
 
 
 async def test_a_username_that_nobody_chose_is_a_free_one(runtime: Runtime) -> None:
@@ -78,19 +78,19 @@ async def test_a_username_that_is_taken_before_the_commit_is_given_to_nobody_els
 
 
 async def test_a_username_that_was_given_up_is_free(runtime: Runtime) -> None:
-    with pytest.raises(EmailTaken):
+    with pytest.raises(EmailAlreadyExists):
         async with runtime.transaction(OPERATOR) as first:
             await accounts.add_user(first, wanted("a@x.example", name="Anna Ek"))
             second = asyncio.create_task(add(runtime, wanted("b@x.example", name="Anna Ek")))
             await asyncio.wait([second], timeout=0.2)
-            raise EmailTaken
+            raise EmailAlreadyExists
     assert (await second).username == "anna-ek"
 
 
 async def test_of_equal_accounts_without_a_username_one_is_opened(runtime: Runtime) -> None:
     results = await asyncio.gather(*(add(runtime, wanted()) for _ in range(8)), return_exceptions=True)
 
-    assert sorted(type(result).__name__ for result in results) == [*["EmailTaken"] * 7, "User"]
+    assert sorted(type(result).__name__ for result in results) == [*["EmailAlreadyExists"] * 7, "User"]
 
 
 async def test_every_page_of_users_tells_the_whole_total(runtime: Runtime) -> None:
@@ -179,13 +179,13 @@ async def test_the_last_administrator_can_be_neither_disabled_nor_unmade(
     runtime: Runtime, admin: User, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        with pytest.raises(LastAdministrator):
+        with pytest.raises(LastAdministratorRequired):
             await people.disable_user(work, admin)
-        with pytest.raises(LastAdministrator):
+        with pytest.raises(LastAdministratorRequired):
             await accounts.set_admin(work, admin, is_admin=False)
         second = await accounts.set_admin(work, user, is_admin=True)
         await people.disable_user(work, admin)
-        with pytest.raises(LastAdministrator):
+        with pytest.raises(LastAdministratorRequired):
             await accounts.set_admin(work, second, is_admin=False)
 
 
@@ -201,7 +201,7 @@ async def test_two_administrators_who_disable_each_other_at_once_leave_one(
 
     results = await asyncio.gather(disable(admin), disable(second), return_exceptions=True)
 
-    assert sorted(type(result).__name__ for result in results) == ["LastAdministrator", "NoneType"]
+    assert sorted(type(result).__name__ for result in results) == ["LastAdministratorRequired", "NoneType"]
     assert await runtime.pool.fetchval("select count(*) from users where is_admin and disabled_at is null") == 1
 
 
@@ -212,9 +212,9 @@ async def test_slugs_domains_and_memberships_are_had_once(runtime: Runtime, user
         await add_domain(work, first, "Lindqvist.example", verified=True)
         await add_member(work, first, user)
     tries: list[tuple[type[Refusal], Callable[[Work], Awaitable[object]]]] = [
-        (SlugTaken, lambda work: add_organization(work, name="Other", slug="ONE")),
-        (DomainTaken, lambda work: add_domain(work, second, "lindqvist.EXAMPLE", verified=True)),
-        (AlreadyMember, lambda work: add_member(work, first, user)),
+        (OrganizationSlugAlreadyExists, lambda work: add_organization(work, name="Other", slug="ONE")),
+        (DomainAlreadyClaimed, lambda work: add_domain(work, second, "lindqvist.EXAMPLE", verified=True)),
+        (MemberAlreadyExists, lambda work: add_member(work, first, user)),
         (UserNotFound, lambda work: accounts.get_user(work, new_id())),
     ]
     for refusal, attempt in tries:

@@ -11,9 +11,9 @@ from openslot.accounts import operations as accounts
 from openslot.accounts import profiles, store
 from openslot.accounts.errors import (
     AdministratorProtected,
-    TooManyUsernames,
-    UsernameNotReserved,
-    UsernameTaken,
+    ReservedUsernameNotFound,
+    UsernameAlreadyExists,
+    UsernameLimitExceeded,
 )
 from openslot.accounts.models import User, UserSettings, UserWanted
 from openslot.core.actor import OPERATOR, Actor, ActorKind
@@ -58,7 +58,7 @@ async def outcome(attempt: Awaitable[User]) -> str:
     """Return the username that an attempt got, or the name of its refusal."""
     try:
         return (await attempt).username
-    except (UsernameTaken, AdministratorProtected, TooManyUsernames) as refusal:
+    except (UsernameAlreadyExists, AdministratorProtected, UsernameLimitExceeded) as refusal:
         return type(refusal).__name__
 
 
@@ -68,9 +68,9 @@ async def test_nobody_else_gets_a_former_name_by_renaming_or_by_a_new_account(
     await rename(runtime, user, "mara-l")
 
     for name in ("mara", "MARA", " Mara "):
-        with pytest.raises(UsernameTaken):
+        with pytest.raises(UsernameAlreadyExists):
             await rename(runtime, stranger, name)
-        with pytest.raises(UsernameTaken):
+        with pytest.raises(UsernameAlreadyExists):
             await add(runtime, "new@x.example", name)
     # A username that is derived from the name, as for sign-ups, invitations and directories.
     assert [(await add(runtime, f"p{n}@x.example")).username for n in range(2)] == ["mara-2", "mara-3"]
@@ -114,7 +114,7 @@ async def test_a_name_is_free_180_days_after_it_was_left(
 ) -> None:
     await rename(runtime, user, "mara-l")
     clock.now += timedelta(days=180) - timedelta(seconds=1)
-    with pytest.raises(UsernameTaken):
+    with pytest.raises(UsernameAlreadyExists):
         await rename(runtime, stranger, "mara")
     assert await leads_to(runtime, "mara") == "mara-l"
     clock.pass_time(seconds=1)
@@ -122,7 +122,7 @@ async def test_a_name_is_free_180_days_after_it_was_left(
     assert await leads_to(runtime, "mara") is None
     assert await names_of(runtime, user) == []
     await rename(runtime, stranger, "mara")
-    with pytest.raises(UsernameTaken):
+    with pytest.raises(UsernameAlreadyExists):
         await rename(runtime, user, "mara")
     # The row of the first owner had not been removed yet.
     await rename(runtime, stranger, "bo")
@@ -145,11 +145,11 @@ async def test_a_name_that_no_longer_leads_stays_reserved(runtime: Runtime, user
     await rename(runtime, user, "mara-l")
     async with runtime.transaction(OPERATOR) as work:
         await profiles.set_leads(work, user, "mara", leads=False)
-        with pytest.raises(UsernameNotReserved):
+        with pytest.raises(ReservedUsernameNotFound):
             await profiles.set_leads(work, stranger, "mara", leads=True)
 
     assert await leads_to(runtime, "mara") is None
-    with pytest.raises(UsernameTaken):
+    with pytest.raises(UsernameAlreadyExists):
         await rename(runtime, stranger, "mara")
     await rename(runtime, user, "mara")
     await rename(runtime, user, "mara-l")
@@ -175,7 +175,7 @@ async def test_links_of_a_closed_account_lead_nowhere(runtime: Runtime, user: Us
 async def test_no_more_than_ten_names_are_reserved_for_one_user(runtime: Runtime, user: User) -> None:
     for number in range(10):
         await rename(runtime, user, f"name-{number}")
-    with pytest.raises(TooManyUsernames):
+    with pytest.raises(UsernameLimitExceeded):
         await rename(runtime, user, "one-more")
     assert len(await names_of(runtime, user)) == 10
 
@@ -189,7 +189,7 @@ async def test_changes_at_once_do_not_reserve_more_names_than_allowed(runtime: R
         await rename(runtime, user, f"name-{number}")
     results = await asyncio.gather(*(outcome(rename(runtime, user, f"last-{number}")) for number in range(4)))
 
-    assert sorted(results)[:3] == ["TooManyUsernames"] * 3
+    assert sorted(results)[:3] == ["UsernameLimitExceeded"] * 3
     assert len(await names_of(runtime, user)) == 10
 
 
@@ -225,11 +225,11 @@ async def test_of_a_rename_and_another_to_the_old_name_the_second_is_refused(
         attempt = asyncio.create_task(outcome(rename(runtime, stranger, "mara")))
         await until_waiting(runtime)
 
-    assert await attempt == "UsernameTaken"
+    assert await attempt == "UsernameAlreadyExists"
     assert (await rename(runtime, user, "mara")).username == "mara"
 
 
-@pytest.mark.parametrize(("username", "result"), [("mara", "UsernameTaken"), (None, "mara-2")])
+@pytest.mark.parametrize(("username", "result"), [("mara", "UsernameAlreadyExists"), (None, "mara-2")])
 async def test_a_new_account_during_a_rename_does_not_get_the_old_name(
     runtime: Runtime, user: User, username: str | None, result: str
 ) -> None:
@@ -241,7 +241,7 @@ async def test_a_new_account_during_a_rename_does_not_get_the_old_name(
     assert await attempt == result
 
 
-@pytest.mark.parametrize(("username", "result"), [("mara", "UsernameTaken"), (None, "mara-2")])
+@pytest.mark.parametrize(("username", "result"), [("mara", "UsernameAlreadyExists"), (None, "mara-2")])
 async def test_a_new_account_during_a_deletion_does_not_get_the_name(
     runtime: Runtime, user: User, username: str | None, result: str
 ) -> None:
@@ -266,7 +266,7 @@ async def test_the_owner_takes_a_name_back_while_others_try_to_take_it(
         ]
         await until_waiting(runtime, 2)
 
-    assert await asyncio.gather(*attempts) == ["UsernameTaken"] * 2
+    assert await asyncio.gather(*attempts) == ["UsernameAlreadyExists"] * 2
     page = await get_host_page(runtime.work(OPERATOR), "mara")
     assert page.host_id == user.id
 
@@ -284,7 +284,13 @@ async def test_many_takers_at_once_never_keep_the_owner_from_the_name(
             outcome(add(runtime, f"b{number}@x.example", "mara")),
         )
 
-        assert list(results) == ["UsernameTaken", "UsernameTaken", "mara", "UsernameTaken", "UsernameTaken"]
+        assert list(results) == [
+            "UsernameAlreadyExists",
+            "UsernameAlreadyExists",
+            "mara",
+            "UsernameAlreadyExists",
+            "UsernameAlreadyExists",
+        ]
 
 
 async def test_of_many_who_take_a_name_that_is_free_again_one_gets_it(
@@ -298,4 +304,4 @@ async def test_of_many_who_take_a_name_that_is_free_again_one_gets_it(
         *(outcome(add(runtime, f"p{number}@x.example", "mara")) for number in range(3)),
     )
 
-    assert sorted(results) == [*["UsernameTaken"] * 4, "mara"]
+    assert sorted(results) == [*["UsernameAlreadyExists"] * 4, "mara"]

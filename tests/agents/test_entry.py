@@ -152,7 +152,7 @@ async def test_requests_from_and_to_other_sites_are_refused(
 
     assert answer.status_code == status
     if status == 403:
-        assert answer.json()["error"]["data"]["reason"] == "foreign_origin"
+        assert answer.json()["error"]["data"]["reason"] == "origin_not_allowed"
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ from openslot.access.door import client_address, network_of
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.claims import expire_holds
-from openslot.availability.errors import DayIsHeld, HeldRecently, TimeTaken, TooManyHolds
+from openslot.availability.errors import DayHoldLimitExceeded, HoldLimitExceeded, SlotRecentlyHeld, SlotUnavailable
 from openslot.availability.models import ById, ClaimKind, Hold
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.config import Networks
-from openslot.core.errors import Refusal, TooMany
+from openslot.core.errors import RateLimited, Refusal
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Limits
@@ -102,12 +102,12 @@ async def test_a_refused_hold_says_when_and_takes_nothing_from_a_live_one(
     first = await hold(runtime, meeting, start(0))
     clock.pass_time(minutes=4)
     others = [await hold(runtime, meeting, start(number)) for number in (1, 2, 3)]
-    with pytest.raises(DayIsHeld) as refused:
+    with pytest.raises(DayHoldLimitExceeded) as refused:
         await hold(runtime, meeting, start(4))
 
     assert refused.value.retry_after == 6 * 60
     assert await runtime.pool.fetchval("select count(*) from claims") == 4
-    with pytest.raises(TimeTaken):
+    with pytest.raises(SlotUnavailable):
         await book(runtime, meeting, start(0))
     for number, held in enumerate([first, *others]):
         await book(runtime, meeting, start(number), held)
@@ -120,8 +120,8 @@ async def test_short_holds_do_not_close_a_longer_meeting(runtime: Runtime, user:
     short = await offer(runtime, user, "short", duration_minutes=15)
     answers = [await try_to_hold(runtime, short, start(number, minutes=60)) for number in range(8)]
 
-    assert answers == ["held", "held", *["day_is_held"] * 6]
-    assert await try_to_hold(runtime, hour, start(5, minutes=60)) == "day_is_held"
+    assert answers == ["held", "held", *["day_hold_limit_exceeded"] * 6]
+    assert await try_to_hold(runtime, hour, start(5, minutes=60)) == "day_hold_limit_exceeded"
     assert await try_to_hold(runtime, hour, start(5, day=1, minutes=60)) == "held"
 
 
@@ -131,7 +131,7 @@ async def test_two_times_of_a_day_can_be_held_however_few_it_has(
     long = await offer(runtime, user, "long", duration_minutes=120)
     answers = [await try_to_hold(runtime, long, start(number, minutes=120)) for number in range(4)]
 
-    assert answers == ["held", "held", "day_is_held", "day_is_held"]
+    assert answers == ["held", "held", "day_hold_limit_exceeded", "day_hold_limit_exceeded"]
 
 
 @pytest.mark.parametrize(("share", "expected"), [(1, 2), (50, 8), (100, 16)])
@@ -147,9 +147,9 @@ async def test_the_share_is_the_operators_choice(
 @pytest.mark.parametrize(
     ("limits", "starts", "expected"),
     [
-        (Limits(per_day=8), [(0, 0), (0, 1), (0, 2), (1, 0)], ["held", "held", "day_is_held", "held"]),
+        (Limits(per_day=8), [(0, 0), (0, 1), (0, 2), (1, 0)], ["held", "held", "day_hold_limit_exceeded", "held"]),
         (Limits(per_day=1), [(0, 0), (1, 0)], ["held", "held"]),
-        (Limits(per_week=4), [(0, 0), (1, 0), (7, 0)], ["held", "day_is_held", "held"]),
+        (Limits(per_week=4), [(0, 0), (1, 0), (7, 0)], ["held", "day_hold_limit_exceeded", "held"]),
     ],
 )
 async def test_holds_take_only_a_share_of_a_limit(
@@ -167,7 +167,7 @@ async def test_held_seats_close_only_a_share_of_the_sessions(runtime: Runtime, u
     answers = [await try_to_hold(runtime, group, start(number // 2, minutes=60)) for number in range(16)]
 
     # Two of eight sessions are full; in each of the others there is a seat left.
-    assert Counter(answers) == {"held": 10, "day_is_held": 6}
+    assert Counter(answers) == {"held": 10, "day_hold_limit_exceeded": 6}
     assert answers[:4] == ["held"] * 4
     await book(runtime, group, start(7, minutes=60))
 
@@ -192,7 +192,7 @@ async def test_a_pending_payment_is_no_hold(runtime: Runtime, meeting: EventType
 
     # Eight starts are left, and a quarter of them can be held; the address holds none of the three that it pays for.
     answers = [await try_to_hold(runtime, meeting, start(number), "10.0.0.1") for number in range(8, 11)]
-    assert answers == ["held", "held", "day_is_held"]
+    assert answers == ["held", "held", "day_hold_limit_exceeded"]
 
 
 async def test_an_address_does_not_hold_a_time_again_at_once(
@@ -201,10 +201,10 @@ async def test_an_address_does_not_hold_a_time_again_at_once(
     held = await hold(runtime, meeting, start(0), "10.0.0.1")
     clock.pass_time(minutes=2)
     await drop(runtime, held)
-    with pytest.raises(HeldRecently) as refused:
+    with pytest.raises(SlotRecentlyHeld) as refused:
         await hold(runtime, meeting, start(0), "10.0.0.1")
     assert refused.value.retry_after == 600
-    assert isinstance(refused.value, TooMany)
+    assert isinstance(refused.value, RateLimited)
     await drop(runtime, await hold(runtime, meeting, start(0), "10.0.0.2"))
     assert await try_to_hold(runtime, meeting, start(1), "10.0.0.1") == "held"
 
@@ -213,7 +213,7 @@ async def test_an_address_does_not_hold_a_time_again_at_once(
     clock.pass_time(minutes=10)
     async with runtime.transaction(SYSTEM) as work:
         assert await expire_holds(work) == "1 holds expired"
-    assert await try_to_hold(runtime, meeting, start(0), "10.0.0.1") == "held_recently"
+    assert await try_to_hold(runtime, meeting, start(0), "10.0.0.1") == "slot_recently_held"
     booked = await book(runtime, meeting, start(0))
     async with runtime.transaction(OPERATOR) as work:
         await bookings.cancel_booking(work, BookingRef(booked.id, None))
@@ -235,8 +235,8 @@ async def test_a_time_that_overlaps_is_the_same_time(runtime: Runtime, user: Use
     steps = await offer(runtime, user, "steps", duration_minutes=60, slot_interval_minutes=15)
     await drop(runtime, await hold(runtime, steps, NINE, "10.0.0.1"))
 
-    assert await try_to_hold(runtime, steps, NINE + timedelta(minutes=15), "10.0.0.1") == "held_recently"
-    assert await try_to_hold(runtime, meeting, start(1), "10.0.0.1") == "held_recently"
+    assert await try_to_hold(runtime, steps, NINE + timedelta(minutes=15), "10.0.0.1") == "slot_recently_held"
+    assert await try_to_hold(runtime, meeting, start(1), "10.0.0.1") == "slot_recently_held"
     assert await try_to_hold(runtime, meeting, start(2), "10.0.0.1") == "held"
 
 
@@ -244,7 +244,7 @@ async def test_an_address_holds_one_seat_of_a_session(runtime: Runtime, user: Us
     group = await offer(runtime, user, "group", seats=10)
 
     assert await try_to_hold(runtime, group, start(0), "10.0.0.1") == "held"
-    assert await try_to_hold(runtime, group, start(0), "10.0.0.1") == "held_recently"
+    assert await try_to_hold(runtime, group, start(0), "10.0.0.1") == "slot_recently_held"
     assert await try_to_hold(runtime, group, start(0), "10.0.0.2") == "held"
 
 
@@ -269,8 +269,8 @@ async def test_a_network_holds_twelve_and_each_address_in_it_three(runtime: Runt
     starts = iter([start(number, day=day) for day in (0, 1, 2, 3, 6, 7, 8) for number in range(4)])
     answers = [await try_to_hold(runtime, meeting, next(starts), address(f"1:{each // 4}")) for each in range(16)]
 
-    assert answers == ["held", "held", "held", TooManyHolds.code] * 4
-    assert await try_to_hold(runtime, meeting, next(starts), address("1:9")) == TooManyHolds.code
+    assert answers == ["held", "held", "held", HoldLimitExceeded.code] * 4
+    assert await try_to_hold(runtime, meeting, next(starts), address("1:9")) == HoldLimitExceeded.code
     assert await try_to_hold(runtime, meeting, next(starts), address("2:9")) == "held"
 
 
@@ -281,7 +281,7 @@ async def test_a_networks_parallel_holds_keep_its_limit(runtime: Runtime, meetin
         for number, at in enumerate(wanted)
     ]
 
-    assert Counter(await asyncio.gather(*tries)) == {"held": 12, TooManyHolds.code: 8}
+    assert Counter(await asyncio.gather(*tries)) == {"held": 12, HoldLimitExceeded.code: 8}
 
 
 async def test_a_day_is_one_of_the_hosts_calendar(runtime: Runtime, user: User, meeting: EventType) -> None:
@@ -299,7 +299,7 @@ async def test_a_day_is_one_of_the_hosts_calendar(runtime: Runtime, user: User, 
 async def test_parallel_holds_do_not_pass_the_share(runtime: Runtime, meeting: EventType) -> None:
     answers = await asyncio.gather(*(try_to_hold(runtime, meeting, start(number)) for number in range(16)))
 
-    assert Counter(answers) == {"held": 4, "day_is_held": 12}
+    assert Counter(answers) == {"held": 4, "day_hold_limit_exceeded": 12}
 
 
 class Edge(Struct, kw_only=True):
@@ -351,9 +351,9 @@ async def test_no_pair_at_the_edge_passes_the_share_or_costs_a_hold_its_time(
 
         held, answer = await asyncio.gather(try_to_hold(runtime, meeting, start(8, day=day)), come(at))
 
-        assert held in {"held", "day_is_held"}
+        assert held in {"held", "day_hold_limit_exceeded"}
         if come is hold_too:
-            assert {held, answer} == {"held", "day_is_held"}
+            assert {held, answer} == {"held", "day_hold_limit_exceeded"}
         assert await runtime.pool.fetchval(live, start(0, day=day).date(), clock.now) <= 4
         for place, one in kept.items():
             await book(runtime, meeting, start(place, day=day), one)

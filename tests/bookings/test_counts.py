@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from openslot.accounts.models import User, UserWanted
-from openslot.availability.errors import TimeTaken
+from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
@@ -316,5 +316,5 @@ async def test_an_index_that_was_left_half_built_is_built_anew(runtime: Runtime,
 async def test_a_slot_that_is_taken_is_counted_once(runtime: Runtime, user: User) -> None:
     outcomes = await asyncio.gather(*(book(runtime, user, starts()[0]) for _ in range(10)), return_exceptions=True)
 
-    assert sum(isinstance(outcome, TimeTaken) for outcome in outcomes) == 9
+    assert sum(isinstance(outcome, SlotUnavailable) for outcome in outcomes) == 9
     assert await counts(runtime) == {"CONFIRMED": 1}

@@ -16,7 +16,7 @@ from openslot.accounts.plans import Plan
 from openslot.accounts.store import HOSTS
 from openslot.availability import claim_store, claims
 from openslot.availability.claims import expire_holds
-from openslot.availability.errors import HoldNotFound, TimeTaken
+from openslot.availability.errors import HoldNotFound, SlotUnavailable
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
@@ -158,7 +158,7 @@ async def test_a_hold_that_someone_else_has_switched_off_is_not_booked(
         # An earlier release drops and expires holds without the lock.
         await runtime.pool.execute("update claims set active = false")
         await runtime.pool.execute("update claim_seats set active = false")
-        with pytest.raises(TimeTaken):
+        with pytest.raises(SlotUnavailable):
             await work.apply()
 
 
@@ -167,7 +167,7 @@ async def test_a_session_that_someone_else_has_closed_is_not_joined(runtime: Run
     async with runtime.transaction(PUBLIC) as work:
         await claims.claim(work, ById(group.id), AT)
         await _cancel_without_lock(runtime, booked)
-        with pytest.raises(TimeTaken):
+        with pytest.raises(SlotUnavailable):
             await work.apply()
 
 
@@ -176,7 +176,7 @@ async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime,
     async with runtime.transaction(PUBLIC) as work:
         await claims.move(work, booked.claim_id, booked.seat_id, event_type_id=group.id, starts_at=LATER)
         await _cancel_without_lock(runtime, booked)
-        with pytest.raises(TimeTaken):
+        with pytest.raises(SlotUnavailable):
             await work.apply()
 
 
@@ -185,7 +185,7 @@ async def test_a_claim_that_someone_else_has_freed_is_not_moved(runtime: Runtime
     async with runtime.transaction(PUBLIC) as work:
         await claims.move(work, booked.claim_id, None, event_type_id=meeting.id, starts_at=LATER)
         await _cancel_without_lock(runtime, booked)
-        with pytest.raises(TimeTaken):
+        with pytest.raises(SlotUnavailable):
             await work.apply()
 
 
@@ -309,7 +309,7 @@ async def test_a_leavers_meeting_that_was_being_made_is_cancelled_or_refused(
         clock.pass_time(seconds=1)
     await leaving
 
-    with pytest.raises(TimeTaken):
+    with pytest.raises(SlotUnavailable):
         await late
     assert await runtime.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 1
     clock.pass_time(seconds=1)

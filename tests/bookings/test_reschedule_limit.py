@@ -41,7 +41,7 @@ async def test_a_link_reschedules_ten_times_in_any_24_hours(
 
     refused = await move(client, link, DAY_AFTER[11])
     assert (refused.status_code, refused.headers["retry-after"]) == (429, str(23 * 3600))
-    assert refused.headers["x-error-code"] == "too_many_reschedules"
+    assert refused.headers["x-error-code"] == "reschedule_limit_exceeded"
     assert refused.json() == {"error": "This booking was rescheduled too often today"}
     assert (await client.get(link)).json()["startTime"] == DAY_AFTER[9]
     assert (await move(client, link, DAY_AFTER[9])).status_code == 200

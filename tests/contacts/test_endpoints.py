@@ -93,7 +93,7 @@ async def test_a_known_address_is_refused_in_any_letter_case(rest: Rest, add: Ad
         "error": "Another of your contacts has this email address",
         "details": {"email": "is taken"},
     }
-    assert again.headers["x-error-code"] == "contact_email_taken"
+    assert again.headers["x-error-code"] == "contact_email_already_exists"
     assert len(await events()) == 1
 
 

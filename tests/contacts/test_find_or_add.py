@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.contacts import operations
-from openslot.contacts.errors import ContactEmailTaken
+from openslot.contacts.errors import ContactEmailAlreadyExists
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import ContactChanges, ContactWanted
 from openslot.core.actor import OPERATOR
@@ -109,7 +109,7 @@ async def test_a_refused_address_leaves_the_transaction_alive(runtime: Runtime, 
     await add()
 
     async with runtime.transaction(OPERATOR) as work:
-        with pytest.raises(ContactEmailTaken):
+        with pytest.raises(ContactEmailAlreadyExists):
             await operations.add_contact(work, user, ContactWanted(name=Name("Again"), email=EmailAddress(EMAIL)))
         await operations.add_contact(work, user, ContactWanted(name=Name("Ida"), email=EmailAddress("ida@x.example")))
 

@@ -10,7 +10,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.contacts import imports
 from openslot.contacts import operations as contacts
-from openslot.contacts.errors import ImportNotFound, ImportStarted, TooManyImports
+from openslot.contacts.errors import ImportAlreadyStarted, ImportLimitExceeded, ImportNotFound
 from openslot.contacts.import_models import ImportState, LineFault
 from openslot.contacts.reactions import tidy_imports
 from openslot.contacts.schemas import ContactWanted
@@ -241,7 +241,7 @@ async def test_an_import_is_started_once_and_with_columns_that_make_sense(runtim
         assert refusal.value.details == {"columns": fault}
     async with runtime.transaction(SYSTEM) as work:
         await imports.start_import(work, user, draft.id, columns=("last_name", "email"), existing=SKIP)
-        with pytest.raises(ImportStarted):
+        with pytest.raises(ImportAlreadyStarted):
             await imports.start_import(work, user, draft.id, columns=("name", "email"), existing=SKIP)
     await run_imports(runtime)
     assert (await read_people(runtime, user))["ann@lee.example"]["name"] == "Ann"
@@ -250,11 +250,11 @@ async def test_an_import_is_started_once_and_with_columns_that_make_sense(runtim
 async def test_only_so_many_imports_wait_and_run(runtime: Runtime, user: User, stranger: User) -> None:
     for _ in range(imports.MAX_RUNNING):
         await start(runtime, user, FILE)
-    with pytest.raises(TooManyImports):
+    with pytest.raises(ImportLimitExceeded):
         await start(runtime, user, FILE)
     for _ in range(imports.MAX_UNFINISHED - imports.MAX_RUNNING - 1):
         await upload(runtime, user, FILE)
-    with pytest.raises(TooManyImports):
+    with pytest.raises(ImportLimitExceeded):
         await upload(runtime, user, FILE)
     assert (await upload(runtime, stranger, FILE)).owner_id == stranger.id
     await run_imports(runtime)
@@ -265,7 +265,7 @@ async def test_uploads_at_the_same_moment_do_not_pass_the_limit(runtime: Runtime
     tries = [upload(runtime, user, FILE) for _ in range(imports.MAX_UNFINISHED + 4)]
     ends = await asyncio.gather(*tries, return_exceptions=True)
 
-    assert sum(isinstance(each, TooManyImports) for each in ends) == 4
+    assert sum(isinstance(each, ImportLimitExceeded) for each in ends) == 4
 
 
 async def test_only_the_newest_imports_are_kept(runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,4 +132,4 @@ def test_every_reason_has_its_sentence() -> None:
     assert set(SENTENCES) == set(OutboundReason)
     refused = OutboundRefused(OutboundReason.ADDRESS)
     assert isinstance(refused, Refusal)
-    assert (refused.code, refused.kind) == ("outbound_refused", RefusalKind.INVALID)
+    assert (refused.code, refused.kind) == ("url_not_allowed", RefusalKind.INVALID)

@@ -5,7 +5,7 @@ import httpx2
 import pytest
 
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import UsernameTaken
+from openslot.accounts.errors import UsernameAlreadyExists
 from openslot.accounts.members import add_member
 from openslot.accounts.models import UserWanted
 from openslot.accounts.organizations import add_organization
@@ -75,7 +75,7 @@ async def test_somebody_else_with_the_name_of_a_demo_person_is_left_alone(runtim
         harbor = await add_organization(work, name="Harbor", slug="harbor")
         other = await accounts.add_user(work, UserWanted(email="mara@real.org", name="Mara", username="mara"))
         await add_member(work, harbor, other)
-    with pytest.raises(UsernameTaken):
+    with pytest.raises(UsernameAlreadyExists):
         await make(runtime)
 
     assert await runtime.pool.fetchval("select password_hash from users where id = $1", other.id) is None

@@ -24,7 +24,7 @@ from openslot.core.work import Runtime
 from openslot.exports import archives, files, store
 from openslot.exports import operations as exports
 from openslot.exports.archives import AttemptLost, make_export
-from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExports
+from openslot.exports.errors import ExportInProgress, ExportLimitExceeded, ExportNotFound
 from openslot.exports.files import FILES, NOT_EXPORTED
 from openslot.exports.models import ExportFile, ExportState
 from openslot.exports.reactions import delete_expired
@@ -198,13 +198,13 @@ async def test_memory_stays_small_however_much_there_is(
 
 async def test_one_at_a_time_and_three_a_day(runtime: Runtime, user: User, clock: MovingClock) -> None:
     first = await request(runtime, user)
-    with pytest.raises(ExportUnderWay):
+    with pytest.raises(ExportInProgress):
         await request(runtime, user)
     await make_export(runtime, first)
     for _ in range(2):
         clock.now += timedelta(minutes=1)
         await make_export(runtime, await request(runtime, user))
-    with pytest.raises(TooManyExports):
+    with pytest.raises(ExportLimitExceeded):
         await request(runtime, user)
     clock.now += DAY
 
@@ -214,7 +214,7 @@ async def test_one_at_a_time_and_three_a_day(runtime: Runtime, user: User, clock
 async def test_two_requests_at_once_make_one_export(runtime: Runtime, user: User) -> None:
     results = await asyncio.gather(*(request(runtime, user) for _ in range(5)), return_exceptions=True)
 
-    assert sorted(type(each).__name__ for each in results) == ["ExportUnderWay"] * 4 + ["UUID"]
+    assert sorted(type(each).__name__ for each in results) == ["ExportInProgress"] * 4 + ["UUID"]
     assert await runtime.pool.fetchval("select count(*) from data_exports") == 1
 
 

@@ -17,18 +17,18 @@ ENOUGH = 64 * MEBIBYTE
 SMALL_GROWTH = 16 * MEBIBYTE
 
 ENDLESS = {
-    "fields": (HEAD, b"X-Padding: aaaaaaaaaaaaaaaa\r\n" * 2400, 431, "head_too_large"),
-    "one field": (HEAD + b"X-Padding: ", b"a" * 65536, 431, "head_too_large"),
-    "a field's name": (HEAD, b"a" * 65536, 431, "head_too_large"),
-    "a URL": (b"GET /", b"a" * 65536, 431, "head_too_large"),
-    "a query": (b"GET /api/v1/me?q=", b"a" * 65536, 431, "head_too_large"),
-    "a chunk extension": (CHUNKED + b"1;a=", b"a" * 65536, 400, "invalid"),
-    "chunk extensions": (CHUNKED, b"1;a=%b\r\nx\r\n" % (b"a" * 8000), 400, "invalid"),
-    "zeros of a chunk size": (CHUNKED, b"0" * 65536, 400, "invalid"),
-    "trailer fields": (CHUNKED + b"0\r\n", b"X-Padding: aaaaaaaaaaaaaaaa\r\n" * 2400, 400, "invalid"),
-    "one trailer field": (CHUNKED + b"0\r\nX-Padding: ", b"a" * 65536, 400, "invalid"),
-    "a body": (POST + b"Content-Length: 999999999\r\n\r\n", b"a" * 65536, 413, "too_large"),
-    "chunks": (CHUNKED, b"10000\r\n%b\r\n" % (b"a" * 65536), 413, "too_large"),
+    "fields": (HEAD, b"X-Padding: aaaaaaaaaaaaaaaa\r\n" * 2400, 431, "headers_too_large"),
+    "one field": (HEAD + b"X-Padding: ", b"a" * 65536, 431, "headers_too_large"),
+    "a field's name": (HEAD, b"a" * 65536, 431, "headers_too_large"),
+    "a URL": (b"GET /", b"a" * 65536, 431, "headers_too_large"),
+    "a query": (b"GET /api/v1/me?q=", b"a" * 65536, 431, "headers_too_large"),
+    "a chunk extension": (CHUNKED + b"1;a=", b"a" * 65536, 400, "invalid_request"),
+    "chunk extensions": (CHUNKED, b"1;a=%b\r\nx\r\n" % (b"a" * 8000), 400, "invalid_request"),
+    "zeros of a chunk size": (CHUNKED, b"0" * 65536, 400, "invalid_request"),
+    "trailer fields": (CHUNKED + b"0\r\n", b"X-Padding: aaaaaaaaaaaaaaaa\r\n" * 2400, 400, "invalid_request"),
+    "one trailer field": (CHUNKED + b"0\r\nX-Padding: ", b"a" * 65536, 400, "invalid_request"),
+    "a body": (POST + b"Content-Length: 999999999\r\n\r\n", b"a" * 65536, 413, "request_too_large"),
+    "chunks": (CHUNKED, b"10000\r\n%b\r\n" % (b"a" * 65536), 413, "request_too_large"),
 }
 
 

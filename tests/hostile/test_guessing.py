@@ -11,7 +11,7 @@ import pytest
 
 from openslot.access import limit_store as store
 from openslot.access import operations as access
-from openslot.access.errors import WrongSignIn
+from openslot.access.errors import InvalidCredentials
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.access.sessions import DEVICE_LASTS, find_device, new_device
 from openslot.accounts.models import User
@@ -161,7 +161,7 @@ async def test_an_unknown_address_takes_the_same_steps_as_a_known_one(runtime: R
     asked = []
     for email in (user.email, "nobody@lindqvist.example"):
         counting.asked.clear()
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(InvalidCredentials):
             await access.sign_in(
                 runtime.work(OPERATOR), email=email, password=WRONG, address="192.0.2.1", user_agent=""
             )

@@ -147,7 +147,7 @@ async def test_a_held_lock_hurts_only_those_who_need_it(
     assert set(used) == {200}
     assert 0 < max(waiting) <= min(2 * stuck_hosts, CONNECTIONS // 2)
     assert {(answer.status_code, answer.headers["retry-after"]) for answer in refused} == {(503, "2")}
-    assert {answer.headers["x-error-code"] for answer in refused} == {"unavailable"}
+    assert {answer.headers["x-error-code"] for answer in refused} == {"service_unavailable"}
     assert refused[0].json() == UNAVAILABLE
     assert {answer.status_code for answer in after} == {200}
 
@@ -181,7 +181,7 @@ async def test_who_has_waited_in_line_books_once_under_one_idempotency_key(narro
         again = await client.post("/api/v1/bookings", json=body, headers=headers)
 
     assert (made.status_code, meanwhile.status_code, again.status_code) == (200, 409, 200)
-    assert meanwhile.headers["x-error-code"] == "idempotency_still_running"
+    assert meanwhile.headers["x-error-code"] == "idempotency_key_in_use"
     assert again.headers["idempotent-replayed"] == "true"
     assert await runtime.pool.fetchval("select count(*) from bookings") == 1
 

@@ -20,7 +20,7 @@ def test_what_is_malformed_is_refused_in_the_apis_shape_and_nothing_behind_it_is
 
     assert (answer.status, answer.answers) == (400, 1)
     assert answer.headers["content-type"] == "application/json"
-    assert answer.headers["x-error-code"] == "invalid"
+    assert answer.headers["x-error-code"] == "invalid_request"
     assert answer.headers["connection"] == "close"
     assert answer.headers["cache-control"] == "no-store"
     assert UUID(answer.headers["x-request-id"]).version == 7
@@ -73,7 +73,7 @@ def test_http_1_0_needs_no_host_and_gets_one_answer(server: Server, source: str,
 def test_what_was_refused_before_any_door_is_counted(server: Server, source: str) -> None:
     def counted() -> float:
         written = server.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "127.0.0.1").raw
-        found = re.search(rb'openslot_refused_total\{code="invalid"\} ([0-9.]+)', written)
+        found = re.search(rb'openslot_refused_total\{code="invalid_request"\} ([0-9.]+)', written)
         return float(found[1]) if found else 0
 
     before = counted()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from openslot.access import limit_store as store
 from openslot.access import operations as access
 from openslot.access import passwords
-from openslot.access.errors import WeakPassword, WrongSignIn
+from openslot.access.errors import InvalidCredentials, WeakPassword
 from openslot.access.models import SignedIn
 from openslot.access.passwords import AT_ONCE, KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.accounts import operations as accounts
@@ -105,7 +105,7 @@ async def test_a_sign_in_that_waits_for_a_change_is_refused(runtime: Runtime, ho
         await access.set_password(work, host, CHEAP.hash(NEW))
         late = asyncio.create_task(sign_in(runtime, host))
         await until_one_waits(runtime)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(InvalidCredentials):
         await late
 
     assert await sessions(runtime) == set()
@@ -128,7 +128,7 @@ async def test_a_sign_in_that_waits_for_the_account_to_be_closed_is_refused(runt
         await people.disable_user(work, host)
         late = asyncio.create_task(sign_in(runtime, host))
         await until_one_waits(runtime)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(InvalidCredentials):
         await late
 
 
@@ -144,7 +144,7 @@ async def test_a_change_needs_the_session_that_it_came_in_by(runtime: Runtime, h
 async def test_an_operators_new_password_ends_sessions_devices_and_pauses(runtime: Runtime, host: User) -> None:
     device = (await sign_in(runtime, host)).device
     for _ in range(5):
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(InvalidCredentials):
             await sign_in(runtime, host, "wrong")
     async with runtime.transaction(OPERATOR) as work:
         await access.set_password(work, host, CHEAP.hash(NEW))
@@ -152,7 +152,7 @@ async def test_an_operators_new_password_ends_sessions_devices_and_pauses(runtim
 
     assert await sessions(runtime) == set()
     assert await runtime.pool.fetchval("select count(*) from wrong_passwords") == 0
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(InvalidCredentials):
         await sign_in(runtime, host, "wrong", device=device)
     assert await runtime.pool.fetchval("select cardinality(stamps) from rate_log where bucket = 'login:192.0.2.1'") == 1
     assert (await sign_in(runtime, host, NEW)).user.id == host.id
@@ -163,7 +163,7 @@ async def test_the_operators_command_ends_sessions_and_pauses(
 ) -> None:
     await sign_in(runtime, host)
     for _ in range(5):
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(InvalidCredentials):
             await sign_in(runtime, host, "wrong")
     monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
     monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
@@ -185,7 +185,7 @@ def test_a_password_that_no_form_would_take_is_refused(password: str) -> None:
 async def test_what_can_be_no_address_never_reaches_the_database(runtime: Runtime, email: str) -> None:
     counting = CountingPool(runtime.pool)
     runtime.pool = counting
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(InvalidCredentials):
         await access.sign_in(runtime.work(PUBLIC), email=email, password=PASSWORD, address="192.0.2.1", user_agent="")
 
     assert counting.asked == []
@@ -327,5 +327,5 @@ async def test_a_user_without_a_password_can_not_sign_in(runtime: Runtime) -> No
     async with runtime.transaction(OPERATOR) as work:
         nobody = await accounts.add_user(work, UserWanted(email="no@lindqvist.example", name="No"))
     for guess in ("", PASSWORD, "None"):
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(InvalidCredentials):
             await sign_in(runtime, nobody, guess)

@@ -9,8 +9,8 @@ from tests.hostile.support import with_key
 from tests.hostile.wire import CHUNKED, HEAD, POST, Answer
 
 TRICKLED = b"aaaaaaaaaa" * 100
-LATE_HEAD = (408, "timeout", f"The head must arrive within {HEAD_TIMEOUT} seconds")
-LATE_BODY = (408, "timeout", f"The body must arrive within {BODY_TIMEOUT} seconds")
+LATE_HEAD = (408, "request_timeout", f"The head must arrive within {HEAD_TIMEOUT} seconds")
+LATE_BODY = (408, "request_timeout", f"The body must arrive within {BODY_TIMEOUT} seconds")
 LENGTH = POST + b"Content-Length: 2000\r\n\r\n"
 
 HALF = {

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import openslot.app
-from openslot.access.errors import LimitReached, WrongSignIn
+from openslot.access.errors import InvalidCredentials, LimitReached
 from openslot.agents.errors import GateRefusal
-from openslot.availability.errors import TooManyHolds
+from openslot.availability.errors import HoldLimitExceeded
 from openslot.core.errors import Internal, Invalid, Refusal, RefusalKind, Unauthorized, Unavailable, all_refusals
 from openslot.http.errors import STATUSES, HttpRefusal, MethodNotAllowed, headers_of
 
@@ -74,9 +74,9 @@ def test_every_kind_has_a_status_of_its_own() -> None:
         (Invalid(), {}),
         (Internal(), {}),
         (Unauthorized(), {"WWW-Authenticate": "Bearer"}),
-        (WrongSignIn(), {"WWW-Authenticate": "Bearer"}),
+        (InvalidCredentials(), {"WWW-Authenticate": "Bearer"}),
         (Unavailable(), {"Retry-After": "2"}),
-        (TooManyHolds(), {"Retry-After": "60"}),
+        (HoldLimitExceeded(), {"Retry-After": "60"}),
         (
             LimitReached("No", limit=60, retry_after=7),
             {"Retry-After": "7", "RateLimit-Limit": "60", "RateLimit-Remaining": "0", "RateLimit-Reset": "7"},
@@ -96,7 +96,7 @@ def test_the_list_of_errors_tells_each_status() -> None:
     coded = [refusal for refusal in OURS if hasattr(refusal, "code")]
 
     assert len(rows) > 100
-    assert {code: int(status) for code, status in rows} == {refusal.code: told_status(refusal) for refusal in coded}
+    assert {(code, int(status)) for code, status in rows} == {(refusal.code, told_status(refusal)) for refusal in coded}
 
 
 def told_status(refusal: type[Refusal]) -> int:

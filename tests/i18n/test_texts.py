@@ -7,14 +7,14 @@ import sys
 import msgspec
 import pytest
 
-from openslot.accounts.errors import EmailTaken
+from openslot.accounts.errors import EmailAlreadyExists
 from openslot.bookings.models import OWN as CANCEL_REASONS
 from openslot.core.errors import Invalid
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.languages import negotiate
 from openslot.i18n.localization import localize
 from openslot.integrations.calendars.errors import OWN as CALENDAR_FAILURES
-from openslot.webhooks.errors import TooManyWebhooks
+from openslot.webhooks.errors import WebhookLimitExceeded
 
 GERMAN, ARABIC = negotiate("de"), negotiate("ar")
 
@@ -75,7 +75,7 @@ def test_other_sentences_stay_as_they_were_written(words: str) -> None:
 
 
 def test_a_refusal_is_english_for_programs_and_translated_for_people() -> None:
-    refusal = EmailTaken()
+    refusal = EmailAlreadyExists()
 
     assert msgspec.json.encode([refusal.message, refusal.details, str(refusal)])
     assert (refusal.message, refusal.details) == (
@@ -83,7 +83,7 @@ def test_a_refusal_is_english_for_programs_and_translated_for_people() -> None:
         {"email": "is taken"},
     )
     assert localize(refusal.faults["email"], GERMAN) == "ist bereits vergeben"
-    assert localize(TooManyWebhooks(20).sentence, GERMAN) == (
+    assert localize(WebhookLimitExceeded(20).sentence, GERMAN) == (
         "Sie haben bereits 20 Webhook-Endpunkte. Löschen Sie zuerst einen"
     )
     assert Invalid().details is None

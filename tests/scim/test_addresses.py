@@ -6,7 +6,7 @@ import pytest
 
 from openslot.accounts import invitations
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import InvitationInvalid
+from openslot.accounts.errors import InvalidInvitation
 from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.organizations import add_organization
@@ -126,7 +126,7 @@ async def test_an_invitation_does_not_replace_a_password_that_was_chosen_meanwhi
         token = invitations.invitation_token(runtime, await work.db.fetchval("select id from invitations"))
         seen = await invitations.get_invitation(work, token)
         await accounts.set_password(work, seen.user, password_hash)
-    with pytest.raises(InvitationInvalid):
+    with pytest.raises(InvalidInvitation):
         async with runtime.transaction(PUBLIC) as work:
             await people.accept_invitation(work, seen, password_hash="another")
 

@@ -13,7 +13,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import departures
 from openslot.people import operations as people
-from openslot.people.errors import DepartureWaits, HeldDepartureNotFound
+from openslot.people.errors import DeparturePending, HeldDepartureNotFound
 from openslot.people.models import HeldDeparture
 from openslot.scim.attributes import CORE
 from tests.scim.support import SUSPEND_AS_TEXT, crowd, is_open, join
@@ -236,7 +236,7 @@ async def test_nobody_is_added_while_the_departure_waits(
     await join(provider, mara)
     await close_brake(provider)
     await delete(provider, NAME)
-    with pytest.raises(DepartureWaits):
+    with pytest.raises(DeparturePending):
         await departures.check_decided(runtime.work(OPERATOR), organization, mara.email.upper())
     async with runtime.transaction(OPERATOR) as work:
         await departures.reject(work, organization, (await departures.list_held(work, organization))[0])

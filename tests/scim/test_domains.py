@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from openslot.accounts import organizations
-from openslot.accounts.errors import DomainNotFound, DomainNotProved, DomainTaken
+from openslot.accounts.errors import DomainAlreadyClaimed, DomainNotFound, DomainNotVerified
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.organizations import TxtResolver
 from openslot.core.actor import OPERATOR
@@ -61,7 +61,7 @@ async def test_a_domain_with_the_record_is_verified(runtime: Runtime, organizati
     claimed = await claim(runtime, organization, "okafor.example")
     work = runtime.work(OPERATOR)
     for records in ({}, {name: ["openslot-verification=other"]}, {f"x.{name}": [claimed.proof]}):
-        with pytest.raises(DomainNotProved, match=claimed.proof):
+        with pytest.raises(DomainNotVerified, match=claimed.proof):
             await organizations.verify_domain(work, organization, "okafor.example", FakeResolver(records))
     verified = await organizations.verify_domain(
         work, organization, "Okafor.example", FakeResolver({name: ["other", claimed.proof]})
@@ -78,7 +78,7 @@ async def test_a_domain_belongs_to_whom_proves_it_first(runtime: Runtime, organi
     rival, _ = await found_organization(runtime, "rival", "rival.example")
     claimed = await claim(runtime, rival, "harbor.example")
     resolver = FakeResolver({"harbor.example": [claimed.proof]})
-    with pytest.raises(DomainTaken):
+    with pytest.raises(DomainAlreadyClaimed):
         await organizations.verify_domain(runtime.work(OPERATOR), rival, "harbor.example", resolver)
     with pytest.raises(DomainNotFound):
         await organizations.verify_domain(runtime.work(OPERATOR), organization, "nothing.example", resolver)

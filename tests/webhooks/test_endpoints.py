@@ -15,7 +15,7 @@ from openslot.core.outbound import Outbound, OutboundRefused
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
+from openslot.webhooks.errors import DeliveryNotFound, WebhookLimitExceeded, WebhookNotActive, WebhookNotFound
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, Replay, State
 from openslot.webhooks.reactions import tidy_webhooks
 from openslot.webhooks.rules import MAX_ENDPOINTS
@@ -103,7 +103,7 @@ async def test_an_event_that_does_not_exist_is_refused_by_name(runtime: Runtime,
 async def test_one_user_has_so_many_endpoints_and_no_more(runtime: Runtime, user: User, add: Add) -> None:
     for _ in range(MAX_ENDPOINTS):
         await add(HOOK)
-    with pytest.raises(TooManyWebhooks):
+    with pytest.raises(WebhookLimitExceeded):
         await add(HOOK)
     async with runtime.transaction(OPERATOR) as work:
         assert len(await webhooks.list_endpoints(work, user)) == MAX_ENDPOINTS

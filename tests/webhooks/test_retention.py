@@ -309,7 +309,7 @@ async def test_who_comes_back_too_late_is_told_that_something_is_missing(
 async def test_an_id_that_never_was_in_a_whole_feed_is_simply_wrong(happen: Happen, reader: Reader) -> None:
     await happen()
 
-    assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "invalid"
+    assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "invalid_request"
 
 
 async def test_a_feed_has_no_gap_though_an_older_event_is_still_needed(
@@ -363,7 +363,7 @@ async def test_one_tenants_old_events_cut_no_other_feed(
     assert await runtime.pool.fetchval("select count(*) from event_feed where tenant_id = $1", stranger.id) == 1
     assert len((await reader.read())["data"]) == 1
     assert (await reader.read(place))["data"] == []
-    assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "invalid"
+    assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "invalid_request"
 
 
 async def test_old_tries_and_bodies_are_removed_in_batches(

@@ -50,7 +50,7 @@ SENTENCES = {
 class OutboundRefused(Refusal):
     """The URL may not be called, for example because its address is private; no connection was made."""
 
-    code = "outbound_refused"
+    code = "url_not_allowed"
     kind = RefusalKind.INVALID
 
     def __init__(self, reason: OutboundReason) -> None:

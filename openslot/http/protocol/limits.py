@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from openslot.access.door import client_address, is_trusted
 from openslot.core.config import Networks, Settings
-from openslot.core.errors import TooMany, Unavailable
+from openslot.core.errors import RateLimited, Unavailable
 
 # Descriptors that are not connections: the listener, logs, time zones, metrics files.
 SPARE_DESCRIPTORS = 128
@@ -87,7 +87,7 @@ class Connections:
     def add(self, connection: HasDeadline, loop: asyncio.AbstractEventLoop) -> None:
         max_ = self._limits.connections_per_address
         if connection.address != UNCOUNTED and self._counts[connection.address] >= max_:
-            raise TooMany(f"At most {max_} connections may be open from one address", retry_after=RETRY_AFTER)
+            raise RateLimited(f"At most {max_} connections may be open from one address", retry_after=RETRY_AFTER)
         if len(self._open) >= self._limits.connections:
             raise Unavailable("Too many connections are open", retry_after=RETRY_AFTER)
         self._open.add(connection)
@@ -199,7 +199,7 @@ class Shares:
         if share is None:
             share = self._by_client[client] = ClientShare(self, client)
         elif is_bounded and share.requests >= self._max:
-            raise TooMany(
+            raise RateLimited(
                 f"At most {self._max} requests may be in progress from one address", retry_after=SHARE_RETRY_AFTER
             )
         if share.used < SHARE_SECONDS:

@@ -13,7 +13,7 @@ import structlog
 
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import new_id_text
-from openslot.http.errors import HeadTooLarge, headers_of, status_of
+from openslot.http.errors import HeadersTooLarge, headers_of, status_of
 from openslot.http.protocol.limits import ClientWait, ConnectionLimits
 
 Fields = list[tuple[bytes, bytes]]
@@ -114,7 +114,7 @@ class RequestReader:
         self.head_bytes += len(data) if end is None else end
         # Counted before anything is parsed or joined, so that oversized input costs nothing.
         if self.head_bytes > self._limits.head_bytes:
-            raise HeadTooLarge(f"The head must not be larger than {self._limits.head_bytes // 1024} KiB")
+            raise HeadersTooLarge(f"The head must not be larger than {self._limits.head_bytes // 1024} KiB")
         self._feed(data[:end])
         if self.has_head is (end is None):
             raise Invalid("The request is not valid HTTP: Expected a request line")
@@ -137,7 +137,7 @@ class RequestReader:
 
     def _check_head(self) -> None:
         if len(self.fields) > self._limits.fields:
-            raise HeadTooLarge(f"The head must not have more than {self._limits.fields} fields")
+            raise HeadersTooLarge(f"The head must not have more than {self._limits.fields} fields")
         parser = self._parser
         self.by_name = dict(self.fields)
         self.version = parser.get_http_version()

@@ -60,14 +60,14 @@ class ConnectionNotFound(NotFound):
 class TooManyConnections(Conflict):
     """The user has reached the limit of calendar connections."""
 
-    code = "too_many_calendars"
+    code = "calendar_limit_exceeded"
 
     def __init__(self, max_: int) -> None:
         super().__init__(Text("There are %(max)s calendar connections already. Disconnect one first", max=max_))
 
 
 class NoSuchCalendar(Invalid):
-    code = "calendar_unknown"
+    code = "invalid_calendar"
 
     def __init__(self, field: str, name: str, known: list[str]) -> None:
         names = ", ".join(known)
@@ -124,7 +124,7 @@ class CalendarUnreadable(CalendarFault):
 class CalendarGone(CalendarFault):
     """The server no longer has this calendar or this event."""
 
-    code = "calendar_gone"
+    code = "calendar_deleted"
     message = GONE
 
 

@@ -10,7 +10,7 @@ from openslot.access.resets import NoReset, Reset, ResetRequested
 from openslot.accounts import invitations, profiles, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts import store as accounts_store
-from openslot.accounts.errors import InvitationInvalid
+from openslot.accounts.errors import InvalidInvitation
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
 from openslot.accounts.models import SignUp, User
 from openslot.accounts.operations import AddressKept
@@ -181,7 +181,7 @@ async def invite(work: Work, effect: Effect) -> Outcome:
     event = effect.event(InvitationCreated)
     try:
         found = await invitations.get_invitation(work, invitations.invitation_token(work.runtime, event.invitation_id))
-    except InvitationInvalid:
+    except InvalidInvitation:
         return await leave_unsent(work, effect, "the invitation is no longer valid")
     user, organization = found.user, one_line(event.organization_name)
     draft = Draft(

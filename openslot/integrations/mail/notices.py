@@ -9,8 +9,8 @@ from msgspec import Struct
 from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFactorTurnedOff, TwoFactorTurnedOn
 from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.models import PRODUCT, BrandedHost, SignUp, User
-from openslot.availability.errors import TimeTaken
-from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
+from openslot.availability.errors import SlotUnavailable
+from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded
 from openslot.core.events import E, Effect
 from openslot.i18n import PluralText, Text, recall
 from openslot.integrations.calendars.errors import show_failure
@@ -43,7 +43,7 @@ SECURITY_FOOTER = Text("You received this email because it is about the security
 ACCOUNT_FOOTER = Text("You received this email because you have an account here.")
 NOT_YOU = Text("If this wasn't you, change your password now and contact your administrator.")
 # Why a change that a host made in the calendar can be refused.
-REFUSALS = tuple(Text(str(each)) for each in (TimeTaken(), BookingIsOver(), BookingIsCancelled()))
+REFUSALS = tuple(Text(str(each)) for each in (SlotUnavailable(), BookingAlreadyEnded(), BookingAlreadyCancelled()))
 
 POT_NAMES = {
     MailPot.CONFIRMATIONS: Text("Confirmations to invitees"),

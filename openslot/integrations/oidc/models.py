@@ -63,10 +63,10 @@ class ProvenIdentity(Struct, frozen=True, kw_only=True):
     locale: str | None
 
 
-class OidcOff(NotFound):
+class OidcNotConfigured(NotFound):
     """No identity provider is configured."""
 
-    code = "oidc_off"
+    code = "oidc_not_configured"
 
 
 class OidcUnreachable(Unavailable):
@@ -86,10 +86,10 @@ class OidcDeclined(Forbidden):
     message = Text("The sign-in was cancelled or not allowed by the sign-in service")
 
 
-class OidcMismatch(Forbidden):
+class InvalidOidcResponse(Forbidden):
     """The response is not for a sign-in that this browser has started, or not from the provider; the log says why."""
 
-    code = "oidc_mismatch"
+    code = "invalid_oidc_response"
 
     def __init__(self, reason: str, *, is_of_another: bool = False) -> None:
         super().__init__(Text("This sign-in could not be verified, or has expired"))
@@ -98,10 +98,10 @@ class OidcMismatch(Forbidden):
         """Whether the answer belongs to another sign-in than the one that this browser has begun last."""
 
 
-class OidcNoAccount(Forbidden):
+class OidcAccountNotFound(Forbidden):
     """There is no account for this person, and none is created."""
 
-    code = "oidc_no_account"
+    code = "oidc_account_not_found"
     message = Text("There is no account for you here")
 
 
@@ -112,24 +112,24 @@ class OidcEmailUnverified(Forbidden):
     message = Text("The sign-in service does not confirm your email address")
 
 
-class OidcAccountClosed(Forbidden):
+class OidcAccountDisabled(Forbidden):
     """The account of this person is disabled."""
 
-    code = "oidc_account_closed"
+    code = "oidc_account_disabled"
     message = Text("Your account is disabled")
 
 
-class IdentityTaken(Conflict):
+class IdentityAlreadyConnected(Conflict):
     """The account is connected to another person of the provider, or this person to another account."""
 
-    code = "identity_taken"
+    code = "identity_already_connected"
     message = Text("Another account is already connected")
 
 
-class LastWayIn(Conflict):
+class SignInMethodRequired(Conflict):
     """An account without a password can't be disconnected from the provider."""
 
-    code = "last_way_in"
+    code = "sign_in_method_required"
     message = Text("Your account has no password yet, so this is your only way to sign in")
 
 

@@ -23,18 +23,18 @@ from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconn
 from openslot.integrations.oidc.models import (
     AuthorizationResponse,
     Claims,
-    IdentityTaken,
-    LastWayIn,
-    OidcAccountClosed,
+    IdentityAlreadyConnected,
+    InvalidOidcResponse,
+    OidcAccountDisabled,
+    OidcAccountNotFound,
     OidcAttempt,
     OidcDeclined,
     OidcEmailUnverified,
-    OidcMismatch,
-    OidcNoAccount,
     OidcUnreachable,
     ProvenIdentity,
     Provider,
     ProviderMetadata,
+    SignInMethodRequired,
     read_identity,
 )
 from openslot.jobs.batches import delete_old
@@ -80,7 +80,7 @@ async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tu
         claims = await _check(work, metadata, provider, attempt, tokens)
         if not isinstance(claims.get("email"), str) and isinstance(tokens.get("access_token"), str):
             claims = await _add_userinfo(work, metadata, claims, str(tokens["access_token"]))
-    except (OidcMismatch, OidcUnreachable) as refusal:
+    except (InvalidOidcResponse, OidcUnreachable) as refusal:
         log.warning("sign-in through the provider has failed", reason=refusal.reason)
         raise
     return attempt, read_identity(claims, issuer=provider.issuer)
@@ -96,7 +96,7 @@ async def sign_in(
             user = await _find_or_create(work, identity, locale=locale)
             await _connect(work, identity, user)
         if user.disabled_at is not None:
-            raise OidcAccountClosed
+            raise OidcAccountDisabled
         stored = await find_password_hash(work.db, user.id)
         enter = access.let_in_verified if work.runtime.settings.oidc_skips_two_factor else access.let_in
         return await enter(work, user, password_hash=stored, user_agent=user_agent)
@@ -105,7 +105,7 @@ async def sign_in(
 async def connect(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, user: User | None) -> None:
     """Connect the account of the user who has begun this and is still signed in."""
     if user is None or attempt.connects != user.id:
-        raise OidcMismatch("the user who has begun this is not signed in")
+        raise InvalidOidcResponse("the user who has begun this is not signed in")
     async with work.transaction():
         known = await _finish(work, attempt, identity)
         if known is None or known.id != user.id:
@@ -116,7 +116,7 @@ async def disconnect(work: Work, user: User) -> None:
     """End the connection of an account that has a password."""
     provider = wire.get_provider(work.runtime.settings)
     if not await accounts.has_password(work, user):
-        raise LastWayIn
+        raise SignInMethodRequired
     if await store.delete_identity(work.db, provider.issuer, user.id):
         await work.record(IdentityDisconnected(user_id=user.id, email=user.email, issuer=provider.issuer))
 
@@ -130,20 +130,20 @@ async def find_connected_at(work: Work, user: User) -> datetime | None:
 def _open_attempt(cipher: Cipher, cookie: str, answer: AuthorizationResponse, *, now: datetime) -> OidcAttempt:
     """Read the attempt of this browser, or refuse an answer that does not belong to it."""
     if not cookie or not answer.state:
-        raise OidcMismatch("the cookie or the state is missing")
+        raise InvalidOidcResponse("the cookie or the state is missing")
     try:
         sealed = base64.urlsafe_b64decode(cookie)
         attempt = msgspec.json.decode(cipher.open(PURPOSE, sealed, owner=OWNER), type=OidcAttempt)
     except (ValueError, SealBroken, msgspec.MsgspecError):
-        raise OidcMismatch("the cookie is not ours") from None
+        raise InvalidOidcResponse("the cookie is not ours") from None
     if not hmac.compare_digest(attempt.state.encode(), answer.state.encode(errors="replace")):
-        raise OidcMismatch("the state is another one", is_of_another=True)
+        raise InvalidOidcResponse("the state is another one", is_of_another=True)
     if attempt.expires_at <= now:
-        raise OidcMismatch("the sign-in has expired")
+        raise InvalidOidcResponse("the sign-in has expired")
     if answer.error:
         raise OidcDeclined
     if not answer.code:
-        raise OidcMismatch("the answer has no code")
+        raise InvalidOidcResponse("the answer has no code")
     return attempt
 
 
@@ -155,14 +155,14 @@ async def _check(
 
     token = tokens.get("id_token")
     if not isinstance(token, str):
-        raise OidcMismatch("the provider has sent no ID token")
+        raise InvalidOidcResponse("the provider has sent no ID token")
     for read_again in (False, True):
         keys = await wire.get_keys(work.runtime, metadata, read_again=read_again)
         try:
             return check_token(token, keys, provider, attempt, now=work.now)
         except UnknownKey:
             continue
-    raise OidcMismatch("the token is signed with an unknown key")
+    raise InvalidOidcResponse("the token is signed with an unknown key")
 
 
 async def _add_userinfo(work: Work, metadata: ProviderMetadata, claims: Claims, access_token: str) -> Claims:
@@ -176,7 +176,7 @@ async def _add_userinfo(work: Work, metadata: ProviderMetadata, claims: Claims, 
 async def _finish(work: Work, attempt: OidcAttempt, identity: ProvenIdentity) -> User | None:
     """Finish a sign-in, only once, and return the user who is known as this person."""
     if not await store.insert_finished(work.db, fingerprint(attempt.state), expires_at=attempt.expires_at):
-        raise OidcMismatch("the sign-in was finished before")
+        raise InvalidOidcResponse("the sign-in was finished before")
     await store.lock_identity(work.db, identity.issuer, identity.subject)
     return await store.find_user_by_identity(work.db, identity.issuer, identity.subject, now=work.now)
 
@@ -190,7 +190,7 @@ async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) 
         return user
     # The database takes İ and i for the same letter, but they are the mailboxes of two people.
     if user is not None or not work.runtime.settings.oidc_creates_accounts:
-        raise OidcNoAccount
+        raise OidcAccountNotFound
     known = find_locale(identity.locale or "")
     wanted = UserWanted(
         email=identity.email,
@@ -204,9 +204,9 @@ async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) 
 async def _connect(work: Work, identity: ProvenIdentity, user: User) -> None:
     """Connect a user to a subject; an account that belongs to another subject is not handed over."""
     if user.disabled_at is not None:
-        raise OidcAccountClosed
+        raise OidcAccountDisabled
     if not await store.insert_identity(work.db, identity.issuer, identity.subject, user.id, now=work.now):
-        raise IdentityTaken
+        raise IdentityAlreadyConnected
     await work.record(IdentityConnected(user_id=user.id, email=user.email, issuer=identity.issuer))
 
 

@@ -15,9 +15,9 @@ from openslot.core.config import Settings
 from openslot.core.outbound import Outbound, OutboundRefused, RequestLimits
 from openslot.core.work import Runtime
 from openslot.integrations.oidc.models import (
+    InvalidOidcResponse,
     OidcAttempt,
-    OidcMismatch,
-    OidcOff,
+    OidcNotConfigured,
     OidcUnreachable,
     Provider,
     ProviderMetadata,
@@ -79,7 +79,7 @@ def get_provider(settings: Settings) -> Provider:
     """Return the provider that the settings name, or refuse."""
     provider = find_provider(settings)
     if provider is None:
-        raise OidcOff
+        raise OidcNotConfigured
     return provider
 
 
@@ -151,7 +151,7 @@ async def exchange_code(
             )
         except OAuthError as fault:
             if fault.error == "invalid_grant":
-                raise OidcMismatch("the provider does not accept the code") from None
+                raise InvalidOidcResponse("the provider does not accept the code") from None
             raise OidcUnreachable(f"the provider refuses to exchange the code: {fault.error}") from None
         except (*UNREADABLE, ValueError) as fault:
             raise OidcUnreachable(f"the code can't be exchanged: {fault}") from None

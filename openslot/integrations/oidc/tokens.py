@@ -9,7 +9,7 @@ from joserfc.errors import ClaimError, JoseError
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 
 from openslot.core.text import is_line
-from openslot.integrations.oidc.models import Claims, OidcAttempt, OidcMismatch, Provider
+from openslot.integrations.oidc.models import Claims, InvalidOidcResponse, OidcAttempt, Provider
 
 # Signatures with public keys alone: with `none` or HS256, anyone who knows the public key could sign.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
@@ -53,26 +53,26 @@ def check_token(token: str, keys: Sequence[Key], provider: Provider, attempt: Oi
     try:
         registry.validate(dict(claims))
     except ClaimError as fault:
-        raise OidcMismatch(f"a claim is wrong: {fault}") from None
+        raise InvalidOidcResponse(f"a claim is wrong: {fault}") from None
     nonce, subject = claims["nonce"], claims["sub"]
     if not isinstance(nonce, str) or not hmac.compare_digest(nonce.encode(errors="replace"), attempt.nonce.encode()):
-        raise OidcMismatch("the nonce is another one")
+        raise InvalidOidcResponse("the nonce is another one")
     if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST_SUBJECT or not is_line(subject):
-        raise OidcMismatch("the subject is too long, or has characters that are not allowed")
+        raise InvalidOidcResponse("the subject is too long, or has characters that are not allowed")
     _check_authorized_party(claims, provider.client_id)
     return claims
 
 
 def _check_signature(token: str, keys: Sequence[Key]) -> Claims:
     if len(token) > LONGEST_TOKEN:
-        raise OidcMismatch("the token is too long")
+        raise InvalidOidcResponse("the token is too long")
     try:
         header = jws.extract_compact(token.encode(errors="replace")).headers()
     except (JoseError, ValueError):
-        raise OidcMismatch("the token can't be read") from None
+        raise InvalidOidcResponse("the token can't be read") from None
     algorithm, name = header.get("alg"), header.get("kid")
     if algorithm not in ALGORITHMS:
-        raise OidcMismatch("the token is signed with an algorithm that is not allowed")
+        raise InvalidOidcResponse("the token is signed with an algorithm that is not allowed")
     fitting = [key for key in keys if name is None or key.kid == name]
     if not fitting:
         raise UnknownKey
@@ -81,12 +81,12 @@ def _check_signature(token: str, keys: Sequence[Key]) -> Claims:
             return jwt.decode(token, key, algorithms=[str(algorithm)]).claims
         except (JoseError, ValueError, TypeError):
             continue
-    raise OidcMismatch("the signature is wrong")
+    raise InvalidOidcResponse("the signature is wrong")
 
 
 def _check_authorized_party(claims: Claims, client_id: str) -> None:
     audience, party = claims["aud"], claims.get("azp")
     if isinstance(audience, list) and len(audience) > 1 and party is None:
-        raise OidcMismatch("the token is for several, and does not say for whom it was made")
+        raise InvalidOidcResponse("the token is for several, and does not say for whom it was made")
     if party is not None and party != client_id:
-        raise OidcMismatch("the token was made for somebody else")
+        raise InvalidOidcResponse("the token was made for somebody else")

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import LastAdministrator
+from openslot.accounts.errors import LastAdministratorRequired
 from openslot.accounts.models import User, UserStatus
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, Fields
@@ -102,7 +102,12 @@ async def change_user_plan(request: Request, work: Work, user: User, user_id: UU
     return redirect(f"/admin/users/{user_id}?done=plan")
 
 
-@post("/admin/users/{user_id}/administrator", shows=show_user_account, at={LastAdministrator: "admin"}, own_status=True)
+@post(
+    "/admin/users/{user_id}/administrator",
+    shows=show_user_account,
+    at={LastAdministratorRequired: "admin"},
+    own_status=True,
+)
 async def change_administrator(
     request: Request, work: Work, user: User, user_id: UUID, form: Form[AdminForm]
 ) -> Response:
@@ -137,7 +142,7 @@ async def ask_to_disable(work: Work, user: User, user_id: UUID, form: Form[Disab
     )
 
 
-@post("/admin/users/{user_id}/disable", shows=ask_to_disable, at={LastAdministrator: "form"}, own_status=True)
+@post("/admin/users/{user_id}/disable", shows=ask_to_disable, at={LastAdministratorRequired: "form"}, own_status=True)
 async def disable_account(request: Request, work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
     """Close an account and cancel its upcoming bookings."""
     reason = form.get().reason.strip() or None

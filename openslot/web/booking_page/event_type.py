@@ -5,14 +5,14 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import DEFAULT_COLOUR
 from openslot.accounts.profiles import photo_path
-from openslot.availability.errors import TimeTaken
+from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import PaymentUnavailable
 from openslot.bookings.models import Booking
 from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
-from openslot.core.errors import Invalid, Refusal, TooMany
+from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.work import Work
 from openslot.event_types.operations import get_host_page
 from openslot.http.doors import take
@@ -80,7 +80,7 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
         return await _ask_again(context, form, Invalid())
     try:
         booking = await _book(context, form)
-    except (TimeTaken, TooMany, Invalid, PaymentUnavailable) as refusal:
+    except (SlotUnavailable, RateLimited, Invalid, PaymentUnavailable) as refusal:
         return await _ask_again(context, form.with_faults(name_faults(refusal.faults)), refusal)
     return redirect(manage_path(work, booking.id, context.options, done="booked"))
 

@@ -17,7 +17,7 @@ from openslot.availability.models import ByPage
 from openslot.availability.months import MAX_DAYS
 from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
-from openslot.core.errors import NotFound, Refusal, TooMany
+from openslot.core.errors import NotFound, RateLimited, Refusal
 from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.models import EventType, LocationKind, Money
@@ -257,7 +257,7 @@ def write_refusal(refusal: Refusal, wanted: Format) -> Response:
     if wanted is Format.JSON:
         shown = _send_json({"error": refusal.message})
     else:
-        wait = refusal.retry_after if isinstance(refusal, TooMany) else None
+        wait = refusal.retry_after if isinstance(refusal, RateLimited) else None
         shown = _send_markdown("refused.md", message=refusal.message, wait=wait)
     return replace(shown, status=status_of(refusal), headers={**headers, **shown.headers})
 

@@ -6,16 +6,16 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.availability.errors import TimeTaken
+from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByBooking
 from openslot.bookings import operations as bookings
-from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
+from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.rules import can_change
 from openslot.core.actor import PUBLIC
-from openslot.core.errors import Invalid, Refusal, TooMany
+from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
 from openslot.http.doors import take
@@ -133,9 +133,9 @@ async def reschedule(work: Work, request: Request, token: str, form: Form[Resche
     sent = form.get()
     try:
         await _change(managed, partial(bookings.reschedule_booking, starts_at=sent.start, reason=sent.reason))
-    except (TimeTaken, TooMany, Invalid) as refusal:
+    except (SlotUnavailable, RateLimited, Invalid) as refusal:
         return await _ask_again(managed, form.with_faults(name_faults(refusal.faults)), refusal)
-    except (BookingIsCancelled, BookingIsOver):
+    except (BookingAlreadyCancelled, BookingAlreadyEnded):
         return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
     return redirect(manage_path(work, managed.booking.id, managed.options, done="rescheduled"))
 
@@ -154,9 +154,9 @@ async def cancel(work: Work, request: Request, token: str, form: Form[CancelForm
         return await _show_cancel(managed, form, Invalid())
     try:
         await _change(managed, partial(bookings.cancel_booking, reason=form.get().reason))
-    except TooMany as refusal:
+    except RateLimited as refusal:
         return await _show_cancel(managed, form, refusal)
-    except BookingIsOver:
+    except BookingAlreadyEnded:
         return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
     return redirect(manage_path(work, managed.booking.id, managed.options, done="cancelled"))
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import DEFAULT_COLOUR
 from openslot.accounts.profiles import find_current_username
-from openslot.bookings.errors import TooManyReschedules
+from openslot.bookings.errors import RescheduleLimitExceeded
 from openslot.bookings.public_api import READS
-from openslot.core.errors import NotFound, Refusal, RefusalKind, TooMany
+from openslot.core.errors import NotFound, RateLimited, Refusal, RefusalKind
 from openslot.core.work import Work
 from openslot.http.doors import take
 from openslot.http.errors import headers_of
@@ -46,14 +46,14 @@ def limit_views(handler: Show) -> Show:
         wanted = choose_format(request)
         try:
             await take(work.runtime, VIEWS if wanted is Format.HTML else READS, request.address)
-        except TooMany as refusal:
+        except RateLimited as refusal:
             return _show_too_many(request, refusal) if wanted is Format.HTML else write_refusal(refusal, wanted)
         return await handler(work=work, request=request, **values)
 
     return show_within_limit
 
 
-def _show_too_many(request: Request, refusal: TooMany) -> Response:
+def _show_too_many(request: Request, refusal: RateLimited) -> Response:
     options = read_options(request)
     again = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
     wait = words.wait(refusal.retry_after)
@@ -63,9 +63,9 @@ def _show_too_many(request: Request, refusal: TooMany) -> Response:
 
 def list_warnings(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
     """Say why nothing was done, unless the fields or the chosen time say it already."""
-    if isinstance(refusal, TooManyReschedules):
+    if isinstance(refusal, RescheduleLimitExceeded):
         return (Text("%(message)s.", message=refusal.sentence), words.wait(refusal.retry_after))
-    if isinstance(refusal, TooMany):
+    if isinstance(refusal, RateLimited):
         return (TOO_MANY, words.wait(refusal.retry_after))
     if refusal.faults or refusal.kind is RefusalKind.INVALID or not is_open:
         return ()

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.access import two_factor
-from openslot.access.errors import SetupExpired, TwoFactorIsOff, TwoFactorIsOn
+from openslot.access.errors import TwoFactorAlreadyEnabled, TwoFactorNotEnabled, TwoFactorSetupExpired
 from openslot.access.two_factor import grouped, setup_url
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict
@@ -15,7 +15,7 @@ from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
-from openslot.integrations.oidc.models import OidcOff
+from openslot.integrations.oidc.models import OidcNotConfigured
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.booking_page.sharing import draw_qr
@@ -90,7 +90,7 @@ async def renew_codes(work: Work, user: User, form: Form[BothFactorsForm]) -> Re
     sent = form.get()
     try:
         codes = await two_factor.renew_recovery_codes(work, user, password=sent.current, code=sent.code)
-    except TwoFactorIsOff:
+    except TwoFactorNotEnabled:
         return redirect(HERE)
     return codes_page(work, user, codes, is_new=False)
 
@@ -106,7 +106,7 @@ async def turn_two_factor_off(work: Work, user: User, form: Form[BothFactorsForm
     sent = form.get()
     try:
         await two_factor.turn_off(work, user, password=sent.current, code=sent.code)
-    except TwoFactorIsOff:
+    except TwoFactorNotEnabled:
         return redirect(HERE)
     return redirect(f"{HERE}?done=off")
 
@@ -134,7 +134,7 @@ async def begin_two_factor(work: Work, user: User, form: Form[BeginTwoFactorForm
     """Make a secret for the user's app if the password is right."""
     try:
         await two_factor.begin_setup(work, user, password=form.get().current)
-    except TwoFactorIsOn:
+    except TwoFactorAlreadyEnabled:
         return redirect(HERE)
     return redirect(SETUP)
 
@@ -144,7 +144,7 @@ async def show_two_factor_setup(work: Work, user: User, form: Form[FirstCodeForm
     """Show the secret to the session that has begun the set-up."""
     try:
         secret = await two_factor.get_setup(work, user)
-    except SetupExpired:
+    except TwoFactorSetupExpired:
         return redirect(f"{HERE}?done=expired" if form.faults else HERE)
     image = base64.b64encode(draw_qr(setup_url(secret, user.email))).decode()
     return page(
@@ -157,7 +157,7 @@ async def show_two_factor_setup(work: Work, user: User, form: Form[FirstCodeForm
     )
 
 
-@post(f"{SETUP}/confirm", transaction="none", shows=show_two_factor_setup, at={SetupExpired: "form"})
+@post(f"{SETUP}/confirm", transaction="none", shows=show_two_factor_setup, at={TwoFactorSetupExpired: "form"})
 async def confirm_two_factor(work: Work, user: User, form: Form[FirstCodeForm]) -> Response:
     """Turn two-factor authentication on if the app shows the right code, and show the recovery codes once."""
     codes = await two_factor.confirm_setup(work, user, code=form.get().code)
@@ -189,7 +189,7 @@ async def ask_to_disconnect(work: Work, user: User, form: Form[Any] = Form()) ->
     """Ask before the connection ends."""
     settings = work.runtime.settings
     if settings.oidc_issuer is None:
-        raise OidcOff
+        raise OidcNotConfigured
     return page("dashboard/security/disconnect.html", user, here=HERE, provider=settings.oidc_name, form=form)
 
 

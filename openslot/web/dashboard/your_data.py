@@ -10,7 +10,7 @@ from openslot.access import operations as access
 from openslot.access import two_factor
 from openslot.access.models import Entry, TwoFactorState
 from openslot.accounts.models import User
-from openslot.core.errors import Conflict, Invalid, TooMany
+from openslot.core.errors import Conflict, Invalid, RateLimited
 from openslot.core.text import LINE, ReasonText
 from openslot.core.work import Work
 from openslot.exports import operations as exports
@@ -56,7 +56,7 @@ async def show_data(work: Work, user: User, form: Form[Any] = Form()) -> Respons
     return page("dashboard/your_data/export.html", user, here=HERE, notices=NOTICES, form=form, rows=found)
 
 
-@post("/settings/data/export", shows=show_data, at={Conflict: "form", TooMany: "form"}, own_status=True)
+@post("/settings/data/export", shows=show_data, at={Conflict: "form", RateLimited: "form"}, own_status=True)
 async def request_export(work: Work, user: User) -> Response:
     """Ask for a copy of all data."""
     await exports.request_export(work, user)
@@ -107,7 +107,7 @@ async def send_deletion_link(work: Work, user: User) -> Response:
     state = await two_factor.get_state(work, user)
     try:
         await take_own(work.runtime, LINKS, user.id)
-    except TooMany as refusal:
+    except RateLimited as refusal:
         form: Form[DeleteAccountForm] = Form(faults={"form": refusal.sentence})
         return replace(await _show_deletion(work, user, form, state, wait=refusal), status=status_of(refusal))
     if needs_link(state):
@@ -134,7 +134,7 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
 
 
 async def _show_deletion(
-    work: Work, user: User, form: Form[DeleteAccountForm], state: TwoFactorState, *, wait: TooMany | None = None
+    work: Work, user: User, form: Form[DeleteAccountForm], state: TwoFactorState, *, wait: RateLimited | None = None
 ) -> Response:
     preview = await deletions.preview_deletion(work, user)
     is_proved = deletions.is_proof(work.runtime, user, form["proof"], now=work.now)

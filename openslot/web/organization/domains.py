@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.accounts import organizations
-from openslot.accounts.errors import DomainNotProved, DomainTaken
+from openslot.accounts.errors import DomainAlreadyClaimed, DomainNotVerified
 from openslot.accounts.models import Domain, User
 from openslot.accounts.organizations import TxtResolver, check_proof, confirm_domain, get_domain, record_name
 from openslot.change_log.models import ChangeAction
@@ -54,7 +54,7 @@ async def check_domain(request: Exchange, work: Work, user: User, domain: str) -
         await check_proof(claim, work.runtime.ports.get(TxtResolver))
         async with work.transaction():
             await _confirm(request, work, user, claim)
-    except (DomainNotProved, DomainTaken, Unavailable) as refusal:
+    except (DomainNotVerified, DomainAlreadyClaimed, Unavailable) as refusal:
         shown = await _show(request, work, user, Form(), refusal=refusal, refused=claim.domain)
         return replace(shown, status=status_of(refusal))
     return redirect(f"{HERE}?done=verified")

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from openslot.accounts import members
-from openslot.accounts.errors import AlreadyMember, EmailTaken, OwnerRequired, TooManyInvitations
+from openslot.accounts.errors import EmailAlreadyExists, InvitationLimitExceeded, MemberAlreadyExists, OwnerRequired
 from openslot.accounts.members import list_grantable
 from openslot.accounts.models import MemberFilter, MemberState, Role, User
 from openslot.change_log.models import ChangeAction
@@ -15,7 +15,7 @@ from openslot.http.doors import Exchange
 from openslot.i18n import PluralText, Text
 from openslot.people import departures
 from openslot.people import operations as people
-from openslot.people.errors import DepartureWaits
+from openslot.people.errors import DeparturePending
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.list_queries import link, make_pager, read_page, read_typed
 from openslot.web.organization.current import ROLES, STATES, begin_change, get_administered, organization_page
@@ -104,10 +104,10 @@ async def show_members(request: Exchange, work: Work, user: User, form: Form[Inv
     shows=show_members,
     at={
         OwnerRequired: "role",
-        AlreadyMember: "email",
-        DepartureWaits: "email",
-        EmailTaken: "email",
-        TooManyInvitations: "email",
+        MemberAlreadyExists: "email",
+        DeparturePending: "email",
+        EmailAlreadyExists: "email",
+        InvitationLimitExceeded: "email",
     },
 )
 async def invite(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:

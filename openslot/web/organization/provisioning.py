@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access import operations as access
-from openslot.access.errors import CredentialNotFound, PlanWithoutScim
+from openslot.access.errors import CredentialNotFound, ScimPlanRequired
 from openslot.access.models import Credential, CredentialKind, KeyName
 from openslot.accounts.models import Organization, OwnMembership, User
 from openslot.accounts.organizations import get_organization_by_id
@@ -61,7 +61,7 @@ async def create_token(request: Exchange, work: Work, user: User, form: Form[Tok
     change, sent = await begin_change(request, work, user), form.get()
     organization = change.organization
     if not _has_scim(organization, work):
-        raise PlanWithoutScim
+        raise ScimPlanRequired
     token, credential = await access.create_scim_token(
         work, organization, name=sent.name, expires_at=expiry_of(sent.expires, now=work.now)
     )

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from openslot.access import two_factor
 from openslot.accounts import members, organizations, profiles
-from openslot.accounts.errors import OrganizationPlanNeeded, OwnerRequired
+from openslot.accounts.errors import OrganizationPlanRequired, OwnerRequired
 from openslot.accounts.models import ChosenBrand, MemberFilter, Organization, OwnMembership, Role, User
 from openslot.accounts.plans import Plan, running
 from openslot.change_log.models import ChangeAction
@@ -158,7 +158,7 @@ async def show_new_organization(user: User, form: Form[OrganizationForm] = Form(
 @post("/organization/new", shows=show_new_organization)
 async def create_organization(request: Exchange, work: Work, user: User, form: Form[OrganizationForm]) -> Response:
     if not may_create_organization(user):
-        raise OrganizationPlanNeeded
+        raise OrganizationPlanRequired
     sent = form.get()
     if user.is_admin and sent.plan not in set(Plan):
         raise Invalid(details={"plan": Text("Choose one of these")})

@@ -5,15 +5,15 @@ import pytest
 from openslot.access import operations as access
 from openslot.access import two_factor
 from openslot.access.errors import (
-    TwoFactorIsOff,
-    WrongCode,
-    WrongPassword,
+    InvalidCode,
+    InvalidPassword,
+    TwoFactorNotEnabled,
 )
 from openslot.access.models import SignedIn
 from openslot.access.two_factor import has_pending
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid, TooMany
+from openslot.core.errors import Invalid, RateLimited
 from openslot.core.work import Runtime
 from tests.access.two_factor.signing_in import count, events, first_step, second_step, sign_in
 from tests.support.passwords import PASSWORD
@@ -27,7 +27,7 @@ async def test_each_recovery_code_is_accepted_once_and_the_user_is_told(
 ) -> None:
     first, second = phone.recovery_codes[:2]
     await second_step(runtime, await first_step(runtime, host), first.replace("-", " "))
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await second_step(runtime, await first_step(runtime, host), first)
     await second_step(runtime, await first_step(runtime, host), second)
 
@@ -38,21 +38,21 @@ async def test_each_recovery_code_is_accepted_once_and_the_user_is_told(
 async def test_a_recovery_code_of_somebody_else_is_wrong(runtime: Runtime, host: User, phone: App) -> None:
     other = await turn_on(runtime, await add_host(runtime, "ana"))
     token = await first_step(runtime, host)
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await second_step(runtime, token, other.recovery_codes[0])
     assert isinstance(await second_step(runtime, token, phone.recovery_codes[0]), SignedIn)
 
 
 async def test_new_recovery_codes_replace_the_earlier_ones(runtime: Runtime, host: User, phone: App) -> None:
     work = in_session(runtime, host)
-    for password, code, refusal in (("wrong", phone.code(runtime), WrongPassword), (PASSWORD, "000000", WrongCode)):
+    for password, code, refusal in (("wrong", phone.code(runtime), InvalidPassword), (PASSWORD, "000000", InvalidCode)):
         with pytest.raises(refusal):
             await two_factor.renew_recovery_codes(work, host, password=password, code=code)
     codes = await two_factor.renew_recovery_codes(work, host, password=PASSWORD, code=phone.code(runtime))
 
     assert not set(codes) & set(phone.recovery_codes)
     token = await first_step(runtime, host)
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await second_step(runtime, token, phone.recovery_codes[0])
     assert isinstance(await second_step(runtime, token, codes[0]), SignedIn)
     assert await events(runtime) == ["turned_on", "recovery_codes_renewed", "recovery_code_used"]
@@ -60,7 +60,7 @@ async def test_new_recovery_codes_replace_the_earlier_ones(runtime: Runtime, hos
 
 async def test_it_is_turned_off_with_the_password_and_a_code(runtime: Runtime, host: User, phone: App) -> None:
     work = in_session(runtime, host)
-    for password, code, refusal in (("wrong", phone.code(runtime), WrongPassword), (PASSWORD, "000000", WrongCode)):
+    for password, code, refusal in (("wrong", phone.code(runtime), InvalidPassword), (PASSWORD, "000000", InvalidCode)):
         with pytest.raises(refusal):
             await two_factor.turn_off(work, host, password=password, code=code)
     pending = await first_step(runtime, host)
@@ -69,7 +69,7 @@ async def test_it_is_turned_off_with_the_password_and_a_code(runtime: Runtime, h
     assert isinstance(await sign_in(runtime, host), SignedIn)
     assert not await has_pending(runtime.work(PUBLIC), pending)
     assert await count(runtime, "recovery_codes") == 0
-    with pytest.raises(TwoFactorIsOff):
+    with pytest.raises(TwoFactorNotEnabled):
         await two_factor.turn_off(work, host, password=PASSWORD, code=phone.code(runtime))
     assert await events(runtime) == ["turned_on", "turned_off"]
 
@@ -77,9 +77,9 @@ async def test_it_is_turned_off_with_the_password_and_a_code(runtime: Runtime, h
 async def test_guessing_inside_a_session_is_limited(runtime: Runtime, host: User, phone: App) -> None:
     work = in_session(runtime, host)
     for _ in range(5):
-        with pytest.raises(WrongCode):
+        with pytest.raises(InvalidCode):
             await two_factor.turn_off(work, host, password=PASSWORD, code="000000")
-    with pytest.raises(TooMany):
+    with pytest.raises(RateLimited):
         await two_factor.turn_off(work, host, password=PASSWORD, code=phone.code(runtime))
 
 
@@ -104,16 +104,16 @@ async def test_neither_a_right_password_nor_another_session_forgives_wrong_codes
         await two_factor.check_current_password(work, host, PASSWORD)
         try:
             await two_factor.turn_off(work, host, password=PASSWORD, code="000000")
-        except TooMany:
+        except RateLimited:
             refused += 1
-        except WrongCode:
+        except InvalidCode:
             continue
 
     assert refused >= 6
     for verb in (two_factor.turn_off, two_factor.renew_recovery_codes):
-        with pytest.raises(TooMany):
+        with pytest.raises(RateLimited):
             await verb(in_session(runtime, host), host, password=PASSWORD, code=phone.code(runtime))
-    with pytest.raises(TooMany):
+    with pytest.raises(RateLimited):
         await two_factor.confirm_code(in_session(runtime, host), host, phone.code(runtime))
 
 
@@ -123,7 +123,7 @@ async def test_a_code_is_confirmed_once_and_only_where_the_second_factor_is_on(
     work, code = in_session(runtime, host), phone.code(runtime)
     await two_factor.confirm_code(work, host, code)
 
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await two_factor.confirm_code(work, host, code)
     with pytest.raises(Invalid) as none:
         await two_factor.confirm_code(work, host, " ")
@@ -155,6 +155,6 @@ async def test_a_secret_that_no_key_opens_leaves_the_recovery_codes(runtime: Run
     await forget_steps(runtime)
     token = await first_step(runtime, host)
 
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await second_step(runtime, token, phone.code(runtime))
     assert isinstance(await second_step(runtime, token, phone.recovery_codes[0]), SignedIn)

@@ -8,16 +8,16 @@ import pytest
 from openslot.access import operations as access
 from openslot.access import two_factor
 from openslot.access.errors import (
+    InvalidCode,
+    InvalidCredentials,
     SignInExpired,
-    WrongCode,
-    WrongSignIn,
 )
 from openslot.access.jobs import tidy_access
 from openslot.access.models import SignedIn
 from openslot.access.two_factor import PENDING_LASTS, has_pending
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.errors import TooMany
+from openslot.core.errors import RateLimited
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.access.two_factor.signing_in import count, first_step, second_step, sign_in
@@ -40,7 +40,7 @@ async def test_the_password_alone_opens_no_session(runtime: Runtime, host: User,
 @pytest.mark.usefixtures("phone")
 async def test_no_caller_can_begin_a_session_without_the_second_factor(runtime: Runtime, host: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(InvalidCredentials):
             await access.begin_session(work, host, user_agent="")
     assert await count(runtime, "sessions") == 0
 
@@ -51,7 +51,7 @@ async def test_each_code_is_accepted_once_and_never_an_older_one(
     used, before = phone.code(runtime), phone.code(runtime, later=-1)
     await second_step(runtime, await first_step(runtime, host), used)
     for code in (used, before):
-        with pytest.raises(WrongCode):
+        with pytest.raises(InvalidCode):
             await second_step(runtime, await first_step(runtime, host), code)
     clock.pass_time(seconds=30)
     await second_step(runtime, await first_step(runtime, host), phone.code(runtime))
@@ -63,7 +63,7 @@ async def test_the_code_that_turned_it_on_does_not_sign_in(runtime: Runtime, hos
     phone = App(await two_factor.get_setup(work, host), ())
     await two_factor.confirm_setup(work, host, code=phone.code(runtime))
 
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await second_step(runtime, await first_step(runtime, host), phone.code(runtime))
 
 
@@ -73,7 +73,7 @@ async def test_of_many_who_bring_one_code_at_once_one_comes_in(runtime: Runtime,
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_outcome(second_step(runtime, token, code))) for token in tokens]
 
-        assert sorted(task.result() for task in tasks) == ["SignedIn", "WrongCode", "WrongCode", "WrongCode"]
+        assert sorted(task.result() for task in tasks) == ["InvalidCode", "InvalidCode", "InvalidCode", "SignedIn"]
         await runtime.pool.execute("delete from wrong_passwords")
         await runtime.pool.execute("delete from rate_log")
     assert await count(runtime, "sessions") == 2
@@ -84,7 +84,7 @@ async def test_the_row_itself_refuses_a_step_that_was_used(runtime: Runtime, hos
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_outcome(_use(runtime, host, phone.code(runtime)))) for _ in range(4)]
 
-    assert sorted(task.result() for task in tasks) == ["NoneType", "WrongCode", "WrongCode", "WrongCode"]
+    assert sorted(task.result() for task in tasks) == ["InvalidCode", "InvalidCode", "InvalidCode", "NoneType"]
 
 
 async def _use(runtime: Runtime, host: User, code: str) -> None:
@@ -95,7 +95,7 @@ async def _use(runtime: Runtime, host: User, code: str) -> None:
 async def _outcome(action: object) -> str:
     try:
         return type(await action).__name__  # type: ignore[misc]
-    except (WrongCode, SignInExpired) as refusal:
+    except (InvalidCode, SignInExpired) as refusal:
         return type(refusal).__name__
 
 
@@ -110,7 +110,7 @@ async def test_a_pending_sign_in_is_used_once(runtime: Runtime, host: User, phon
 
 async def test_a_wrong_code_leaves_the_sign_in_pending(runtime: Runtime, host: User, phone: App) -> None:
     token = await first_step(runtime, host)
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await second_step(runtime, token, "000000")
 
     assert (await second_step(runtime, token, phone.code(runtime))).user.id == host.id
@@ -161,7 +161,7 @@ async def test_a_disabled_account_stays_closed(runtime: Runtime, host: User, pho
 
     with pytest.raises(SignInExpired):
         await second_step(runtime, token, phone.code(runtime))
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(InvalidCredentials):
         await sign_in(runtime, host)
 
 
@@ -170,9 +170,9 @@ async def test_wrong_codes_are_limited_by_account_and_a_right_password_forgives_
 ) -> None:
     for number in range(5):
         token = await first_step(runtime, host)
-        with pytest.raises(WrongCode):
+        with pytest.raises(InvalidCode):
             await second_step(runtime, token, "000000", address=f"192.0.2.{number}")
-    with pytest.raises(TooMany):
+    with pytest.raises(RateLimited):
         await second_step(runtime, await first_step(runtime, host), phone.code(runtime), address="192.0.2.99")
 
 
@@ -180,10 +180,10 @@ async def test_wrong_codes_are_limited_by_address(runtime: Runtime, host: User, 
     others = [await add_host(runtime, name) for name in ("ana", "bo", "cem", "dag", "eva")]
     for other in others:
         await turn_on(runtime, other)
-        with pytest.raises(WrongCode):
+        with pytest.raises(InvalidCode):
             await second_step(runtime, await first_step(runtime, other), "000000", address="192.0.2.7")
     token = await first_step(runtime, host)
-    with pytest.raises(TooMany):
+    with pytest.raises(RateLimited):
         await second_step(runtime, token, phone.code(runtime), address="192.0.2.7")
     assert isinstance(await second_step(runtime, token, phone.code(runtime), address="192.0.2.8"), SignedIn)
 
@@ -192,9 +192,9 @@ async def test_strangers_can_not_lock_a_known_device_out(runtime: Runtime, host:
     known = (await second_step(runtime, await first_step(runtime, host), phone.code(runtime))).device
     token = await first_step(runtime, host)
     for _ in range(5):
-        with pytest.raises(WrongCode):
+        with pytest.raises(InvalidCode):
             await second_step(runtime, token, "000000", address="192.0.2.9")
-    with pytest.raises(TooMany):
+    with pytest.raises(RateLimited):
         await second_step(runtime, token, phone.code(runtime, later=1), address="192.0.2.9")
     assert isinstance(
         await second_step(runtime, token, phone.code(runtime, later=1), device=known, address="192.0.2.9"), SignedIn

@@ -4,11 +4,11 @@ import pytest
 
 from openslot.access import two_factor
 from openslot.access.errors import (
-    NoPasswordYet,
-    SetupExpired,
-    TwoFactorIsOn,
-    WrongCode,
-    WrongPassword,
+    InvalidCode,
+    InvalidPassword,
+    PasswordRequired,
+    TwoFactorAlreadyEnabled,
+    TwoFactorSetupExpired,
 )
 from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.accounts.models import User
@@ -26,7 +26,7 @@ async def test_it_stays_off_until_a_first_code_has_confirmed_it(runtime: Runtime
     secret = await two_factor.get_setup(work, host)
 
     assert isinstance(await sign_in(runtime, host), SignedIn)
-    with pytest.raises(WrongCode):
+    with pytest.raises(InvalidCode):
         await two_factor.confirm_setup(work, host, code="000000")
     assert isinstance(await sign_in(runtime, host), SignedIn)
     codes = await two_factor.confirm_setup(work, host, code=App(secret, ()).code(runtime))
@@ -36,14 +36,14 @@ async def test_it_stays_off_until_a_first_code_has_confirmed_it(runtime: Runtime
 
 
 async def test_the_setup_asks_for_the_password(runtime: Runtime, host: User) -> None:
-    with pytest.raises(WrongPassword):
+    with pytest.raises(InvalidPassword):
         await two_factor.begin_setup(in_session(runtime, host), host, password="wrong")
     assert await count(runtime, "authenticators") == 0
 
 
 async def test_an_account_without_a_password_can_not_turn_it_on(runtime: Runtime, host: User) -> None:
     await runtime.pool.execute("update users set password_hash = null where id = $1", host.id)
-    with pytest.raises(NoPasswordYet):
+    with pytest.raises(PasswordRequired):
         await two_factor.begin_setup(in_session(runtime, host), host, password="")
 
 
@@ -54,20 +54,20 @@ async def test_only_the_session_that_began_sees_the_secret_and_not_for_long(
     await two_factor.begin_setup(in_session(runtime, host, session), host, password=PASSWORD)
     secret = await two_factor.get_setup(in_session(runtime, host, session), host)
 
-    with pytest.raises(SetupExpired):
+    with pytest.raises(TwoFactorSetupExpired):
         await two_factor.get_setup(in_session(runtime, host), host)
-    with pytest.raises(SetupExpired):
+    with pytest.raises(TwoFactorSetupExpired):
         await two_factor.confirm_setup(in_session(runtime, host), host, code=App(secret, ()).code(runtime))
     clock.pass_time(minutes=30)
-    with pytest.raises(SetupExpired):
+    with pytest.raises(TwoFactorSetupExpired):
         await two_factor.get_setup(in_session(runtime, host, session), host)
 
 
 async def test_a_confirmed_secret_is_neither_shown_nor_replaced(runtime: Runtime, host: User, phone: App) -> None:
     work = in_session(runtime, host)
-    with pytest.raises(TwoFactorIsOn):
+    with pytest.raises(TwoFactorAlreadyEnabled):
         await two_factor.begin_setup(work, host, password=PASSWORD)
-    with pytest.raises(SetupExpired):
+    with pytest.raises(TwoFactorSetupExpired):
         await two_factor.get_setup(work, host)
     assert isinstance(await second_step(runtime, await first_step(runtime, host), phone.code(runtime)), SignedIn)
 

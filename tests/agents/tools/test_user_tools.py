@@ -6,7 +6,7 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import AdministratorProtected, UsernameTaken
+from openslot.accounts.errors import AdministratorProtected, UsernameAlreadyExists
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
@@ -141,7 +141,7 @@ async def test_a_username_that_an_agent_has_changed_can_be_changed_back(run: Run
     async with runtime.transaction(OPERATOR) as work:
         other = await accounts.add_user(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
     await run("update_user_settings", userId=str(user.id), settings={"username": "mara-l"})
-    with pytest.raises(UsernameTaken):
+    with pytest.raises(UsernameAlreadyExists):
         await run("update_user_settings", userId=str(other.id), settings={"username": "mara"})
     changed = await run("update_user_settings", userId=str(user.id), settings={"username": "mara"})
 

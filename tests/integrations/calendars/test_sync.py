@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
-from openslot.availability.errors import TimeTaken
+from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import BySlug, Code
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -40,7 +40,7 @@ async def test_what_a_calendar_says_is_busy_is_neither_offered_nor_booked(
         False,
         True,
     )
-    with pytest.raises(TimeTaken):
+    with pytest.raises(SlotUnavailable):
         await book(NINE + HOUR)
     told = await availability.explain(runtime.work(OPERATOR), BySlug(user.id, "30min"), NINE + HOUR)
     assert (told.code, told.reasons[0].sentence) == (Code.BUSY, "Busy in Work, 10:00–11:00")

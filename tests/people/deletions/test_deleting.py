@@ -10,11 +10,11 @@ from openslot.access import operations as access
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import (
-    AccountIsBeingDeleted,
-    LastAdministrator,
-    ManagedByOrganization,
-    OwnsOrganization,
-    UsernameTaken,
+    AccountDeletionPending,
+    AccountManagedByOrganization,
+    AccountOwnsOrganization,
+    LastAdministratorRequired,
+    UsernameAlreadyExists,
 )
 from openslot.accounts.members import add_member
 from openslot.accounts.models import Role, User, UserSettings, UserWanted
@@ -157,7 +157,7 @@ async def test_the_address_is_free_afterwards_and_the_usernames_180_days_later(
             return await people.welcome(work, UserWanted(email=email, name="Mara", username=username))
 
     for username in ("mara", "mara-l", "MARA-L"):
-        with pytest.raises(UsernameTaken):
+        with pytest.raises(UsernameAlreadyExists):
             await welcome("stranger@x.example", username)
     # Neither is given to somebody who has chosen none.
     assert (await welcome(user.email, None)).username == "mara-2"
@@ -169,7 +169,7 @@ async def test_the_address_is_free_afterwards_and_the_usernames_180_days_later(
 
 async def test_a_second_deletion_is_refused(runtime: Runtime, user: User, delete: Delete) -> None:
     await delete()
-    with pytest.raises(AccountIsBeingDeleted):
+    with pytest.raises(AccountDeletionPending):
         await delete()
 
 
@@ -178,15 +178,17 @@ async def test_an_account_that_is_being_deleted_is_never_opened_again(
 ) -> None:
     await delete()
     async with runtime.transaction(OPERATOR) as work:
-        with pytest.raises(AccountIsBeingDeleted):
+        with pytest.raises(AccountDeletionPending):
             await accounts.enable_user(work, user)
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        with pytest.raises(AccountIsBeingDeleted):
+        with pytest.raises(AccountDeletionPending):
             await add_member(work, organization, user)
     assert await runtime.pool.fetchval("select disabled_at is not null from users where id = $1", user.id)
 
 
-@pytest.mark.parametrize(("role", "refusal"), [(Role.OWNER, OwnsOrganization), (Role.MEMBER, ManagedByOrganization)])
+@pytest.mark.parametrize(
+    ("role", "refusal"), [(Role.OWNER, AccountOwnsOrganization), (Role.MEMBER, AccountManagedByOrganization)]
+)
 async def test_a_member_whom_an_organization_manages_is_refused(
     runtime: Runtime, user: User, delete: Delete, book: Book, role: Role, refusal: type[Exception]
 ) -> None:
@@ -217,7 +219,7 @@ async def test_a_membership_that_was_not_accepted_ends(
 async def test_the_only_administrator_can_not_leave(runtime: Runtime, user: User, delete: Delete) -> None:
     async with runtime.transaction(OPERATOR) as work:
         admin = await accounts.set_admin(work, user, is_admin=True)
-    with pytest.raises(LastAdministrator):
+    with pytest.raises(LastAdministratorRequired):
         await delete(admin)
 
     assert await find_state(runtime, user) is None

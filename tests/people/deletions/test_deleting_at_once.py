@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.errors import WrongSignIn
+from openslot.access.errors import InvalidCredentials
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
@@ -29,7 +29,7 @@ async def test_of_two_administrators_who_leave_at_once_one_stays(
 
     results = await asyncio.gather(*(delete(each) for each in both), return_exceptions=True)
 
-    assert sorted(type(each).__name__ for each in results) == ["LastAdministrator", "NoneType"]
+    assert sorted(type(each).__name__ for each in results) == ["LastAdministratorRequired", "NoneType"]
 
 
 async def test_a_booking_that_is_made_in_this_moment_is_cancelled_too(
@@ -82,7 +82,7 @@ async def test_a_sign_in_with_the_right_password_is_refused(
 ) -> None:
     await delete()
     for _ in range(2):
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(InvalidCredentials):
             await access.sign_in(
                 runtime.work(OPERATOR), email=user.email, password=PASSWORD, address="127.0.0.1", user_agent="x"
             )

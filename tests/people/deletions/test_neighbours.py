@@ -7,7 +7,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from openslot.accounts.errors import AccountIsBeingDeleted
+from openslot.accounts.errors import AccountDeletionPending
 from openslot.accounts.models import User
 from openslot.agents.audit import verify
 from openslot.core.actor import OPERATOR
@@ -123,5 +123,5 @@ async def test_the_terminal_deletes_by_the_same_verb_and_asks_first(
     assert await runtime.pool.fetchval("select message from account_deletions") == "Closed"
     listed = await cli("user", "deletions", "--json")
     assert [each["userId"] for each in json.loads(listed.stdout)["deletions"]] == [str(user.id)]
-    with pytest.raises(AccountIsBeingDeleted):
+    with pytest.raises(AccountDeletionPending):
         await cli("user", "enable", user.email)

@@ -7,7 +7,7 @@ import httpx2
 
 from openslot.access.operations import create_scim_token
 from openslot.accounts import invitations
-from openslot.accounts.errors import TooManyInvitations
+from openslot.accounts.errors import InvitationLimitExceeded
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
@@ -247,7 +247,7 @@ async def test_of_many_invitations_at_once_no_more_than_five_reach_one_person(ru
         try:
             async with runtime.transaction(OPERATOR) as work:
                 await invitations.invite_within_limits(work, organization, user)
-        except TooManyInvitations:
+        except InvitationLimitExceeded:
             return False
         return True
 

@@ -8,7 +8,7 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.access import resets
-from openslot.access.errors import ResetLinkInvalid, WrongSignIn
+from openslot.access.errors import InvalidCredentials, InvalidResetLink
 from openslot.access.jobs import tidy_access
 from openslot.access.models import CredentialKind
 from openslot.accounts import operations as accounts
@@ -359,7 +359,7 @@ async def test_a_sign_in_with_the_old_password_does_not_outlive_the_reset(
 ) -> None:
     work = runtime.work(PUBLIC)
     await resets.reset_password(work, link.removeprefix(LINK), new=NEW)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(InvalidCredentials):
         await access.let_in(work, user, password_hash=password_hash, user_agent="test")
 
     assert await runtime.pool.fetchval("select count(*) from sessions") == 0
@@ -367,7 +367,7 @@ async def test_a_sign_in_with_the_old_password_does_not_outlive_the_reset(
 
 async def test_a_link_is_refused_by_the_verb_too(runtime: Runtime) -> None:
     for token in ("", "wrong", "x" * 5000, "\u0000"):
-        with pytest.raises(ResetLinkInvalid):
+        with pytest.raises(InvalidResetLink):
             await resets.reset_password(runtime.work(PUBLIC), token, new=NEW)
 
 

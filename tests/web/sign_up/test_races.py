@@ -6,10 +6,10 @@ import httpx2
 import pytest
 
 from openslot.access import resets
-from openslot.access.errors import ResetLinkInvalid
+from openslot.access.errors import InvalidResetLink
 from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import EmailTaken
+from openslot.accounts.errors import EmailAlreadyExists
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.organizations import add_organization
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
@@ -88,7 +88,7 @@ async def test_two_links_of_one_address_that_have_both_begun_do_not_wait_for_eac
         await wait_for_locks(runtime, 2)
     results = await asyncio.gather(*uses, return_exceptions=True)
 
-    assert sorted(type(each).__name__ for each in results) == ["SignUpLinkInvalid", "SignedIn"]
+    assert sorted(type(each).__name__ for each in results) == ["InvalidSignUpLink", "SignedIn"]
     assert await count(runtime, "sign_ups") == 0
 
 
@@ -113,7 +113,7 @@ async def test_of_two_uses_of_a_reset_link_that_have_both_begun_one_counts(runti
         await wait_for_locks(runtime, 2)
     results = await asyncio.gather(*uses, return_exceptions=True)
 
-    assert sorted(type(each).__name__ for each in results) == ["ResetLinkInvalid", "User"]
+    assert sorted(type(each).__name__ for each in results) == ["InvalidResetLink", "User"]
     assert await runtime.pool.fetchval("select count(*) from events where type = 'user.password_changed'") == 1
 
 
@@ -126,7 +126,7 @@ async def test_a_reset_that_has_begun_before_the_password_was_changed_is_refused
         await accounts.set_password(work, user, changed)
         use = asyncio.create_task(resets.reset_password(runtime.work(PUBLIC), token, new=NEW))
         await wait_for_locks(runtime, 1)
-    with pytest.raises(ResetLinkInvalid):
+    with pytest.raises(InvalidResetLink):
         await use
 
     assert await runtime.pool.fetchval("select password_hash from users where id = $1", user.id) == changed
@@ -184,7 +184,7 @@ async def test_a_sign_up_against_an_account_made_at_the_same_moment(
     opened, made = await asyncio.gather(client.post(link), make(), return_exceptions=True)
 
     assert isinstance(opened, httpx2.Response)
-    assert (opened.status_code == 303) is isinstance(made, EmailTaken)
+    assert (opened.status_code == 303) is isinstance(made, EmailAlreadyExists)
     assert (made is True) is (opened.status_code == 403)
     assert await count(runtime, "users") == 1
 

@@ -260,7 +260,7 @@ async def test_by_invitation_nobody_signs_up_and_no_link_works(
         login = (await client.get("/login")).text
 
     assert [answer.status_code for answer in answers] == [403] * 4
-    assert {answer.headers["x-error-code"] for answer in answers} == {"sign_up_closed"}
+    assert {answer.headers["x-error-code"] for answer in answers} == {"sign_up_disabled"}
     assert "by invitation" in answers[0].text
     assert "/signup" not in login
     assert await count(runtime, "users") == 0

@@ -85,7 +85,7 @@ async def test_a_refused_booking_is_an_error_that_the_site_hears_of(
         await frame.get_by_label("Your name").fill("Jonas Okafor")
         await frame.get_by_label("Email address", exact=True).fill("jonas@nowhere")
         await frame.get_by_role("button", name="Confirm booking").click()
-        assert await wait_for_event(page, "error") == {"code": "invalid"}
+        assert await wait_for_event(page, "error") == {"code": "invalid_request"}
         await expect(frame.locator(".fault")).to_be_visible()
         await expect(frame.get_by_label("Your name")).to_have_value("Jonas Okafor")
 

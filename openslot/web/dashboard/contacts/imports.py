@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.contacts import imports
 from openslot.contacts.csv_files import COLUMN_NAMES, MAX_BYTES, MAX_LINES, UTF8, UTF16, WINDOWS, read_cell
-from openslot.contacts.errors import ImportStarted, TooManyImports
+from openslot.contacts.errors import ImportAlreadyStarted, ImportLimitExceeded
 from openslot.contacts.import_models import ContactImport, ExistingContacts, Field, ImportLine, ImportState, LineFault
 from openslot.contacts.import_rules import read_person
 from openslot.core.work import Work
@@ -84,7 +84,7 @@ async def show_imports(work: Work, user: User, form: Form[UploadForm] = Form()) 
     max_bytes=MAX_BYTES + AROUND,
     limit=UPLOADS,
     shows=show_imports,
-    at={TooManyImports: "file"},
+    at={ImportLimitExceeded: "file"},
 )
 async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Response:
     """Read a file, and show what its columns might hold."""
@@ -122,12 +122,12 @@ async def show_import(
     return await _show_result(work, user, found, number=read_page(request))
 
 
-@post("/contacts/imports/{import_id}/start", shows=show_import, at={TooManyImports: "columns"})
+@post("/contacts/imports/{import_id}/start", shows=show_import, at={ImportLimitExceeded: "columns"})
 async def start_import_by_form(work: Work, user: User, import_id: UUID, form: Form[StartForm]) -> Response:
     """Start an import with the columns that were chosen."""
     columns = tuple("" if each == NOT_IMPORTED else each for each in form.get().column)
     existing = ExistingContacts(form.get().existing)
-    with suppress(ImportStarted):
+    with suppress(ImportAlreadyStarted):
         await imports.start_import(work, user, import_id, columns=columns, existing=existing)
     return redirect(f"/contacts/imports/{import_id}")
 

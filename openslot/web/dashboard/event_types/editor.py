@@ -13,7 +13,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import SHAPE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugTaken
+from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugAlreadyExists
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
 from openslot.event_types.rules import MAX_QUESTIONS, edition_of, find_changed, suggest_slug
 from openslot.i18n import Text
@@ -132,7 +132,7 @@ async def _save(request: Request, work: Work, user: User, edited: EventType, for
             await event_types.edit_event_type(work, user, edited, edition=form["edition"])
     except EventTypeChanged:
         return await _show_changed(request, work, user, edited, form)
-    except (EventTypeSlugTaken, Invalid) as refusal:
+    except (EventTypeSlugAlreadyExists, Invalid) as refusal:
         form = form.with_faults(name_faults(refusal.faults))
     except ScheduleNotFound:
         form = form.with_faults({"schedule": NO_SCHEDULE})
@@ -296,7 +296,7 @@ async def create_event_type(request: Request, work: Work, user: User, form: Form
     try:
         async with work.attempt():
             made = await event_types.add_event_type(work, schedule, replace(wanted, is_private=sent.private))
-    except (EventTypeSlugTaken, Invalid) as refusal:
+    except (EventTypeSlugAlreadyExists, Invalid) as refusal:
         return await _show(request, work, user, form.with_faults(name_faults(refusal.faults)))
     return redirect(f"/event-types/{made.id}?done=made")
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability.models import Drafted
-from openslot.core.errors import TooMany
+from openslot.core.errors import RateLimited
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
@@ -108,7 +108,7 @@ async def _begin_blank(request: Request, work: Work, user: User) -> EventType:
 async def _show(request: Request, work: Work, user: User, event_type: EventType) -> Response:
     try:
         await take_own(work.runtime, PREVIEWS, user.id)
-    except TooMany as refusal:
+    except RateLimited as refusal:
         wait = words.wait(refusal.retry_after)
         shown = page("dashboard/event_types/wait.html", user, status=status_of(refusal), wait=wait)
         headers = {**shown.headers, **headers_of(refusal), "content-security-policy": FRAMED_BY_US}

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.core.errors import Invalid, TooMany
+from openslot.core.errors import Invalid, RateLimited
 from openslot.core.moments import Span
 from openslot.core.text import ShortLine
 from openslot.core.work import Work
@@ -70,7 +70,7 @@ async def show_endpoint(request: Request, work: Work, user: User, endpoint_id: U
 
 
 async def endpoint_page(
-    request: Request, work: Work, user: User, endpoint_id: UUID, *, refusal: TooMany | None = None
+    request: Request, work: Work, user: User, endpoint_id: UUID, *, refusal: RateLimited | None = None
 ) -> Response:
     """Show an endpoint, and why no test was sent if it was refused."""
     overview, path = await webhooks.get_overview(work, user, endpoint_id), f"{HERE}/{endpoint_id}"
@@ -136,7 +136,7 @@ async def resend_delivery(work: Work, user: User, endpoint_id: UUID, delivery_id
             await webhooks.replay_delivery(work, delivery_id, owner_id=user.id)
     except WebhookNotActive:
         return redirect(f"{HERE}/{endpoint_id}/deliveries/{delivery_id}?done=inactive")
-    except TooMany:
+    except RateLimited:
         return redirect(f"{HERE}/{endpoint_id}/deliveries/{delivery_id}?done=limited")
     return redirect(f"{HERE}/{endpoint_id}?done=resent#log")
 
@@ -190,7 +190,7 @@ async def send_endpoint_test(request: Request, work: Work, user: User, endpoint_
     """Send a test; the endpoint's page shows its result."""
     try:
         await take_own(work.runtime, SENDS, user.id)
-    except TooMany as refusal:
+    except RateLimited as refusal:
         return await endpoint_page(request, work, user, endpoint_id, refusal=refusal)
     async with work.transaction():
         await webhooks.send_test(work, EndpointRef(endpoint_id, user.id))

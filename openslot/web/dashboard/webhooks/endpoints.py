@@ -19,7 +19,7 @@ from openslot.web import words
 from openslot.web.dashboard.curl import curl
 from openslot.web.pages import page, redirect
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.errors import TooManyWebhooks
+from openslot.webhooks.errors import WebhookLimitExceeded
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import (
     SHOWN,
@@ -122,7 +122,7 @@ async def show_new_endpoint(user: User, form: Form[EndpointForm] = Form()) -> Re
     return _form_page("dashboard/webhooks/new.html", user, form.begin({"which": "all"}))
 
 
-@post(HERE, shows=show_new_endpoint, at={TooManyWebhooks: "form"})
+@post(HERE, shows=show_new_endpoint, at={WebhookLimitExceeded: "form"})
 async def add_endpoint(work: Work, user: User, form: Form[EndpointForm]) -> Response:
     """Add an endpoint and show its secret once, in this response."""
     sent = _check(form)

@@ -55,7 +55,7 @@ async def test_an_answer_that_this_browser_has_not_asked_for_opens_nothing(
         headers = {b"cookie": f"openslot_oidc={kept}".encode()}
         answer = await client.get(BACK, params={**query, "state": state}, headers=headers)
 
-        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_mismatch"), (state, kept)
+        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "invalid_oidc_response"), (state, kept)
         assert not await is_in(client)
     assert "token" not in provider.asked
 
@@ -69,7 +69,7 @@ async def test_the_sign_in_of_one_browser_can_not_be_finished_in_another(
     await client.get(START)
     answer = await client.get(attackers)
 
-    assert answer.headers["x-error-code"] == "oidc_mismatch"
+    assert answer.headers["x-error-code"] == "invalid_oidc_response"
     assert not await is_in(client)
     assert mara.email not in answer.text
 
@@ -81,7 +81,7 @@ async def test_of_two_tabs_the_later_one_can_be_finished_whatever_comes_back_in_
     earlier = callback_of(provider, await client.get(START))
     later = callback_of(provider, await client.get(START))
     for foreign in (earlier, f"{BACK}?code=x&state=of-another-site"):
-        assert (await client.get(foreign)).headers["x-error-code"] == "oidc_mismatch"
+        assert (await client.get(foreign)).headers["x-error-code"] == "invalid_oidc_response"
         assert not await is_in(client)
 
     assert (await client.get(later)).status_code == 303
@@ -102,7 +102,7 @@ async def test_an_answer_is_accepted_once(
     assert query["state"][0] in again
     answer = await client.get(again, headers={"cookie": f"openslot_oidc={cookie}"})
 
-    assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_mismatch")
+    assert (answer.status_code, answer.headers["x-error-code"]) == (403, "invalid_oidc_response")
     assert not await is_in(client)
     clock.pass_time(minutes=10)
     await tidy_oidc(runtime.work(SYSTEM))
@@ -116,7 +116,7 @@ async def test_a_sign_in_that_took_too_long_begins_again(
     back = callback_of(provider, await client.get(START))
     clock.now += timedelta(minutes=10)
 
-    assert (await client.get(back)).headers["x-error-code"] == "oidc_mismatch"
+    assert (await client.get(back)).headers["x-error-code"] == "invalid_oidc_response"
 
 
 @pytest.mark.usefixtures("mara")

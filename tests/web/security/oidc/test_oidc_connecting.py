@@ -84,7 +84,7 @@ async def test_only_the_user_who_began_can_connect(
         async with connect(str(member.base_url), timeout=60) as other:
             answer = await other.get(back, headers={"cookie": cookie})
 
-        assert answer.headers["x-error-code"] == "oidc_mismatch"
+        assert answer.headers["x-error-code"] == "invalid_oidc_response"
         assert "openslot_session" not in str(answer.headers.get_list("set-cookie"))
     assert await runtime.pool.fetchval("select count(*) from identities") == 0
 
@@ -96,7 +96,7 @@ async def test_a_person_of_the_provider_has_one_account(
         await sign_in(other, provider)
     answer = await come_back(member, await connecting(member, provider))
 
-    assert (answer.status_code, answer.headers["x-error-code"]) == (409, "identity_taken")
+    assert (answer.status_code, answer.headers["x-error-code"]) == (409, "identity_already_connected")
     assert await runtime.pool.fetchval("select user_id from identities") == mara.id
 
 

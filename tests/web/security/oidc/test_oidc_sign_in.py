@@ -105,7 +105,7 @@ async def test_another_mailbox_that_the_database_takes_for_the_same_finds_no_acc
     async with serving(create_app(creating, clock=clock)) as url, connect(url, timeout=60) as client:
         provider.person |= {"sub": "another", "email": kari.email.replace("kari", "kar\u0130")}
         answer = await sign_in(client, provider)
-        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_no_account")
+        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_account_not_found")
         assert not await is_in(client)
         provider.person |= {"sub": "kari", "email": kari.email.upper()}
         assert (await sign_in(client, provider)).status_code == 303
@@ -119,7 +119,7 @@ async def test_an_account_is_not_handed_over_to_another_subject(
     provider.person["sub"] = "somebody-with-the-old-address"
     answer = await sign_in(client, provider)
 
-    assert (answer.status_code, answer.headers["x-error-code"]) == (409, "identity_taken")
+    assert (answer.status_code, answer.headers["x-error-code"]) == (409, "identity_already_connected")
     assert not await is_in(client)
     assert await runtime.pool.fetchval("select count(*) from identities where user_id = $1", mara.id) == 1
 
@@ -129,7 +129,7 @@ async def test_a_person_without_an_account_is_told_whom_to_ask(
 ) -> None:
     answer = await sign_in(client, provider)
 
-    assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_no_account")
+    assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_account_not_found")
     assert "Ask your administrator to create an account" in answer.text
     assert await runtime.pool.fetchval("select count(*) from users") == 0
 
@@ -172,7 +172,7 @@ async def test_a_disabled_account_stays_closed(
             await people.disable_user(work, mara)
         answer = await sign_in(client, provider)
 
-        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_account_closed")
+        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_account_disabled")
         assert not await is_in(client)
 
 

@@ -57,7 +57,7 @@ async def test_a_token_with_a_wrong_claim_opens_nothing(
         provider.change_claims = change
         answer = await sign_in(client, provider)
 
-        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_mismatch"), told
+        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "invalid_oidc_response"), told
         assert not await is_in(client), told
         assert mara.email not in answer.text, told
 
@@ -110,7 +110,7 @@ async def test_a_token_that_the_provider_has_not_signed_opens_nothing(
         provider.sign = sign  # type: ignore[assignment]
         answer = await sign_in(client, provider)
 
-        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_mismatch"), sign
+        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "invalid_oidc_response"), sign
         assert not await is_in(client)
 
 
@@ -136,6 +136,6 @@ async def test_an_unknown_key_does_not_make_us_ask_again_and_again(
     provider.published = honest
     provider.keys = [RSAKey.generate_key(2048, {"kid": "unknown"}, auto_kid=False)]
     for _ in range(3):
-        assert (await sign_in(client, provider)).headers["x-error-code"] == "oidc_mismatch"
+        assert (await sign_in(client, provider)).headers["x-error-code"] == "invalid_oidc_response"
 
     assert provider.asked.count("keys") == 1
