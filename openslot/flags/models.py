@@ -46,7 +46,9 @@ class FlagForUser(Struct, frozen=True, kw_only=True):
 class FlagValues(Struct, frozen=True, kw_only=True):
     """All flags and overrides, as a process keeps them in memory."""
 
-    version: UUID
-    flags: Mapping[str, bool]
-    overrides: Mapping[tuple[str, str], bool]
+    version: UUID | None = None
+    """None until they are read."""
+
+    flags: Mapping[str, bool] = {}
+    overrides: Mapping[tuple[str, str], bool] = {}
     """By flag and user id."""

@@ -1,17 +1,52 @@
 """The verbs of feature flags: what the product asks, and what an operator or an agent changes."""
 
+from time import monotonic
 from uuid import UUID
 
+from openslot.core.db import BUSY, DOWN, Db
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.flags import store
 from openslot.flags.errors import FeatureDisabled, FlagNotFound
 from openslot.flags.events import FlagOverrideRemoved, FlagOverrideSet, FlagToggled
-from openslot.flags.models import Flag, FlagForUser, FlagKey, FlagOverride
-from openslot.flags.provider import FlagCache
+from openslot.flags.models import Flag, FlagForUser, FlagKey, FlagOverride, FlagValues
 from openslot.i18n import Text
 
 MAX_OVERRIDES = 100
+FRESH_SECONDS = 1.0
+
+
+class FlagCache:
+    """All flags of a runtime, read again at most once a second and only if they have changed."""
+
+    def __init__(self) -> None:
+        self._values = FlagValues()
+        self._read_at = -FRESH_SECONDS
+
+    async def is_enabled(self, db: Db, key: FlagKey, *, user_id: UUID | None) -> bool:
+        """Return whether a flag is on for a user or, without one, for everyone; unknown flags are on."""
+        await self._refresh(db)
+        own = self._values.overrides.get((key, str(user_id))) if user_id else None
+        return self._values.flags.get(key, True) if own is None else own
+
+    async def _refresh(self, db: Db) -> None:
+        """Read what has changed; if the database can't answer, the last known flags stay.
+
+        The caller's own connection is used: a second one might never be free while every caller holds one and waits.
+        """
+        now, known = monotonic(), self._values.version
+        if known is not None and now - self._read_at < FRESH_SECONDS:
+            return
+        # Before the statement, so that those who come meanwhile do not send it too.
+        self._read_at = now
+        try:
+            changed = await store.read_changed(db, known)
+        except (*DOWN, *BUSY):
+            if known is None:
+                raise
+            return
+        if changed is not None:
+            self._values = changed
 
 
 async def is_enabled(work: Work, key: FlagKey, *, user_id: UUID | None = None) -> bool:

@@ -1,11 +1,9 @@
 """Flags: kept in the database, checked in memory, changed by events."""
 
 import asyncio
-from uuid import UUID
 
 import msgspec
 import pytest
-from openfeature.evaluation_context import EvaluationContext
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
@@ -17,7 +15,7 @@ from openslot.core.work import Runtime
 from openslot.flags import operations as flags
 from openslot.flags.errors import FlagNotFound
 from openslot.flags.models import FlagKey
-from openslot.flags.provider import FlagCache
+from openslot.flags.operations import FlagCache
 from openslot.runtime import open_runtime
 
 HOLDS = FlagKey.BOOKING_HOLDS
@@ -107,7 +105,7 @@ async def test_a_change_is_seen_by_another_process(runtime: Runtime, settings: S
 async def test_checking_a_flag_again_asks_the_database_nothing(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.flags.provider.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("openslot.flags.operations.monotonic", lambda: 1000.0)
     pool = CountingPool(runtime)
     cache = FlagCache()
 
@@ -119,10 +117,10 @@ async def test_checking_a_flag_again_asks_the_database_nothing(
 async def test_flags_that_have_not_changed_are_not_read_again(runtime: Runtime, user: User) -> None:
     cache = FlagCache()
     await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
-    known = cache.provider.values
+    known = cache._values
     cache._read_at -= 60
     await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
-    assert cache.provider.values is known
+    assert cache._values is known
 
     async with runtime.transaction(OPERATOR) as work:
         await flags.set_override(work, HOLDS, user.id, enabled=False)
@@ -130,7 +128,7 @@ async def test_flags_that_have_not_changed_are_not_read_again(runtime: Runtime, 
 
     assert await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
     assert not await cache.is_enabled(runtime.pool, HOLDS, user_id=user.id)
-    assert cache.provider.values is not known
+    assert cache._values is not known
 
 
 async def test_what_was_rolled_back_does_not_stay_in_memory(runtime: Runtime) -> None:
@@ -160,18 +158,25 @@ async def test_the_last_known_flags_stay_while_the_database_is_down(runtime: Run
     assert not await cache.is_enabled(Down(), HOLDS, user_id=None)  # type: ignore[arg-type]
 
 
-async def test_openfeature_says_why_a_flag_is_what_it_is(runtime: Runtime, user: User) -> None:
+async def test_a_check_is_for_one_user_or_for_everyone(runtime: Runtime, user: User) -> None:
+    cache = FlagCache()
+
+    async def ask() -> tuple[bool, ...]:
+        cache._read_at -= 60
+        return tuple([await cache.is_enabled(runtime.pool, HOLDS, user_id=who) for who in (None, new_id(), user.id)])
+
     async with runtime.transaction(OPERATOR) as work:
         await flags.set_override(work, HOLDS, user.id, enabled=False)
+    assert await ask() == (True, True, False)
+
+    await toggle(runtime, HOLDS, enabled=False)
+    async with runtime.transaction(OPERATOR) as work:
+        await flags.set_override(work, HOLDS, user.id, enabled=True)
+    assert await ask() == (False, False, True)
+
+
+async def test_a_flag_that_has_no_row_is_on(runtime: Runtime, user: User) -> None:
     cache = FlagCache()
-    await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
 
-    def ask(who: UUID | None) -> tuple[bool, object]:
-        context = EvaluationContext(str(who) if who else None)
-        details = cache.client.get_boolean_details("booking_holds", False, context)
-        return details.value, details.reason
-
-    assert ask(None) == ask(new_id()) == (True, "STATIC")
-    assert ask(user.id) == (False, "TARGETING_MATCH")
-    assert cache.client.get_boolean_details("no_such_flag", False).error_code == "FLAG_NOT_FOUND"
-    assert cache.client.get_string_details("booking_holds", "x").error_code == "TYPE_MISMATCH"
+    for who in (None, user.id):
+        assert await cache.is_enabled(runtime.pool, "no_such_flag", user_id=who)  # type: ignore[arg-type]
