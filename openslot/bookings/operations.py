@@ -247,7 +247,7 @@ async def list_changes(work: Work, host: User, booking_id: UUID) -> list[Booking
 
 
 # Workers of the previous release send facts as they are stored.
-MIGRATION = "0022_found_in_clear.sql"
+MIGRATION = "0014_baseline_webhooks.sql"
 
 
 async def remove_links(work: Work) -> str:

@@ -268,7 +268,7 @@ def _find_token(work: Work, row: Row) -> str | None:
 
 
 # Processes of the previous release can only read tokens in the clear.
-MIGRATION = "0022_found_in_clear.sql"
+MIGRATION = "0014_baseline_webhooks.sql"
 
 
 async def seal_tokens(work: Work) -> str:

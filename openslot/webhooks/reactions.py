@@ -142,7 +142,7 @@ WEBHOOK_REACTIONS = (
 
 
 # Workers of the previous release send stored bodies as they are.
-MIGRATION = "0022_found_in_clear.sql"
+MIGRATION = "0014_baseline_webhooks.sql"
 
 
 async def tidy_webhooks(work: Work) -> str:

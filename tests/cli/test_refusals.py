@@ -91,11 +91,11 @@ async def test_a_database_whose_migrations_were_others(
     empty: Installation, database_url: str, command: tuple[str, ...]
 ) -> None:
     connection = await asyncpg.connect(database_url)
-    await connection.execute("update migrations set checksum = 'edited' where name = '0001_accounts.sql'")
+    await connection.execute("update migrations set checksum = 'edited' where name = '0001_baseline_core.sql'")
     await connection.close()
     empty.environment["DATABASE_URL"] = database_url
     assert sentence(empty, *command) == (
-        "The migration 0001_accounts.sql was changed after it had been applied. Restore the original file."
+        "The migration 0001_baseline_core.sql was changed after it had been applied. Restore the original file."
     )
 
 

@@ -66,9 +66,9 @@ async def test_a_database_that_is_ahead_and_behind_gets_what_is_missing(database
 
 
 async def test_an_edited_migration_is_refused(database_url: str) -> None:
-    await run(database_url, "update migrations set checksum = 'x' where name = '0001_accounts.sql'")
+    await run(database_url, "update migrations set checksum = 'x' where name = '0001_baseline_core.sql'")
 
-    with pytest.raises(StartupError, match=r"0001_accounts\.sql was changed"):
+    with pytest.raises(StartupError, match=r"0001_baseline_core\.sql was changed"):
         await migrate(database_url)
 
 

@@ -1,0 +1,76 @@
+-- What is to be done because of an event or at a time, and who does it.
+
+-- How many effects of a lane are unfinished; the row's own update is what orders them.
+create table lanes (
+    lane text primary key,
+    unfinished integer not null
+);
+create index lanes_empty on lanes (lane) where unfinished <= 0;
+
+-- Each reaction to an event, or what is planned for a time: its tries, and how it ended.
+create table effects (
+    id uuid primary key,
+    no bigint generated always as identity unique,
+    -- Null: planned for a time, known by its reaction and a key, with a payload and a tenant of its own.
+    event_id uuid references events on delete cascade,
+    key text,
+    payload jsonb,
+    tenant_id uuid,
+    -- No reference: nobody asks for an effect's children, and to find none took a look at every effect there is.
+    parent_id uuid,
+    reaction text not null,
+    target text,
+    lane text,
+    state text not null check (state in ('waiting', 'queued', 'running', 'done', 'dead', 'skipped')),
+    attempts integer not null default 0,
+    round integer not null default 0,
+    next_try_at timestamptz not null,
+    hold_until timestamptz,
+    -- Why the try that is under way is the last one: it was planned anew or dropped meanwhile.
+    superseded text,
+    last_error text,
+    vendor_id text,
+    created_at timestamptz not null,
+    finished_at timestamptz
+) with (
+    -- Each effect is updated about three times: a fifth of a large table is too much to be left lying about.
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_analyze_scale_factor = 0.02
+);
+create index effects_event on effects (event_id);
+create index effects_lane on effects (lane, no) where state = 'waiting';
+create index effects_held on effects (hold_until) where state = 'waiting';
+-- The state as well, so that counting reads the index alone.
+create index effects_next_try on effects (next_try_at) include (state) where state in ('queued', 'running');
+create index effects_dead on effects (no) where state = 'dead';
+-- What has failed for one host, found without looking at what has failed for others.
+create index effects_failed on effects (event_id) where state = 'dead';
+create index effects_failed_plans on effects (tenant_id) where state = 'dead' and event_id is null;
+-- One of each plan waits at a time: whoever plans it again moves it.
+create unique index effects_planned on effects (reaction, key) where state = 'queued' and key is not null;
+create index effects_key on effects (reaction, key) where state in ('queued', 'running', 'dead') and key is not null;
+-- Plans that are finished go when they are older than events are kept.
+create index effects_without_event on effects (finished_at) where event_id is null and finished_at is not null;
+
+-- The last run of each periodic job.
+create table periodic_runs (
+    name text primary key,
+    expression text not null,
+    due_at timestamptz not null,
+    started_at timestamptz not null,
+    finished_at timestamptz,
+    lateness_ms bigint not null,
+    status text not null check (status in ('running', 'ok', 'failed')),
+    result text,
+    runs bigint not null default 1,
+    failures bigint not null default 0
+);
+
+-- The workers that run, and when each was last heard of.
+create table worker_beats (
+    worker_id uuid primary key,
+    host text not null,
+    pid integer not null,
+    started_at timestamptz not null,
+    beat_at timestamptz not null
+);

@@ -1,0 +1,52 @@
+-- Endpoints that are told of events, and what was sent to them.
+
+-- Where a user's events are sent.
+create table webhook_endpoints (
+    id uuid primary key,
+    owner_id uuid not null references users on delete cascade,
+    url text not null,
+    description text,
+    -- None: every event.
+    events text[] not null default '{}',
+    state text not null check (state in ('active', 'paused', 'disabled')),
+    state_reason text,
+    state_since timestamptz not null,
+    secret bytea not null,
+    previous_secret bytea,
+    previous_until timestamptz,
+    failing_since timestamptz,
+    created_at timestamptz not null,
+    updated_at timestamptz not null
+);
+create index webhook_endpoints_owner on webhook_endpoints (owner_id, created_at);
+create index webhook_endpoints_previous on webhook_endpoints (previous_until) where previous_until is not null;
+
+-- The bytes of an event's body: made once, the same for every endpoint and in every try.
+create table webhook_messages (
+    event_id uuid primary key references events on delete cascade,
+    body bytea,
+    sealed bytea,
+    kept_since timestamptz not null
+);
+create index webhook_messages_age on webhook_messages (kept_since);
+create index webhook_messages_in_clear on webhook_messages (event_id) where body is not null;
+
+-- Each try to send an event to an endpoint, and what it answered.
+create table webhook_deliveries (
+    id uuid primary key,
+    endpoint_id uuid not null references webhook_endpoints on delete cascade,
+    event_id uuid not null references events on delete cascade,
+    effect_id uuid not null,
+    attempt integer not null,
+    at timestamptz not null,
+    url text not null,
+    request_headers jsonb not null,
+    status integer,
+    answer bytea,
+    duration_ms integer not null,
+    error text
+);
+create index webhook_deliveries_endpoint on webhook_deliveries (endpoint_id, at desc, id desc);
+create index webhook_deliveries_event on webhook_deliveries (event_id, endpoint_id);
+create index webhook_deliveries_age on webhook_deliveries (at);
+create index webhook_deliveries_in_clear on webhook_deliveries (id) where substring(answer from 1 for 7) <> 'sealed:';
