@@ -40,6 +40,20 @@ PARSED = (Networks, SmtpUrl, MailFrom, Dollars, DollarsByName)
 
 ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
 
+# Settings whose values are shown to nobody, and that a file can hold: `OPENSLOT_SMTP_URL_FILE` names it.
+SECRET = frozenset(
+    {
+        "database_url",
+        "direct_database_url",
+        "secret_key",
+        "smtp_url",
+        "chat_webhook",
+        "metrics_token",
+        "oidc_client_secret",
+    }
+)
+LARGEST_SECRET = 16 * 1024
+
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an operator can choose; each field's description is its documentation."""
@@ -212,6 +226,11 @@ def environment_name(field: str) -> str:
     return ENVIRONMENT_NAMES.get(field, f"OPENSLOT_{field.upper()}")
 
 
+def file_variable(field: str) -> str:
+    """Name the variable that says which file holds a secret setting."""
+    return f"{environment_name(field)}_FILE"
+
+
 def load_settings(
     flags: Mapping[str, object] | None = None,
     *,
@@ -220,13 +239,40 @@ def load_settings(
 ) -> Settings:
     """Read all settings, or raise a `StartupError` that names the invalid one."""
     found = {**{k: v for k, v in dotenv_values(dotenv).items() if v is not None}, **environ}
-    values: dict[str, object] = {}
+    values: dict[str, object] = {k: v for k, v in (flags or {}).items() if v is not None}
     for field in Settings.__struct_fields__:
-        text = found.get(environment_name(field), "").strip()
-        if text:
+        if field not in values and (text := _find_text(field, found)):
             values[field] = text
-    values.update({k: v for k, v in (flags or {}).items() if v is not None})
     return _checked(values)
+
+
+def _find_text(field: str, found: Mapping[str, str]) -> str:
+    """Return what a variable says, or the file that it names; empty if neither is set."""
+    name, file_name = environment_name(field), file_variable(field)
+    text = found.get(name, "").strip()
+    path = found.get(file_name, "").strip() if field in SECRET else ""
+    if not path:
+        return text
+    if text:
+        raise StartupError(f"{name} and {file_name} are both set: remove one of them.")
+    try:
+        return _read_secret(Path(path))
+    except (OSError, ValueError) as fault:
+        reason = getattr(fault, "strerror", None) or fault
+        raise StartupError(f"{file_name} is wrong: the file can't be used: {reason}.") from None
+
+
+def _read_secret(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(LARGEST_SECRET + 1)
+    if len(content) > LARGEST_SECRET:
+        raise ValueError(f"it is larger than {LARGEST_SECRET // 1024} KiB")
+    text = content.decode("utf-8", "replace").strip()
+    if not text:
+        raise ValueError("it is empty")
+    if not text.isprintable() or "\ufffd" in text:
+        raise ValueError("it must be one line of text")
+    return text
 
 
 def _checked(values: dict[str, object]) -> Settings:

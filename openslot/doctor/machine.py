@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from openslot.backups.create import find_backups
-from openslot.core.config import Settings, environment_name
+from openslot.core.config import SECRET, Settings, environment_name, file_variable
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
 from openslot.core.outages import FULL, read_free
@@ -47,7 +47,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
 
 def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> Finding:
     """List variables that nothing reads; most of them are misspelled."""
-    known = {environment_name(field) for field in Settings.__struct_fields__} | LATER
+    known = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET)) | LATER
     given = {name for name in (*environ, *dotenv_values(dotenv)) if name.startswith("OPENSLOT_")}
     unknown = sorted(given - known)
     names = ", ".join(unknown)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from openslot.core.config import Settings, environment_name, load_settings
+from openslot.core.config import SECRET, Settings, environment_name, file_variable, load_settings
 from openslot.core.embedded import start_server, stop_server
 from openslot.processes.inheritance import wait_for_database
 
@@ -16,6 +16,8 @@ def choose(**flags: object) -> None:
     for field, value in flags.items():
         if value is not None:
             os.environ[environment_name(field)] = str(value)
+            if field in SECRET:
+                os.environ[file_variable(field)] = ""
 
 
 def settings() -> Settings:

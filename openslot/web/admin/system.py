@@ -10,7 +10,7 @@ from openslot import __version__
 from openslot.accounts.models import User
 from openslot.backups.create import backups_directory, create_backup, find_backups
 from openslot.change_log.models import ChangeAction
-from openslot.core.config import Networks, Settings, environment_name
+from openslot.core.config import SECRET, Networks, Settings, environment_name
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import NotFound, StartupError
 from openslot.core.work import Work
@@ -24,17 +24,6 @@ from openslot.web.admin.change_log import log_platform
 from openslot.web.downloads import as_attachment
 from openslot.web.pages import NOT_KEPT, page, redirect
 
-SECRET = frozenset(
-    {
-        "database_url",
-        "direct_database_url",
-        "secret_key",
-        "smtp_url",
-        "chat_webhook",
-        "metrics_token",
-        "oidc_client_secret",
-    }
-)
 MASK = "••••••••"
 PIECE = 1 << 18
 STATES = {

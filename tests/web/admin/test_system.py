@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.backups.create import backups_directory
-from openslot.core.config import Settings
+from openslot.core.config import SECRET, Settings
 from openslot.core.dollars import DollarsByName
 from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
-from openslot.web.admin.system import MASK, SECRET, list_settings
+from openslot.web.admin.system import MASK, list_settings
 
 
 def test_settings_are_shown_as_an_operator_writes_them_and_secrets_are_not(settings: Settings) -> None:
