@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from icalendar import Event, vCalAddress, vText, vUri
 from icalendar.parser import Contentline, Contentlines
 
 from openslot.accounts import operations as accounts
@@ -13,33 +12,30 @@ from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.bookings.store import list_confirmed
 from openslot.core.errors import NotFound
 from openslot.core.ids import fingerprint, new_token
-from openslot.core.text import without_turns
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import store
-from openslot.integrations.mail.calendar_entry import begin_calendar, begin_event
+from openslot.integrations.mail.calendar_entry import Attendee, CalendarEntry, write_entries
+from openslot.integrations.mail.models import MailAddress
 
 FEED_NAME = "Openslot"
+# Notes and 20 answers, each as long as it may be.
+LONGEST_DESCRIPTION = 120_000
 YES_OR_NO: dict[str | bool, str] = {True: "yes", False: "no"}
 
 
 def write_event(details: BookingDetails, *, host_name: str, host_email: str, booking_url: str) -> str:
     """Write a booking as the event that its host's calendar keeps, for all who may read that calendar."""
-    calendar = begin_calendar()
-    calendar.add_component(_write(details, host=(host_name, host_email), booking_url=booking_url))
-    return bytes(calendar.to_ical()).decode()
+    return write_entries([_describe(details, MailAddress(host_email, host_name), booking_url)]).decode()
 
 
 def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str, host_email: str) -> bytes:
     """Write some bookings, each with the address of its page, as a feed."""
-    calendar = begin_calendar()
-    calendar.add("x-wr-calname", FEED_NAME)
-    calendar.add("x-published-ttl", "PT15M")
-    for details, url in bookings:
-        calendar.add_component(_write(details, host=(host_name, host_email), booking_url=url))
-    return bytes(calendar.to_ical())
+    host = MailAddress(host_email, host_name)
+    entries = (_describe(details, host, url) for details, url in bookings)
+    return write_entries(entries, properties={"x-wr-calname": FEED_NAME, "x-published-ttl": "PT15M"})
 
 
 def change_lines(text: str, change: Callable[[str], str]) -> str:
@@ -53,42 +49,33 @@ def change_lines(text: str, change: Callable[[str], str]) -> str:
     return written.decode()
 
 
-def _write(details: BookingDetails, *, host: tuple[str, str], booking_url: str) -> Event:
-    booking, event_type = details.booking, details.event_type
-    event = begin_event(
-        booking,
-        summary=without_turns(f"{event_type.name}: {booking.invitee_name}"),
-        status="CANCELLED" if booking.status is Status.CANCELLED else "CONFIRMED",
+def _describe(details: BookingDetails, host: MailAddress, booking_url: str) -> CalendarEntry:
+    booking = details.booking
+    invitee = MailAddress(booking.invitee_email, booking.invitee_name)
+    return CalendarEntry(
+        uid=booking.uid,
+        sequence=booking.sequence,
+        starts_at=booking.starts_at,
+        ends_at=booking.ends_at,
+        summary=f"{details.event_type.name}: {booking.invitee_name}",
+        description=_describe_answers(booking, details.event_type, booking_url),
+        location=booking.location.value,
+        url=booking_url or None,
+        organizer=host,
+        attendees=tuple(Attendee(address=each) for each in (invitee, *map(MailAddress, booking.guests))),
+        created_at=booking.created_at,
+        updated_at=booking.updated_at,
+        is_cancelled=booking.status is Status.CANCELLED,
+        is_kept_by_server=True,
+        longest_description=LONGEST_DESCRIPTION,
     )
-    event.add("description", _describe(booking, event_type, booking_url))
-    if booking.location.value:
-        event.add("location", booking.location.value)
-    if booking_url:
-        event.add("url", vUri(booking_url))
-    event.add("organizer", _write_person(*host), encode=False)
-    event.add("attendee", _write_person(booking.invitee_name, booking.invitee_email, status="ACCEPTED"), encode=False)
-    for guest in booking.guests:
-        event.add("attendee", _write_person("", guest, status="ACCEPTED"), encode=False)
-    return event
 
 
-def _describe(booking: Booking, event_type: EventType, booking_url: str) -> str:
+def _describe_answers(booking: Booking, event_type: EventType, booking_url: str) -> str:
     labels = {question.key: question.label for question in event_type.questions}
     answers = [f"{labels.get(key, key)}: {YES_OR_NO.get(value, value)}" for key, value in booking.answers.items()]
     parts = [f"{booking.invitee_name} <{booking.invitee_email}>", booking.notes, *answers, booking_url]
     return "\n".join(part for part in parts if part)
-
-
-def _write_person(name: str, email: str, *, status: str | None = None) -> vCalAddress:
-    person = vCalAddress(f"mailto:{email}")
-    # Openslot sends the mails, so the calendar's server must not send any.
-    person.params["SCHEDULE-AGENT"] = vText("CLIENT")
-    # A parameter's value can't contain a quotation mark.
-    if shown := without_turns(name).replace('"', "'"):
-        person.params["CN"] = vText(shown)
-    if status is not None:
-        person.params["PARTSTAT"] = vText(status)
-    return person
 
 
 MAX_BOOKINGS = 2_000

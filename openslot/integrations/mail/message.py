@@ -6,49 +6,15 @@ from base64 import encodebytes
 from binascii import b2a_qp
 from email import policy
 from email.headerregistry import Address as HeaderAddress
+from email.message import Message
 from email.utils import format_datetime
+from functools import lru_cache
 from uuid import UUID
 
 from email_validator import validate_email
 
 from openslot.core.text import defuse, without_turns
 from openslot.integrations.mail.models import Mail, MailAddress
-
-TEXT = 'text/{kind}; charset="utf-8"'
-
-
-def write_parts(mail: Mail) -> bytes:
-    """Write the body of a mail with the headers that describe it; what follows the other headers."""
-    texts = [_write_text(mail.text, "plain"), _write_text(mail.html, "html")]
-    if mail.calendar is None:
-        return _write_multipart("alternative", texts, boundary=_boundary(mail, 0))
-    # The entry is there twice, as in Google's mail: some programs read the alternative, others the file.
-    content = encodebytes(mail.calendar.content).replace(b"\n", b"\r\n")
-    texts.append(_write_part(f'{TEXT.format(kind="calendar")}; method="{mail.calendar.method}"', "base64", content))
-    body = _write_multipart("alternative", texts, boundary=_boundary(mail, 1))
-    file = _write_part("application/ics", "base64", content, 'Content-Disposition: attachment; filename="invite.ics"')
-    return _write_multipart("mixed", [body, file], boundary=_boundary(mail, 0))
-
-
-def _boundary(mail: Mail, number: int) -> str:
-    return f"=_{mail.id.hex}_{number}"
-
-
-def _write_multipart(kind: str, parts: list[bytes], *, boundary: str) -> bytes:
-    between = f"--{boundary}\r\n".encode()
-    head = f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"\r\n\r\n'.encode()
-    return head + b"".join(between + part + b"\r\n" for part in parts) + f"--{boundary}--\r\n".encode()
-
-
-def _write_part(kind: str, encoding: str, content: bytes, *more: str) -> bytes:
-    headers = (f"Content-Type: {kind}", f"Content-Transfer-Encoding: {encoding}", *more)
-    return "".join(f"{header}\r\n" for header in headers).encode() + b"\r\n" + content
-
-
-def _write_text(text: str, kind: str) -> bytes:
-    lines = b"".join(line + b"\r\n" for line in text.encode().splitlines())
-    return _write_part(TEXT.format(kind=kind), "quoted-printable", b2a_qp(lines, istext=True))
-
 
 LONGEST_LINE = 200
 LONGEST_NAME = 60
@@ -90,20 +56,21 @@ UTF8_POLICY = policy.SMTPUTF8
 LONGEST_HEADER = 900
 
 
-def write_message(mail: Mail) -> bytes:
-    """Write a mail as a message, the same bytes each time.
+class WrittenHeaders(policy.Compat32):
+    """Writes headers as they are: `fold_header` has folded those that contain what people entered."""
 
-    The library writes the headers that contain what people entered. It takes ten times as long for the whole message.
-    """
+    def fold_binary(self, name: str, value: str) -> bytes:
+        return f"{name}: {value}\r\n".encode()
+
+
+WRITTEN = WrittenHeaders(linesep="\r\n")
+
+
+def write_message(mail: Mail) -> bytes:
+    """Write a mail as a message, the same bytes each time."""
     addresses = [address for address in (mail.sender, mail.to, mail.reply_to) if address is not None]
     rules = UTF8_POLICY if any(needs_utf8(each) for each in addresses) else HEADER_POLICY
     domain = ascii_address(mail.sender.email).rpartition("@")[2]
-    entered = {
-        "From": _header_address(mail.sender),
-        "To": _header_address(mail.to),
-        **({"Reply-To": _header_address(mail.reply_to)} if mail.reply_to else {}),
-        "Subject": _header_text(mail.subject),
-    }
     own = {
         **_list_headers(mail),
         "Message-ID": write_message_id(mail.id, mail.sender),
@@ -115,9 +82,57 @@ def write_message(mail: Mail) -> bytes:
         "Content-Language": mail.language,
         "MIME-Version": "1.0",
     }
-    written = b"".join(rules.fold_binary(*rules.header_store_parse(name, value)) for name, value in entered.items())
-    headers = "".join(f"{name}: {one_line(value, max_=LONGEST_HEADER)}\r\n" for name, value in own.items())
-    return headers.encode() + written + write_parts(mail)
+    message = _write_body(mail)
+    for name, value in own.items():
+        message[name] = one_line(value, max_=LONGEST_HEADER)
+    message["From"] = fold_header("From", mail.sender, rules)
+    message["To"] = fold_header("To", mail.to, rules)
+    if mail.reply_to is not None:
+        message["Reply-To"] = fold_header("Reply-To", mail.reply_to, rules)
+    message["Subject"] = fold_header("Subject", mail.subject, rules)
+    return message.as_bytes()
+
+
+def _write_body(mail: Mail) -> Message:
+    texts: list[Message | str] = [_write_text(mail.text, "plain"), _write_text(mail.html, "html")]
+    if mail.calendar is None:
+        return _write_multipart(mail, 0, "alternative", texts)
+    # The entry is there twice, as in Google's mail: some programs read the alternative, others the file.
+    content = encodebytes(mail.calendar.content)
+    kind = f'text/calendar; charset="utf-8"; method="{mail.calendar.method}"'
+    body = _write_multipart(mail, 1, "alternative", [*texts, _write_part(kind, "base64", content)])
+    file = _write_part("application/ics", "base64", content)
+    file["Content-Disposition"] = 'attachment; filename="invite.ics"'
+    return _write_multipart(mail, 0, "mixed", [body, file])
+
+
+def _write_multipart(mail: Mail, number: int, kind: str, parts: list[Message | str]) -> Message:
+    part = Message(WRITTEN)
+    part["Content-Type"] = f'multipart/{kind};\r\n boundary="=_{mail.id.hex}_{number}"'
+    part.set_payload(parts)
+    return part
+
+
+def _write_text(text: str, kind: str) -> Message:
+    lines = b"".join(line + b"\n" for line in text.encode().splitlines())
+    return _write_part(f'text/{kind}; charset="utf-8"', "quoted-printable", b2a_qp(lines, istext=True))
+
+
+def _write_part(kind: str, encoding: str, content: bytes) -> Message:
+    part = Message(WRITTEN)
+    part["Content-Type"] = kind
+    part["Content-Transfer-Encoding"] = encoding
+    part.set_payload(content.decode("ascii"))
+    return part
+
+
+# The same sender and host stand in many mails, and to parse an address takes longer than all the rest of a message.
+@lru_cache(maxsize=1024)
+def fold_header(name: str, value: MailAddress | str, rules: policy.EmailPolicy) -> str:
+    """Write a header that contains what somebody entered, without its name."""
+    entered = _header_text(value) if isinstance(value, str) else _header_address(value)
+    written: str = rules.fold(*rules.header_store_parse(name, entered))
+    return written[len(name) + 1 :].lstrip(" ").removesuffix("\r\n")
 
 
 def _list_headers(mail: Mail) -> dict[str, str]:

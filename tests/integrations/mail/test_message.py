@@ -9,6 +9,7 @@ from uuid import UUID
 
 import icalendar
 import pytest
+import vobject  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
 from openslot.integrations.mail.calendar_entry import (
@@ -17,8 +18,9 @@ from openslot.integrations.mail.calendar_entry import (
     google_url,
     outlook_url,
     write_calendar,
+    write_entries,
 )
-from openslot.integrations.mail.message import find_name, one_line, paragraph, write_message
+from openslot.integrations.mail.message import find_name, fold_header, one_line, paragraph, write_message
 from openslot.integrations.mail.models import Attachment, Mail, MailAddress, Method
 
 ID = UUID("01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1")
@@ -207,6 +209,39 @@ def test_a_cancellation_takes_the_entry_back() -> None:
     written = write_calendar(ENTRY, Method.CANCEL)
     assert icalendar.Calendar.from_ical(written)["method"] == "CANCEL"
     assert read_calendar(written)["status"] == "CANCELLED"
+
+
+def test_a_server_that_keeps_an_entry_sends_no_invitations_of_its_own() -> None:
+    written = write_calendar(replace(ENTRY, is_kept_by_server=True))
+    event = read_calendar(written)
+    people = [event["organizer"], *cast("list[icalendar.vCalAddress]", event["attendee"])]
+    assert [person.params["SCHEDULE-AGENT"] for person in people] == ["CLIENT"] * 3
+    assert b"SCHEDULE-AGENT" not in write_calendar(ENTRY)
+
+
+def test_all_entries_of_a_calendar_are_read_by_two_other_implementations() -> None:
+    entries = [replace(ENTRY, uid=f"{number}@openslot", is_cancelled=number == 1) for number in range(3)]
+    written = write_entries(entries, properties={"x-wr-calname": "Openslot"})
+
+    events = icalendar.Calendar.from_ical(written).walk("VEVENT")
+    assert [(event["uid"], event["status"]) for event in events] == [
+        ("0@openslot", "CONFIRMED"),
+        ("1@openslot", "CANCELLED"),
+        ("2@openslot", "CONFIRMED"),
+    ]
+    assert not any(event.errors for event in events)
+    other = vobject.readOne(written.decode())
+    assert [event.dtstart.value for event in other.vevent_list] == [ENTRY.starts_at] * 3
+    assert other.vevent_list[0].description.value == ENTRY.description
+
+
+def test_a_header_is_folded_once_for_all_mails_that_have_it() -> None:
+    fold_header.cache_clear()
+    contents = [write_message(replace(MAIL, to=MailAddress(f"{name}@okafor.example"))) for name in "abc"]
+
+    # The sender, the address for replies and the subject once, the recipients one by one.
+    assert (fold_header.cache_info().misses, fold_header.cache_info().hits) == (6, 6)
+    assert [read(content)["To"] for content in contents] == [f"{name}@okafor.example" for name in "abc"]
 
 
 def test_addresses_beyond_ascii_are_written_as_the_network_knows_them() -> None:
