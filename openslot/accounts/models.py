@@ -111,14 +111,14 @@ class Organization(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-DEFAULT_COLOUR = "#3155d9"
+DEFAULT_COLOR = "#3155d9"
 
 
 class Brand(Struct, frozen=True, kw_only=True):
-    """What is shown at the top of pages and mail, and the colour of their buttons."""
+    """What is shown at the top of pages and mail, and the color of their buttons."""
 
     name: str
-    colour: str = DEFAULT_COLOUR
+    color: str = DEFAULT_COLOR
     logo_url: str | None = None
     photo_url: str | None = None
     """Shown beside the name if there is no logo."""
@@ -131,11 +131,11 @@ class ChosenBrand(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is shown in the mail of a user or of an organization's members; None: nothing was chosen."""
 
     name: str | None = None
-    colour: str | None = None
+    color: str | None = None
     logo_url: str | None = None
 
-    def complete(self, *, name: str, colour: str = DEFAULT_COLOUR, photo_url: str | None = None) -> Brand:
-        return Brand(name=self.name or name, colour=self.colour or colour, logo_url=self.logo_url, photo_url=photo_url)
+    def complete(self, *, name: str, color: str = DEFAULT_COLOR, photo_url: str | None = None) -> Brand:
+        return Brand(name=self.name or name, color=self.color or color, logo_url=self.logo_url, photo_url=photo_url)
 
 
 class BrandedHost(Struct, frozen=True, kw_only=True):

@@ -80,7 +80,7 @@ def _check(opened: Image.Image) -> None:
 
 
 def _flatten(picture: Image.Image) -> Image.Image:
-    """Put a picture with transparent parts on white, and bring every other kind of colour to RGB."""
+    """Put a picture with transparent parts on white, and bring every other kind of color to RGB."""
     if picture.mode.startswith("I"):
         # Grey of 16 bits would be cut off at 8.
         return picture.convert("I").point(lambda value: value * (1 / 256)).convert("L").convert("RGB")

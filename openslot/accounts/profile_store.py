@@ -45,21 +45,21 @@ async def find_photo(db: Db, photo_hash: str) -> bytes | None:
 
 
 SAVE = """
-insert into brands (id, {owner}, name, colour, logo_url, updated_at) values ($1, $2, $3, $4, $5, $6)
-on conflict ({owner}) do update set name = excluded.name, colour = excluded.colour, logo_url = excluded.logo_url,
+insert into brands (id, {owner}, name, color, logo_url, updated_at) values ($1, $2, $3, $4, $5, $6)
+on conflict ({owner}) do update set name = excluded.name, color = excluded.color, logo_url = excluded.logo_url,
     updated_at = excluded.updated_at"""
 
 BRAND = """
-    select 0 as place, own.name, own.colour, own.logo_url from brands own where own.user_id = u.id
+    select 0 as place, own.name, own.color, own.logo_url from brands own where own.user_id = u.id
     union all
-    select 1, coalesce(their.name, o.name), their.colour, their.logo_url
+    select 1, coalesce(their.name, o.name), their.color, their.logo_url
     from memberships m join organizations o on o.id = m.organization_id
     join brands their on their.organization_id = o.id
     where m.user_id = u.id and m.active
     order by place limit 1"""
 """The brand of the user `u`, to be joined: their own, or else their organization's."""
 HOST = f"""
-select u.id, u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.colour, b.logo_url
+select u.id, u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.color, b.logo_url
 from users u left join lateral ({BRAND}) b on true where u.id = $1"""
 
 
@@ -68,7 +68,7 @@ async def find_host(db: Db, host_id: UUID) -> Row | None:
 
 
 async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | None:
-    row = await db.fetchrow(f"select name, colour, logo_url from brands where {owner} = $1", owner_id)
+    row = await db.fetchrow(f"select name, color, logo_url from brands where {owner} = $1", owner_id)
     return ChosenBrand(**row) if row else None
 
 
@@ -78,7 +78,7 @@ async def delete_brand(db: Db, *, owner: str, owner_id: UUID) -> None:
 
 async def save_brand(db: Db, brand: ChosenBrand, *, owner: str, owner_id: UUID, now: datetime) -> None:
     sql = SAVE.format(owner=owner)
-    await db.execute(sql, new_id(), owner_id, brand.name, brand.colour, brand.logo_url, now)
+    await db.execute(sql, new_id(), owner_id, brand.name, brand.color, brand.logo_url, now)
 
 
 RESERVED = "users_username_reserved"

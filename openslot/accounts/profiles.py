@@ -7,7 +7,7 @@ from uuid import UUID
 
 from openslot.accounts import profile_store as store
 from openslot.accounts.errors import ReservedUsernameNotFound, UsernameLimitExceeded
-from openslot.accounts.models import DEFAULT_COLOUR, Brand, BrandedHost, ChosenBrand, FormerUsername, Organization, User
+from openslot.accounts.models import DEFAULT_COLOR, Brand, BrandedHost, ChosenBrand, FormerUsername, Organization, User
 from openslot.accounts.pictures import Picture
 from openslot.accounts.rules import SHAPE
 from openslot.core.db import Row
@@ -19,7 +19,7 @@ from openslot.jobs.batches import delete_old
 
 LONGEST_WELCOME = 1000
 LONGEST_NAME = 100
-COLOUR = re.compile(r"#[0-9a-f]{6}")
+COLOR = re.compile(r"#[0-9a-f]{6}")
 MAX_RESERVED = 10
 Found = TypeVar("Found")
 
@@ -68,7 +68,7 @@ async def get_brand(work: Work, owner: User | Organization) -> ChosenBrand:
 
 
 async def set_brand(work: Work, owner: User | Organization, brand: ChosenBrand) -> ChosenBrand:
-    """Choose name, colour and logo; a user's brand without any of them gives way to the organization's."""
+    """Choose name, color and logo; a user's brand without any of them gives way to the organization's."""
     checked = check_brand(brand)
     if checked == ChosenBrand():
         await store.delete_brand(work.db, owner=_column(owner), owner_id=owner.id)
@@ -83,34 +83,34 @@ async def find_organization_brand(work: Work, organization_id: UUID, *, name: st
     return (chosen or ChosenBrand()).complete(name=name)
 
 
-async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) -> BrandedHost | None:
-    """Read a host with their brand: their own, their organization's, or their name in this colour."""
+async def find_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) -> BrandedHost | None:
+    """Read a host with their brand: their own, their organization's, or their name in this color."""
     row = await store.find_host(work.db, host_id)
-    return to_host(work.runtime, row, colour=colour) if row else None
+    return to_host(work.runtime, row, color=color) if row else None
 
 
-def to_host(runtime: Runtime, row: Row, *, colour: str) -> BrandedHost:
+def to_host(runtime: Runtime, row: Row, *, color: str) -> BrandedHost:
     """Make a host of a row that has the columns of `profile_store.HOST`."""
-    chosen = ChosenBrand(name=row["brand_name"], colour=row["colour"], logo_url=row["logo_url"])
+    chosen = ChosenBrand(name=row["brand_name"], color=row["color"], logo_url=row["logo_url"])
     path = photo_path(row["photo"])
     photo_url = f"{runtime.settings.public_url}{path}" if path else None
-    brand = chosen.complete(name=row["name"], colour=colour, photo_url=photo_url)
+    brand = chosen.complete(name=row["name"], color=color, photo_url=photo_url)
     return BrandedHost(**{name: row[name] for name in ("name", "email", "zone", "locale", "photo")}, brand=brand)
 
 
 def check_brand(brand: ChosenBrand) -> ChosenBrand:
     """Write a brand in its normal form, or name everything that is wrong with it."""
-    name, colour, logo = (brand.name or "").strip(), (brand.colour or "").lower(), (brand.logo_url or "").strip()
+    name, color, logo = (brand.name or "").strip(), (brand.color or "").lower(), (brand.logo_url or "").strip()
     faults: dict[str, str] = {}
     if len(name) > LONGEST_NAME or not is_line(name):
         faults["name"] = Text("must be one line of at most %(max)s characters", max=LONGEST_NAME)
-    if colour and COLOUR.fullmatch(colour) is None:
-        faults["colour"] = Text("must be a colour such as %(example)s", example="#3155d9")
+    if color and COLOR.fullmatch(color) is None:
+        faults["color"] = Text("must be a color such as %(example)s", example="#3155d9")
     if logo and not (is_web_url(logo) and logo.lower().startswith("https://")):
         faults["logo"] = Text("must be a link that begins with https://")
     if faults:
         raise Invalid(details=faults)
-    return ChosenBrand(name=name or None, colour=colour or None, logo_url=logo or None)
+    return ChosenBrand(name=name or None, color=color or None, logo_url=logo or None)
 
 
 def _column(owner: User | Organization) -> str:

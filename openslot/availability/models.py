@@ -204,8 +204,8 @@ class SlotContext(Struct, frozen=True, kw_only=True):
     """When the host last left an organization, and what was upcoming was cancelled."""
 
     host_photo: str | None = None
-    host_colour: str | None = None
-    """The hash of the host's photo, and the colour of their brand; read where a page is named."""
+    host_color: str | None = None
+    """The hash of the host's photo, and the color of their brand; read where a page is named."""
 
 
 class MonthOfSlots(Struct, frozen=True, kw_only=True):

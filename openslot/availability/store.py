@@ -98,7 +98,7 @@ OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hol
     "t.active", "t.active and t.holder is null"
 )
 # A page also shows how its host looks.
-OF_PAGE = SETTING.replace("counted.*", "counted.*, u.photo as host_photo, b.colour as host_colour", 1).replace(
+OF_PAGE = SETTING.replace("counted.*", "counted.*, u.photo as host_photo, b.color as host_color", 1).replace(
     "join schedules s on", f"left join lateral ({BRAND}) b on true join schedules s on", 1
 )
 # The same for an event type that is not saved, as if it were the only row of its table.
@@ -189,7 +189,7 @@ def _to_context(row: Row, now: datetime) -> SlotContext:
         host_zone=row["host_zone"],
         host_left_at=row["host_left_at"],
         host_photo=row.get("host_photo"),
-        host_colour=row.get("host_colour"),
+        host_color=row.get("host_color"),
     )
 
 

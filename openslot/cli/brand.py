@@ -1,4 +1,4 @@
-"""brand …: the name, colour and logo on emails."""
+"""brand …: the name, color and logo on emails."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from openslot.cli.output import Answer, TableRows
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 
-app = group("The name, colour and logo on emails.")
+app = group("The name, color and logo on emails.")
 
 OfUser = Annotated[str | None, typer.Option("--user", help="A user's, by email address")]
 OfOrganization = Annotated[str | None, typer.Option("--organization", help="An organization's, by its slug")]
@@ -32,7 +32,7 @@ async def set_brand(
     organization: OfOrganization = None,
     *,
     name: Annotated[str | None, typer.Option(help="At the top of emails; empty: the host's or organization's")] = None,
-    colour: Annotated[str | None, typer.Option(help="Such as #3155d9; empty: the event type's")] = None,
+    color: Annotated[str | None, typer.Option(help="Such as #3155d9; empty: the event type's")] = None,
     logo: Annotated[str | None, typer.Option(help="An https:// link to an image; empty: the name instead")] = None,
 ) -> Answer:
     """Change a brand. Omitted fields stay unchanged."""
@@ -40,7 +40,7 @@ async def set_brand(
     before = await profiles.get_brand(work, owner)
     changed = ChosenBrand(
         name=before.name if name is None else name,
-        colour=before.colour if colour is None else colour,
+        color=before.color if color is None else color,
         logo_url=before.logo_url if logo is None else logo,
     )
     return _answer(await profiles.set_brand(work, owner, changed))
@@ -55,5 +55,5 @@ async def _get_owner(work: Work, user: str | None, organization: str | None) -> 
 
 
 def _answer(brand: ChosenBrand) -> Answer:
-    row = (brand.name, brand.colour, brand.logo_url)
-    return Answer(brand, TableRows(("Name", "Colour", "Logo"), [row]))
+    row = (brand.name, brand.color, brand.logo_url)
+    return Answer(brand, TableRows(("Name", "Color", "Logo"), [row]))

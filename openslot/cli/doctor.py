@@ -13,7 +13,7 @@ from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 
 app = typer.Typer(add_completion=False)
 
-COLOURS = {FindingState.OK: "green", FindingState.WARNING: "yellow", FindingState.PROBLEM: "red"}
+COLORS = {FindingState.OK: "green", FindingState.WARNING: "yellow", FindingState.PROBLEM: "red"}
 
 
 @app.command()
@@ -66,7 +66,7 @@ def _look_inside(chosen: Settings) -> list[Finding]:
 
 def _show(findings: list[Finding], counted: Counter[FindingState]) -> None:
     for finding in findings:
-        console.print(f"{finding.state:<8}", style=COLOURS[finding.state], end="")
+        console.print(f"{finding.state:<8}", style=COLORS[finding.state], end="")
         console.print(f" {finding.name:<16} {finding.meaning}")
         if finding.fix is not None:
             console.print(f"{'':<26}{finding.fix}", style="bold")

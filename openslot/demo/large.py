@@ -109,7 +109,7 @@ def _event_type(host: LargeHost, now: datetime) -> dict[str, Any]:
         "name": "30 minute meeting",
         "slug": "30min",
         "description": "",
-        "colour": "#2563eb",
+        "color": "#2563eb",
         "duration_minutes": 30,
         "buffer_before": 0,
         "buffer_after": 0,

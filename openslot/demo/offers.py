@@ -82,7 +82,7 @@ def _wanted(work: Work, schedule: Schedule) -> list[EventType]:
         replace(
             consultation,
             description="An hour on your hardest question.",
-            colour="#b45309",
+            color="#b45309",
             location=Location(LocationKind.PHONE),
             buffer_before=10,
             buffer_after=10,
@@ -94,7 +94,7 @@ def _wanted(work: Work, schedule: Schedule) -> list[EventType]:
         replace(
             workshop,
             description="Eight people, one whiteboard.",
-            colour="#15803d",
+            color="#15803d",
             location=Location(LocationKind.IN_PERSON, "Harbor Studio, Room 2"),
             seats=8,
             booking_window=RollingWindow(90),

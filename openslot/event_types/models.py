@@ -100,7 +100,7 @@ class EventType(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     description: str = ""
-    colour: str = "#2563eb"
+    color: str = "#2563eb"
     buffer_before: int = 0
     """Minutes that stay free before each meeting."""
 
@@ -152,7 +152,7 @@ class HostPage(Struct, frozen=True, kw_only=True):
     photo: str | None
     """The hash of the host's photo."""
 
-    colour: str | None
+    color: str | None
     """Of the host's brand."""
 
     event_types: tuple[EventType, ...]

@@ -122,7 +122,7 @@ async def get_host_page(work: Work, username: str) -> HostPage:
         zone=head["host_zone"],
         welcome=head["welcome"],
         photo=head["photo"],
-        colour=head["brand_colour"],
+        color=head["brand_color"],
         event_types=offered,
     )
 

@@ -27,7 +27,7 @@ LONGEST_SUGGESTION = 60
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
-_COLOUR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
+_COLOR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
 _LINK = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}/\S", re.IGNORECASE)
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 
@@ -68,8 +68,8 @@ def _text_faults(event_type: EventType) -> Faults:
         yield "slug", Text("must be 1 to 100 lower-case letters and digits, with single hyphens between them")
     if len(event_type.description) > 5000:
         yield "description", Text("must be at most 5000 characters")
-    if not _COLOUR.fullmatch(event_type.colour):
-        yield "colour", Text("must be # and six hexadecimal digits, such as #2563eb")
+    if not _COLOR.fullmatch(event_type.color):
+        yield "color", Text("must be # and six hexadecimal digits, such as #2563eb")
 
 
 def _number_faults(event_type: EventType) -> Faults:
@@ -148,7 +148,7 @@ EDITED = (
     "name",
     "slug",
     "description",
-    "colour",
+    "color",
     "duration_minutes",
     "buffer_before",
     "buffer_after",

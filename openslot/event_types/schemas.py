@@ -41,7 +41,7 @@ class ListedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="came
     """An event type in a list."""
 
     description: Annotated[str, Meta(examples=["Half an hour to see whether we fit."])]
-    colour: Annotated[str, Meta(examples=["#2563eb"])]
+    color: Annotated[str, Meta(examples=["#2563eb"])]
     active: Annotated[bool, Meta(examples=[True])]
     position: Annotated[int, Meta(examples=[0])]
     created_at: Instant
@@ -120,7 +120,7 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
     """An event type as invitees see it."""
 
     description: Annotated[str, Meta(examples=["Half an hour to see whether we fit."])]
-    colour: Annotated[str, Meta(examples=["#2563eb"])]
+    color: Annotated[str, Meta(examples=["#2563eb"])]
     location: OfferedLocation
     seats: Annotated[int, Meta(examples=[1])]
     questions: tuple[Question, ...]

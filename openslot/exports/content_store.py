@@ -70,7 +70,7 @@ ACCOUNT = _select(
 SETTINGS = _select(
     "brand reminders flags notifications bookings_feed_since",
     "users u where u.id = $1",
-    brand=f"(select {_object('name colour logo_url', 'b')} from brands b where b.user_id = u.id)",
+    brand=f"(select {_object('name color logo_url', 'b')} from brands b where b.user_id = u.id)",
     reminders=_objects("event_type_id minutes_before", "reminder_settings r where r.host_id = u.id"),
     flags=_objects("key enabled", "flag_overrides f where f.user_id = u.id", key="f.flag_key"),
     notifications=_objects("topic on", "notification_choices n where n.user_id = u.id", on="n.is_on"),

@@ -8,7 +8,7 @@ create table event_types (
     name text not null,
     slug text not null,
     description text not null,
-    colour text not null,
+    color text not null,
     duration_minutes integer not null check (duration_minutes > 0),
     buffer_before integer not null check (buffer_before between 0 and 480),
     buffer_after integer not null check (buffer_after between 0 and 480),

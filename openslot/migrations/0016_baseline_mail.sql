@@ -57,13 +57,13 @@ create table reminder_settings (
 );
 create index reminder_settings_event_type on reminder_settings (event_type_id);
 
--- The name, colour and logo of a user or an organization.
+-- The name, color and logo of a user or an organization.
 create table brands (
     id uuid primary key,
     user_id uuid unique references users on delete cascade,
     organization_id uuid unique references organizations on delete cascade,
     name text,
-    colour text check (colour ~ '^#[0-9a-f]{6}$'),
+    color text check (color ~ '^#[0-9a-f]{6}$'),
     logo_url text,
     updated_at timestamptz not null,
     check (num_nonnulls(user_id, organization_id) = 1)

@@ -68,27 +68,27 @@ def _read(folder: Traversable, beginning: str) -> list[tuple[str, Asset]]:
     return found
 
 
-def accent_url(colour: str) -> str:
-    """Return the URL of a colour's stylesheet, which never changes."""
-    name = f"accent/{colour.removeprefix('#')}.css"
-    return f"/static/{name}?v={_make(colour.removeprefix('#')).version}"
+def accent_url(color: str) -> str:
+    """Return the URL of a color's stylesheet, which never changes."""
+    name = f"accent/{color.removeprefix('#')}.css"
+    return f"/static/{name}?v={_make(color.removeprefix('#')).version}"
 
 
 def find_accent(path: str) -> Asset | None:
-    """Return the stylesheet of a colour, or None if a path is not one."""
+    """Return the stylesheet of a color, or None if a path is not one."""
     match = PATH.fullmatch(path)
     return _make(match[1]) if match else None
 
 
 @lru_cache(maxsize=512)
-def _make(colour: str) -> Asset:
-    light, dark = (shade(f"#{colour}", paper) for paper in (PAPER, DARK_PAPER))
+def _make(color: str) -> Asset:
+    light, dark = (shade(f"#{color}", paper) for paper in (PAPER, DARK_PAPER))
     rules = ";".join(f"--{name}:light-dark({light[name]},{dark[name]})" for name in light)
     return make_asset(f":root{{{rules}}}\n".encode(), MEDIA_TYPES["css"])
 
 
 def shade(accent: str, paper: str) -> dict[str, str]:
-    """Choose the shades of an accent: the colour is read on its own wash too, so the wash stays near the paper."""
+    """Choose the shades of an accent: the color is read on its own wash too, so the wash stays near the paper."""
     accent = readable_on(accent, paper)
     wash = mix(paper, accent, 0.1)
     accent = readable_on(accent, wash)

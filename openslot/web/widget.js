@@ -175,7 +175,7 @@ dialog slot{display:block;padding:0 20px 20px}
       this.dispatchEvent(new CustomEvent(type, { detail, bubbles: type !== "error" }));
     }
 
-    // Black or white, whichever can be read better on the colour.
+    // Black or white, whichever can be read better on the color.
     #paint(button, accent) {
       const [r, g, b] = accent.match(/../g).map((part) => (parseInt(part, 16) / 255) ** 2.2);
       button.style.background = `#${accent}`;

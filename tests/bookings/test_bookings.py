@@ -149,7 +149,7 @@ async def test_limits_count_what_is_booked(book: Book, runtime: Runtime, user: U
         ({"startTime": 5}, "startTime"),
         ({"guests": ["a@b.example"] * 11}, "guests"),
         ({"guests": ["nobody"]}, "guests.0"),
-        ({"answers": {"colour": "blue"}}, "answers.colour"),
+        ({"answers": {"color": "blue"}}, "answers.color"),
         ({"surprise": 1}, "surprise"),
     ],
 )

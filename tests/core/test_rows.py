@@ -10,7 +10,7 @@ from openslot.core.rows import Rows
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 
 
-class Colour(StrEnum):
+class Color(StrEnum):
     RED = "red"
 
 
@@ -21,7 +21,7 @@ class Size(Struct, frozen=True):
 
 class Thing(Struct, frozen=True, kw_only=True):
     id: int
-    colour: Colour
+    color: Color
     size: Size
     tags: tuple[str, ...]
     others: tuple[Size, ...] | None
@@ -29,7 +29,7 @@ class Thing(Struct, frozen=True, kw_only=True):
     is_new: bool
     lines: tuple[str, ...] = ()
     note: str = "none"
-    colours: frozenset[Colour] = frozenset()
+    colors: frozenset[Color] = frozenset()
 
 
 THINGS = Rows(
@@ -43,18 +43,18 @@ THINGS = Rows(
 )
 THING = Thing(
     id=1,
-    colour=Colour.RED,
+    color=Color.RED,
     size=Size(2, 3),
     tags=("a", "b"),
     others=(Size(4),),
     seen_at=NOON,
     is_new=True,
     lines=("x",),
-    colours=frozenset({Colour.RED}),
+    colors=frozenset({Color.RED}),
 )
 ROW = {
     "t_id": 1,
-    "t_colour": "red",
+    "t_color": "red",
     "t_width": 2,
     "t_height": 3,
     "t_tags": ["a", "b"],
@@ -62,22 +62,22 @@ ROW = {
     "t_seen_at": NOON,
     "t_is_new": True,
     "t_lines": '["x"]',
-    "t_colours": ["red"],
+    "t_colors": ["red"],
 }
 
 
 def test_columns_name_every_field() -> None:
     assert THINGS.columns == (
-        "t.id as t_id, t.colour as t_colour, t.width as t_width, t.height as t_height, t.tags as t_tags, "
+        "t.id as t_id, t.color as t_color, t.width as t_width, t.height as t_height, t.tags as t_tags, "
         "t.others as t_others, t.seen_at as t_seen_at, t.age < 1 as t_is_new, t.lines as t_lines, "
-        "t.colours as t_colours"
+        "t.colors as t_colors"
     )
 
 
 def test_a_row_is_read_as_the_noun() -> None:
     found = THINGS.read(ROW)
     assert found == THING
-    assert isinstance(found.colour, Colour)
+    assert isinstance(found.color, Color)
     assert THINGS.read(ROW, note="given").note == "given"
 
 
@@ -88,7 +88,7 @@ def test_null_is_none() -> None:
 
 def test_what_is_inserted_is_what_is_stored() -> None:
     assert THINGS.insert("more") == (
-        "insert into things (id, colour, width, height, tags, others, seen_at, lines, colours, more) "
+        "insert into things (id, color, width, height, tags, others, seen_at, lines, colors, more) "
         "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
     )
     others = '[{"width":4,"height":null}]'
@@ -99,4 +99,4 @@ def test_an_update_assigns_a_part() -> None:
     part = THINGS.stored.only("seen_at", "others")
     assert part.assign(first=2) == "seen_at = $2, others = $3"
     assert part.values(THING) == (NOON, '[{"width":4,"height":null}]')
-    assert THINGS.stored.without("id", "colour").names == THINGS.stored.names[2:]
+    assert THINGS.stored.without("id", "color").names == THINGS.stored.names[2:]

@@ -17,7 +17,7 @@ OTHER: dict[str, Any] = {
     "name": "Other",
     "slug": "other",
     "description": "Other",
-    "colour": "#000000",
+    "color": "#000000",
     "duration_minutes": 31,
     "buffer_before": 1,
     "buffer_after": 1,

@@ -57,7 +57,7 @@ def test_numbers_have_bounds(field: str, name: str, least: int, max_: int) -> No
         ({"slug": "x" * 101}, {"slug"}),
         ({"slug": "30min"}, set()),
         ({"description": "x" * 5001}, {"description"}),
-        ({"colour": "red"}, {"colour"}),
+        ({"color": "red"}, {"color"}),
         ({"location": Location(LocationKind.VIDEO_LINK, "meet.example")}, {"location.value"}),
         ({"location": Location(LocationKind.VIDEO_LINK, "https://meet.example/a")}, set()),
         ({"location": Location(LocationKind.IN_PERSON, " ")}, {"location.value"}),

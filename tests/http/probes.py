@@ -14,7 +14,7 @@ from openslot.routing import Cookie, Query, Request, Response, delete, get, post
 from openslot.routing.listings import Limit, PageNumber, To
 
 
-class Colour(StrEnum):
+class Color(StrEnum):
     """Some values and no others."""
 
     RED = "red"
@@ -36,7 +36,7 @@ class Journey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ren
     number: int = 0
     price: float = 0.0
     paid: bool = False
-    colour: Colour = Colour.RED
+    color: Color = Color.RED
     on: date | None = None
     notes: Prose | None = None
     remark: str = ""
@@ -76,7 +76,7 @@ async def search(
     q: Annotated[str | None, Query()] = None,
     at: Annotated[datetime | None, Query()] = None,
     since: Annotated[date | None, Query("from")] = None,
-    colour: Annotated[Colour | None, Query()] = None,
+    color: Annotated[Color | None, Query()] = None,
     number: Annotated[int, Query()] = 0,
     share: Annotated[float, Query()] = 0.0,
     tag: Annotated[list[str] | None, Query()] = None,
@@ -84,7 +84,7 @@ async def search(
 ) -> dict[str, Any]:
     """Take a query, and see whether PostgreSQL takes what is in it."""
     await work.db.fetchval("select $1::text || $2::bigint || $3::timestamptz || $4::float8", q, number, at, share)
-    return {"page": page, "limit": limit, "q": q, "colour": colour, "from": since, "tag": tag, "to": to}
+    return {"page": page, "limit": limit, "q": q, "color": color, "from": since, "tag": tag, "to": to}
 
 
 @get("/api/v1/probe/needs")

@@ -133,7 +133,7 @@ async def test_a_page_may_answer_that_there_is_no_form_any_more(probe: httpx2.As
 
 
 def test_a_page_that_asks_for_what_nobody_gives_is_refused_at_the_start() -> None:
-    async def show(colour: str, form: Form[NoteForm] = Form()) -> Response:
+    async def show(color: str, form: Form[NoteForm] = Form()) -> Response:
         return Response()
 
     @post("/probe-forms", shows=show)
@@ -142,5 +142,5 @@ def test_a_page_that_asks_for_what_nobody_gives_is_refused_at_the_start() -> Non
 
     declaration = find_declaration(send)
     assert declaration is not None
-    with pytest.raises(TypeError, match="show asks for colour"):
+    with pytest.raises(TypeError, match="show asks for color"):
         read_handler(send, declaration, "/probe-forms")

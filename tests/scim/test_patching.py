@@ -172,7 +172,7 @@ def test_every_way_to_say_a_change_is_understood(operation: dict[str, Any], chan
         ({"op": "add", "path": "a b", "value": "x"}, InvalidPath),
         ({"op": "add", "path": 'title[type eq "work"]', "value": "x"}, InvalidPath),
         ({"op": "add", "path": "emails[type is 1].value", "value": "x"}, InvalidFilter),
-        ({"op": "add", "path": 'emails[colour eq "red"].value', "value": "x"}, InvalidFilter),
+        ({"op": "add", "path": 'emails[color eq "red"].value', "value": "x"}, InvalidFilter),
         ({"op": "add", "path": "title"}, InvalidValue),
         ({"op": "add", "value": "x"}, InvalidValue),
         ({"op": "add", "path": "title", "value": 7}, InvalidValue),

@@ -177,7 +177,7 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
 
 
 async def invite(work: Work, effect: Effect) -> Outcome:
-    """Send the link of an invitation, in the organization's colours, while it is valid."""
+    """Send the link of an invitation, in the organization's colors, while it is valid."""
     event = effect.event(InvitationCreated)
     try:
         found = await invitations.get_invitation(work, invitations.invitation_token(work.runtime, event.invitation_id))

@@ -286,7 +286,7 @@ async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
 
 async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedMeeting, CalendarEntry]:
     """Read what belongs to a booking, and describe it as its invitee's calendar does."""
-    host = await operations.find_host(work, details.booking.host_id, colour=details.event_type.colour)
+    host = await operations.find_host(work, details.booking.host_id, color=details.event_type.color)
     if host is None:
         raise BookingNotFound
     meeting = read_meeting(work.runtime, details, host, cause=work.actor)

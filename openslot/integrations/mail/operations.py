@@ -6,7 +6,7 @@ from msgspec import json
 from msgspec.structs import asdict
 
 from openslot.accounts import profiles
-from openslot.accounts.models import DEFAULT_COLOUR, PRODUCT, Brand, User
+from openslot.accounts.models import DEFAULT_COLOR, PRODUCT, Brand, User
 from openslot.core.actor import SYSTEM, Actor, Destination
 from openslot.core.events import Effect
 from openslot.core.secrets import SealBroken
@@ -50,13 +50,13 @@ class Mailbox:
         await store.keep_content(self._runtime.work(SYSTEM).db, mail.id, sealed)
 
 
-async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) -> MailHost | None:
-    """Read a host with the brand of their mail: their own, their organization's, or their name in this colour."""
+async def find_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) -> MailHost | None:
+    """Read a host with the brand of their mail: their own, their organization's, or their name in this color."""
     row = await store.find_host(work.db, host_id)
     if row is None:
         return None
     topics = decide_topics(_read_choices(row["choices"] or "{}"))
-    return MailHost(**asdict(profiles.to_host(work.runtime, row, colour=colour)), topics=topics)
+    return MailHost(**asdict(profiles.to_host(work.runtime, row, color=color)), topics=topics)
 
 
 def choose_locale(*tags: str | None) -> Locale:

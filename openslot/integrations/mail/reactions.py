@@ -142,7 +142,7 @@ async def _tell(
     unless: str,
 ) -> Outcome:
     """Send one person a mail about a meeting, unless there is no such host or recipient any more, or they want none."""
-    host = await operations.find_host(work, about.booking.host_id, colour=about.event_type.colour)
+    host = await operations.find_host(work, about.booking.host_id, color=about.event_type.color)
     recipient = find_recipient(about.booking, host, target) if host else None
     if host is None or recipient is None:
         return await leave_unsent(work, effect, unless)

@@ -1,4 +1,4 @@
-"""Letters in their reader's language and their sender's colours: HTML that mail programs show, and the same as text."""
+"""Letters in their reader's language and their sender's colors: HTML that mail programs show, and the same as text."""
 
 import re
 import textwrap
@@ -22,14 +22,14 @@ PAPER, DARK_PAPER = "#ffffff", "#181a20"
 READABLE = 4.5
 
 
-def ink_on(colour: str) -> str:
-    return max((LIGHT, DARK), key=lambda ink: contrast(ink, colour))
+def ink_on(color: str) -> str:
+    return max((LIGHT, DARK), key=lambda ink: contrast(ink, color))
 
 
-def readable_on(colour: str, ground: str) -> str:
-    """Return the colour itself, or the nearest one in which text is readable on this background."""
+def readable_on(color: str, ground: str) -> str:
+    """Return the color itself, or the nearest one in which text is readable on this background."""
     towards = ink_on(ground)
-    mixed = (mix(colour, towards, step / 10) for step in range(11))
+    mixed = (mix(color, towards, step / 10) for step in range(11))
     return next((each for each in mixed if contrast(each, ground) >= READABLE), towards)
 
 
@@ -39,13 +39,13 @@ def mix(one: str, other: str, share: float) -> str:
 
 
 def contrast(one: str, other: str) -> float:
-    """Measure how far apart two colours are to the eye, as WCAG does: from 1 to 21."""
+    """Measure how far apart two colors are to the eye, as WCAG does: from 1 to 21."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(channel / 255) for channel in _channels(colour))
+def _luminance(color: str) -> float:
+    red, green, blue = (_linear(channel / 255) for channel in _channels(color))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -53,8 +53,8 @@ def _linear(share: float) -> float:
     return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
 
 
-def _channels(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+def _channels(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
 WIDTH = 72
@@ -82,9 +82,9 @@ def render(letter: Letter, brand: Brand, locale: Locale, *, postal_address: str 
         brand=brand,
         locale=locale,
         postal_address=postal_address,
-        ink=ink_on(brand.colour),
-        link=readable_on(brand.colour, PAPER),
-        dark_link=readable_on(brand.colour, DARK_PAPER),
+        ink=ink_on(brand.color),
+        link=readable_on(brand.color, PAPER),
+        dark_link=readable_on(brand.color, DARK_PAPER),
     )
     text = "\n\n".join(_write_text(letter, brand, postal_address)) + "\n"
     return Rendered(letter.subject, html, text)

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.models import DEFAULT_COLOUR
+from openslot.accounts.models import DEFAULT_COLOR
 from openslot.accounts.profiles import photo_path
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
@@ -142,7 +142,7 @@ def _show(
     return show(
         "booking/book.html",
         options,
-        colour=found.host_colour or event_type.colour,
+        color=found.host_color or event_type.color,
         photo=photo_path(found.host_photo),
         status=status,
         path=context.path,
@@ -170,12 +170,12 @@ async def show_host(work: Work, request: Request, username: str) -> Response:
     options = read_options(request)
     host = await get_host_page(work, username)
     count_visit(work, request, options, username=host.username, zone=host.zone)
-    colour = host.event_types[0].colour if host.event_types else DEFAULT_COLOUR
+    color = host.event_types[0].color if host.event_types else DEFAULT_COLOR
     offers = [(each, list_facts(each, host.name, options.locale)) for each in host.event_types]
     return show(
         "booking/host.html",
         options,
-        colour=host.colour or colour,
+        color=host.color or color,
         photo=photo_path(host.photo),
         host=host,
         preview=preview_host(work, host.name, host.username),

@@ -58,7 +58,7 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
     return show(
         "booking/manage.html",
         options,
-        colour=meeting.host.brand.colour,
+        color=meeting.host.brand.color,
         is_personal=True,
         path=path,
         heading=HEADINGS.get(done) or _format_state(booking.status, is_on=is_on),
@@ -208,11 +208,11 @@ async def _show_times(
 ) -> Response:
     options, event_type, host = managed.options, managed.details.event_type, managed.host
     locale, hours = options.locale, hours_of(options)
-    colour, photo = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
+    color, photo = await find_look(managed.work, event_type.owner_id, color=event_type.color)
     return show(
         "booking/reschedule.html",
         options,
-        colour=colour,
+        color=color,
         photo=photo,
         status=status,
         is_personal=True,
@@ -236,11 +236,11 @@ async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusa
     booking, options, event_type = managed.booking, managed.options, managed.details.event_type
     if not can_change(booking, now=managed.work.now):
         return redirect(managed.path.removesuffix("/cancel") + options.query)
-    colour, _ = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
+    color, _ = await find_look(managed.work, event_type.owner_id, color=event_type.color)
     shown = show(
         "booking/cancel.html",
         options,
-        colour=colour,
+        color=color,
         status=status_of(refusal) if refusal else 200,
         is_personal=True,
         path=managed.path,

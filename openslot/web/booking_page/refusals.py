@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
-from openslot.accounts.models import DEFAULT_COLOUR
+from openslot.accounts.models import DEFAULT_COLOR
 from openslot.accounts.profiles import find_current_username
 from openslot.bookings.errors import RescheduleLimitExceeded
 from openslot.bookings.public_api import READS
@@ -57,7 +57,7 @@ def _show_too_many(request: Request, refusal: RateLimited) -> Response:
     options = read_options(request)
     again = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
     wait = words.wait(refusal.retry_after)
-    shown = show("booking/too_many.html", options, colour=DEFAULT_COLOUR, status=429, again=again, wait=wait)
+    shown = show("booking/too_many.html", options, color=DEFAULT_COLOR, status=429, again=again, wait=wait)
     return replace(shown, headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)})
 
 

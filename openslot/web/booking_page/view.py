@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts import profiles
-from openslot.accounts.models import DEFAULT_COLOUR
+from openslot.accounts.models import DEFAULT_COLOR
 from openslot.bookings.links import manage_token
 from openslot.core.work import Work
 from openslot.http.security import FRAMED_POLICY
@@ -42,10 +42,10 @@ class ShownZone(Struct, frozen=True, kw_only=True):
 
 
 def show(
-    template: str, options: Options, *, colour: str, status: int = 200, is_personal: bool = False, **values: Any
+    template: str, options: Options, *, color: str, status: int = 200, is_personal: bool = False, **values: Any
 ) -> Response:
-    """Respond with a booking page, in the language and the colours that its address asks for."""
-    accent = accent_url(options.accent or colour)
+    """Respond with a booking page, in the language and the colors that its address asks for."""
+    accent = accent_url(options.accent or color)
     shown = page(template, None, status=status, locale=options.locale, options=options, accent=accent, **values)
     headers = {**shown.headers, "content-security-policy": FRAMED, "vary": "accept, accept-language"}
     if not is_personal:
@@ -65,10 +65,10 @@ def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
     return ShownZone(name=zone, city=format_city(zone, formats), now=now)
 
 
-async def find_look(work: Work, host_id: UUID, *, colour: str) -> tuple[str, str | None]:
-    """Find a host's colour, that of their brand or else this one, and the path of their photo."""
-    host = await profiles.find_host(work, host_id, colour=colour)
-    return (host.brand.colour, profiles.photo_path(host.photo)) if host else (colour, None)
+async def find_look(work: Work, host_id: UUID, *, color: str) -> tuple[str, str | None]:
+    """Find a host's color, that of their brand or else this one, and the path of their photo."""
+    host = await profiles.find_host(work, host_id, color=color)
+    return (host.brand.color, profiles.photo_path(host.photo)) if host else (color, None)
 
 
 def initials(name: str) -> str:
@@ -95,7 +95,7 @@ def zones_page(work: Work, options: Options, *, back: str) -> Response:
     ]
     clocks = {zone: format_now(zone, formats, hours, now=work.now) for region in regions for zone, _ in region.zones}
     found = [region for region in regions if region.zones]
-    return show("booking/zones.html", options, colour=DEFAULT_COLOUR, regions=found, clocks=clocks, back=back)
+    return show("booking/zones.html", options, color=DEFAULT_COLOR, regions=found, clocks=clocks, back=back)
 
 
 def _fits(zone: tuple[str, str], search: str) -> bool:

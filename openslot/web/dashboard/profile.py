@@ -1,4 +1,4 @@
-"""Pages: the profile, with a form for each part of it: name, link, welcome text, photo and colour."""
+"""Pages: the profile, with a form for each part of it: name, link, welcome text, photo and color."""
 
 import re
 from typing import Any, Literal
@@ -20,9 +20,9 @@ from openslot.web.dashboard.curl import curl
 from openslot.web.pages import page, redirect
 from openslot.web.static_files import shade
 
-# What a browser's colour field begins with.
-FIRST_COLOUR = "#3155d9"
-COLOUR = re.compile(r"#[0-9a-f]{6}")
+# What a browser's color field begins with.
+FIRST_COLOR = "#3155d9"
+COLOR = re.compile(r"#[0-9a-f]{6}")
 HERE = "/settings/profile"
 NOTICES = {
     "saved": Text("Your profile was saved."),
@@ -60,10 +60,10 @@ class FormerLinkForm(Struct, frozen=True, kw_only=True):
 
 
 class LookForm(Struct, frozen=True, kw_only=True, rename={"brand_name": "brand-name"}):
-    """The colour of a host's pages, and what their mail shows."""
+    """The color of a host's pages, and what their mail shows."""
 
     which: Literal["event_types", "own"] = "event_types"
-    colour: str = ""
+    color: str = ""
     brand_name: str = ""
     logo: str = ""
 
@@ -72,15 +72,15 @@ class PhotoForm(Struct, frozen=True, kw_only=True):
     photo: File | None = None
 
 
-def shown_colour(text: str) -> str:
-    """Return a colour that can be shown: what was typed, or the first one."""
-    return text.lower() if COLOUR.fullmatch(text.lower()) else FIRST_COLOUR
+def shown_color(text: str) -> str:
+    """Return a color that can be shown: what was typed, or the first one."""
+    return text.lower() if COLOR.fullmatch(text.lower()) else FIRST_COLOR
 
 
-def list_swatches(colour: str) -> list[dict[str, str]]:
-    """Show a colour on light and on dark paper; if text would not be readable, it is changed as far as needed."""
+def list_swatches(color: str) -> list[dict[str, str]]:
+    """Show a color on light and on dark paper; if text would not be readable, it is changed as far as needed."""
     papers = {"light": PAPER, "dark": DARK_PAPER}
-    return [{"name": name, "paper": paper, **shade(colour, paper)} for name, paper in papers.items()]
+    return [{"name": name, "paper": paper, **shade(color, paper)} for name, paper in papers.items()]
 
 
 @get(HERE)
@@ -89,8 +89,8 @@ async def show_profile(work: Work, user: User, form: Form[Any] = Form()) -> Resp
     brand, welcome = await profiles.get_brand(work, user), await profiles.find_welcome(work, user)
     look = form.of(LookForm).begin(
         {
-            "which": "own" if brand.colour else "event_types",
-            "colour": brand.colour or FIRST_COLOUR,
+            "which": "own" if brand.color else "event_types",
+            "color": brand.color or FIRST_COLOR,
             "brand-name": brand.name or "",
             "logo": brand.logo_url or "",
         }
@@ -111,8 +111,8 @@ async def show_profile(work: Work, user: User, form: Form[Any] = Form()) -> Resp
         link=form if form.kind is FormerLinkForm else form.of(LinkForm).begin({"username": user.username}),
         former=await profiles.list_former_usernames(work, user),
         look=look,
-        colour=shown_colour(look["colour"]),
-        swatches=list_swatches(shown_colour(look["colour"])),
+        color=shown_color(look["color"]),
+        swatches=list_swatches(shown_color(look["color"])),
         curl=curl(work, user, "/me"),
     )
 
@@ -152,9 +152,9 @@ async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm])
 
 @post(f"{HERE}/look", shows=show_profile, names={"name": "brand-name"})
 async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
-    """Choose the colour of pages and mail, and the name and logo of mail."""
+    """Choose the color of pages and mail, and the name and logo of mail."""
     sent = form.get()
-    brand = ChosenBrand(name=sent.brand_name, colour=sent.colour if sent.which == "own" else None, logo_url=sent.logo)
+    brand = ChosenBrand(name=sent.brand_name, color=sent.color if sent.which == "own" else None, logo_url=sent.logo)
     await profiles.set_brand(work, user, brand)
     return redirect(f"{HERE}?done=look")
 

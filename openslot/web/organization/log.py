@@ -71,7 +71,7 @@ FIELDS: dict[str, Text] = {
     "name": Text("Name"),
     "slug": Text("Short name"),
     "plan": Text("Plan"),
-    "colour": Text("Colour"),
+    "color": Text("Color"),
     "logo": Text("Logo"),
     "role": Text("Role"),
     "active": Text("Active"),

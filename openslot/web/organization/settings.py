@@ -44,7 +44,7 @@ class NamesForm(Struct, frozen=True, kw_only=True):
 
 class BrandForm(Struct, frozen=True, kw_only=True):
     brand: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
-    colour: Annotated[str, Meta(pattern=LINE, max_length=7)] = ""
+    color: Annotated[str, Meta(pattern=LINE, max_length=7)] = ""
     logo: Annotated[str, Meta(pattern=LINE, max_length=2000)] = ""
 
 
@@ -58,7 +58,7 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
     own = get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     chosen, until = await profiles.get_brand(work, organization), organization.plan_until
-    brand = {"brand": chosen.name or "", "colour": chosen.colour or "", "logo": chosen.logo_url or ""}
+    brand = {"brand": chosen.name or "", "color": chosen.color or "", "logo": chosen.logo_url or ""}
     keeps = {"keeps": "on"} if organization.keeps_bookings else {}
     return organization_page(
         "settings.html",
@@ -90,9 +90,9 @@ async def change_brand(request: Exchange, work: Work, user: User, form: Form[Bra
     change, sent = await begin_change(request, work, user), form.get()
     organization = change.organization
     was = await profiles.get_brand(work, organization)
-    wanted = ChosenBrand(name=sent.brand, colour=sent.colour.strip(), logo_url=sent.logo)
+    wanted = ChosenBrand(name=sent.brand, color=sent.color.strip(), logo_url=sent.logo)
     chosen = await profiles.set_brand(work, organization, wanted)
-    before, after = ({"name": each.name, "colour": each.colour, "logo": each.logo_url} for each in (was, chosen))
+    before, after = ({"name": each.name, "color": each.color, "logo": each.logo_url} for each in (was, chosen))
     await change.log(ChangeAction.BRAND_CHANGED, organization.name, organization.id, before=before, after=after)
     return redirect(f"{HERE}?done=saved")
 

@@ -16,7 +16,7 @@ const put = (shown) => {
   const accent = (page) => page.querySelector("link[href*='/accent/']");
   const styled = accent(inside);
   if (styled && styled.getAttribute("href") !== accent(shown).getAttribute("href")) {
-    // The former colour stays until the new one is there.
+    // The former color stays until the new one is there.
     const next = inside.importNode(accent(shown));
     next.addEventListener("load", () => styled.remove(), { once: true });
     styled.after(next);
@@ -169,5 +169,5 @@ if (look) {
     update();
   });
   look.addEventListener("change", update);
-  look.elements.accent.addEventListener("input", () => { look.elements.own_colour.checked = true; });
+  look.elements.accent.addEventListener("input", () => { look.elements.own_color.checked = true; });
 }

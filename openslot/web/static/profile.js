@@ -1,6 +1,6 @@
-// The colour's preview follows the field: the server's own stylesheet of a colour says how it is shown.
+// The color's preview follows the field: the server's own stylesheet of a color says how it is shown.
 
-const field = document.getElementById("colour");
+const field = document.getElementById("color");
 
 const read = (styles, name) => {
   const found = styles.match(new RegExp(`--${name}:light-dark\\((#[0-9a-f]{6}),(#[0-9a-f]{6})\\)`));
@@ -10,8 +10,8 @@ const read = (styles, name) => {
 const show = (styles) => {
   for (const swatch of document.querySelectorAll("[data-swatch]")) {
     for (const part of swatch.querySelectorAll("[data-fill]")) {
-      const colours = read(styles, part.dataset.fill);
-      if (colours) part.setAttribute("fill", colours[swatch.dataset.swatch]);
+      const colors = read(styles, part.dataset.fill);
+      if (colors) part.setAttribute("fill", colors[swatch.dataset.swatch]);
     }
   }
 };

@@ -112,8 +112,8 @@ async def test_a_brand_stands_on_mail(runtime: Runtime, clock: MovingClock, book
         organization = await add_organization(work, name="Lindqvist AB", slug="lindqvist")
         await add_member(work, organization, user)
     set_ = ("brand", "set", "--organization", "lindqvist")
-    shown = await cli(*set_, "--colour", "#AA1122", "--logo", "https://x.example/logo.png", "--json")
-    assert shown == {"name": None, "colour": "#aa1122", "logoUrl": "https://x.example/logo.png"}
+    shown = await cli(*set_, "--color", "#AA1122", "--logo", "https://x.example/logo.png", "--json")
+    assert shown == {"name": None, "color": "#aa1122", "logoUrl": "https://x.example/logo.png"}
     await book()
     await work_off(runtime, clock)
     html = part((await messages(runtime, JONAS))[0], "text/html")
@@ -131,9 +131,9 @@ async def test_a_brand_stands_on_mail(runtime: Runtime, clock: MovingClock, book
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("colour", "red"),
-        ("colour", "#12345"),
-        ("colour", "#123456;background:url(x)"),
+        ("color", "red"),
+        ("color", "#12345"),
+        ("color", "#123456;background:url(x)"),
         ("logo", "http://x.example/logo.png"),
         ("logo", "javascript:alert(1)"),
         ("name", "two\nlines"),

@@ -17,16 +17,16 @@ MARA = "mara@lindqvist.example"
 
 
 async def invite(runtime: Runtime, user: User) -> str:
-    """Invite the user to an organization with a colour, and give the link."""
+    """Invite the user to an organization with a color, and give the link."""
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor")
         await members.add_member(work, organization, user)
-        await profiles.set_brand(work, organization, ChosenBrand(colour="#0f766e"))
+        await profiles.set_brand(work, organization, ChosenBrand(color="#0f766e"))
         return invitations.invitation_url(work.runtime, await invitations.invite(work, organization, user))
 
 
 @pytest.mark.parametrize(("locale", "words"), [("en", "Accept the invitation"), ("ar", "قبول الدعوة")])
-async def test_an_invitation_has_its_link_and_the_organizations_colours(
+async def test_an_invitation_has_its_link_and_the_organizations_colors(
     runtime: Runtime, clock: MovingClock, user: User, locale: str, words: str
 ) -> None:
     await runtime.pool.execute("update users set locale = $2 where id = $1", user.id, locale)

@@ -66,7 +66,7 @@ def draft_of(user: User, kind: MailKind, role: RecipientRole, email: str | None 
         kind=kind,
         letter=Letter(subject="Hello", heading="Hello"),
         recipient=Recipient(role=role, email=email or f"{new_id()}@x.example", name=None, zone="UTC", locale=None),
-        brand=Brand(name="Mara", colour="#3155d9"),
+        brand=Brand(name="Mara", color="#3155d9"),
         locale=DEFAULT,
         host_id=user.id,
         is_public=True,

@@ -119,7 +119,7 @@ def test_every_part_of_a_letter_is_shown_without_links_except_what_is_meant() ->
         links=(Link(label=EVIL, url="https://link.example"),),
         footer=(Text("%(inner)s", inner=Text("by %(name)s", name=EVIL)),),
     )
-    rendered = render(letter, Brand(name=EVIL, colour="#000000"), DEFAULT, postal_address="1 Street, own.example")
+    rendered = render(letter, Brand(name=EVIL, color="#000000"), DEFAULT, postal_address="1 Street, own.example")
 
     for text in (rendered.subject, rendered.text, unescape(rendered.html)):
         assert not RAW.search(text), ascii(text)

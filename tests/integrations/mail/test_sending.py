@@ -340,7 +340,7 @@ def draft_of(user: User) -> Draft:
         kind=MailKind.CONFIRMATION,
         letter=Letter(subject="Hello", heading="Hello"),
         recipient=Recipient(role=RecipientRole.GUEST, email=LI, name=None, zone="UTC", locale=None),
-        brand=Brand(name="Mara", colour="#3155d9"),
+        brand=Brand(name="Mara", color="#3155d9"),
         locale=DEFAULT,
         host_id=user.id,
         is_public=True,

@@ -35,7 +35,7 @@ SPOIL = (
         questions = jsonb_build_array(jsonb_build_object('key', 'b', 'label', $1), jsonb_build_object(
             'key', 'a', 'label', $1, 'kind', 'choice', 'options', jsonb_build_array($1)))""",
     "update schedules set name = $1",
-    """insert into brands (id, user_id, name, colour, updated_at)
+    """insert into brands (id, user_id, name, color, updated_at)
         select gen_random_uuid(), id, $1, '#3155d9', created_at from users where username = 'mara'""",
 )
 WATCH = """window.violations = [];

@@ -1,4 +1,4 @@
-"""A host's colour is readable wherever it stands, in light and in dark."""
+"""A host's color is readable wherever it stands, in light and in dark."""
 
 import re
 
@@ -8,13 +8,13 @@ import pytest
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, contrast
 from openslot.web.static_files import find_accent
 
-COLOURS = ("000000", "ffffff", "ffff00", "2563eb", "b45309", "15803d", "7f7f7f", "ff00ff", "00ffcc", "181a20", "f6f6f3")
+COLORS = ("000000", "ffffff", "ffff00", "2563eb", "b45309", "15803d", "7f7f7f", "ff00ff", "00ffcc", "181a20", "f6f6f3")
 TOKEN = re.compile(r"--([a-z-]+):light-dark\((#[0-9a-f]{6}),(#[0-9a-f]{6})\)")
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_every_colour_can_be_read(colour: str) -> None:
-    sheet = find_accent(f"accent/{colour}.css")
+@pytest.mark.parametrize("color", COLORS)
+def test_every_color_can_be_read(color: str) -> None:
+    sheet = find_accent(f"accent/{color}.css")
     assert sheet is not None
     tokens = {name: values for name, *values in TOKEN.findall(sheet.body.decode())}
 
@@ -29,7 +29,7 @@ def test_every_colour_can_be_read(colour: str) -> None:
         assert contrast(ink, deep) >= 4.5
 
 
-async def test_a_colours_stylesheet_is_kept_for_good(client: httpx2.AsyncClient) -> None:
+async def test_a_colors_stylesheet_is_kept_for_good(client: httpx2.AsyncClient) -> None:
     sheet = find_accent("accent/15803d.css")
     assert sheet is not None
     answer = await client.get(f"/static/accent/15803d.css?v={sheet.version}")

@@ -205,11 +205,11 @@ async def test_a_look_that_is_none_is_left_out(client: httpx2.AsyncClient, intro
         assert "/static/accent/2563eb.css" in page, look
 
 
-async def test_the_hosts_colour_is_that_of_the_brand(
+async def test_the_hosts_color_is_that_of_the_brand(
     client: httpx2.AsyncClient, runtime: Runtime, host: User, intro: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await profiles.set_brand(work, host, ChosenBrand(colour="#15803d"))
+        await profiles.set_brand(work, host, ChosenBrand(color="#15803d"))
 
     for path in ("/mara", PAGE):
         assert "/static/accent/15803d.css" in (await client.get(path)).text

@@ -147,7 +147,7 @@ async def test_the_preview_follows_the_form_and_can_not_be_used(
     assert asked == []
     await page.evaluate("() => passTime()")
     await expect(inside.get_by_role("heading", name="30 minute meeting with tea and cake")).to_be_visible()
-    await page.locator("#colour").fill("#aa00ff")
+    await page.locator("#color").fill("#aa00ff")
     await page.evaluate("() => passTime()")
     await expect(inside.locator("link[href*='aa00ff']")).to_have_count(1)
     assert asked == ["POST", "POST"]

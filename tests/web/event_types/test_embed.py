@@ -47,10 +47,10 @@ LOOKS: list[tuple[str, str, str]] = [
     ("?theme=dark", "inline", '<openslot-booking theme="dark">'),
     ("?position=start", "floating", '<openslot-booking mode="floating" position="start">'),
     ("?position=start", "popup", '<openslot-booking mode="popup">'),
-    ("?own_colour=on&accent=%23AA00FF", "inline", '<openslot-booking accent="aa00ff">'),
+    ("?own_color=on&accent=%23AA00FF", "inline", '<openslot-booking accent="aa00ff">'),
     ("?accent=%23aa00ff", "inline", "<openslot-booking>"),
     ("?language=ar", "popup", '<openslot-booking mode="popup" lang="ar">'),
-    ("?theme=x&position=x&language=x&own_colour=on&accent=%22%3E%3Cx", "inline", "<openslot-booking>"),
+    ("?theme=x&position=x&language=x&own_color=on&accent=%22%3E%3Cx", "inline", "<openslot-booking>"),
 ]
 
 

@@ -40,7 +40,7 @@ async def test_the_form_is_shown_as_it_would_be_and_nothing_is_saved(
         duration="60",
         seats="3",
         price="80.50",
-        colour="#aa00ff",
+        color="#aa00ff",
         **{"questions.0.label": "Milk?", "questions.0.kind": "checkbox"},
     )
 
@@ -96,7 +96,7 @@ FAULTS: list[dict[str, str]] = [
     {"duration": ""},
     {"slug": "../.."},
     {"description": "x" * 6000},
-    {"colour": "url(x)"},
+    {"color": "url(x)"},
     {"location_kind": "video_link", "location_value": "x"},
     {"window": "range"},
     {"window": "range", "window_from": "9999-12-31", "window_to": "0001-01-01"},

@@ -40,7 +40,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/domains/{domain}/check": {},
     "/organization/domains/{domain}/remove": {},
     "/organization/settings/names": {"name": "Harbor & Sons", "slug": "harbor-sons"},
-    "/organization/settings/brand": {"brand": "Harbor", "colour": "#3155d9", "logo": ""},
+    "/organization/settings/brand": {"brand": "Harbor", "color": "#3155d9", "logo": ""},
     "/organization/settings/departures": {"keeps": "on", "share": "50"},
 }
 # What the owner types to delete the organization.

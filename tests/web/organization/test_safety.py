@@ -73,7 +73,7 @@ async def test_what_is_typed_wrongly_is_shown_again_escaped(owner: httpx2.AsyncC
         for path, field in (
             ("/organization/members", "email"),
             ("/organization/domains", "domain"),
-            ("/organization/settings/brand", "colour"),
+            ("/organization/settings/brand", "color"),
             ("/organization/settings/names", "slug"),
         ):
             answer = await owner.post(path, data={field: text, "name": text})

@@ -101,13 +101,13 @@ async def test_settings_are_saved_and_shown(owner: httpx2.AsyncClient, runtime: 
     del harbor
     for path, fields in (
         ("names", {"name": "Harbor & Sons", "slug": "sons"}),
-        ("brand", {"brand": "Sons", "colour": "#AA3355", "logo": "https://x.example/a.png"}),
+        ("brand", {"brand": "Sons", "color": "#AA3355", "logo": "https://x.example/a.png"}),
         ("departures", {"keeps": "on", "share": "35"}),
     ):
         assert (await owner.post(f"{SETTINGS}/{path}", data=fields)).headers["location"] == f"{SETTINGS}?done=saved"
     shown = (await owner.get(f"{SETTINGS}?done=saved")).text
     row = await runtime.pool.fetchrow(
-        """select o.name, o.slug, b.name as brand, b.colour, b.logo_url, s.keeps_bookings, s.departure_share
+        """select o.name, o.slug, b.name as brand, b.color, b.logo_url, s.keeps_bookings, s.departure_share
         from organizations o join brands b on b.organization_id = o.id
         join organization_settings s on s.organization_id = o.id"""
     )
@@ -123,7 +123,7 @@ WRONG_SETTINGS: list[tuple[str, dict[str, str], str]] = [
     ("names", {"name": "Harbor", "slug": ""}, "Enter a short name"),
     ("names", {"name": "Harbor", "slug": "Beacon"}, "Is taken"),
     ("names", {"name": "Harbor", "slug": "-x-"}, "Must be 1 to 50 lower-case letters"),
-    ("brand", {"colour": "red"}, "Must be a colour such as #3155d9"),
+    ("brand", {"color": "red"}, "Must be a color such as #3155d9"),
     ("brand", {"logo": "http://x.example/a.png"}, "Must be a link that begins with https://"),
     ("brand", {"logo": "javascript:x()"}, "Must be a link that begins with https://"),
     ("brand", {"brand": "x" * 101}, "Must have at most 100 characters"),

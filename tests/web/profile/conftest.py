@@ -23,7 +23,7 @@ def draw(kind: str = "JPEG", size: tuple[int, int] = (300, 200), mode: str = "RG
 
 
 def pixel(body: bytes, x: int, y: int) -> str:
-    """Tell the colour at a place of a picture."""
+    """Tell the color at a place of a picture."""
     with Image.open(BytesIO(body)) as opened:
         found = opened.convert("RGB").getpixel((x, y))
     assert isinstance(found, tuple)

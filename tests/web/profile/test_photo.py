@@ -116,7 +116,7 @@ async def test_a_picture_is_shown_upright(member: httpx2.AsyncClient, runtime: R
 
 
 @pytest.mark.parametrize("mode", ["CMYK", "L", "RGB"])
-async def test_every_kind_of_colour_is_taken(member: httpx2.AsyncClient, runtime: Runtime, mode: str) -> None:
+async def test_every_kind_of_color_is_taken(member: httpx2.AsyncClient, runtime: Runtime, mode: str) -> None:
     answer = await take(member, runtime, draw(mode=mode))
 
     if mode != "L":

@@ -12,7 +12,7 @@ from tests.support.host import Book
 from tests.web.profile.conftest import HERE, draw
 
 ABOUT = {"name": "Mara Lindqvist", "welcome": "", "timezone": "Europe/Berlin", "locale": "en"}
-LOOK = {"which": "own", "colour": "#0f766e", "brand-name": "", "logo": ""}
+LOOK = {"which": "own", "color": "#0f766e", "brand-name": "", "logo": ""}
 
 
 async def mara(runtime: Runtime) -> dict[str, object]:
@@ -158,7 +158,7 @@ async def test_a_link_that_can_not_be_had_is_refused(
         assert (await mara(runtime))["username"] == "mara", (username, fault)
 
 
-async def test_the_colour_is_that_of_every_page(member: httpx2.AsyncClient, runtime: Runtime) -> None:
+async def test_the_color_is_that_of_every_page(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     await member.post(f"{HERE}/look", data=LOOK)
     for page in ("/mara", "/mara/30min"):
         assert "/static/accent/0f766e.css" in (await member.get(page)).text
@@ -172,8 +172,8 @@ async def test_the_colour_is_that_of_every_page(member: httpx2.AsyncClient, runt
     assert "/static/accent/0f766e.css" not in (await member.get("/mara/30min")).text
 
 
-async def test_a_colour_that_is_hard_to_read_is_shown_darker_on_light_paper(member: httpx2.AsyncClient) -> None:
-    await member.post(f"{HERE}/look", data={**LOOK, "colour": "#ffff00"})
+async def test_a_color_that_is_hard_to_read_is_shown_darker_on_light_paper(member: httpx2.AsyncClient) -> None:
+    await member.post(f"{HERE}/look", data={**LOOK, "color": "#ffff00"})
     shown = (await member.get(HERE)).text
     fills = re.findall(r'fill="(#[0-9a-f]{6})" data-fill="accent"', shown)
     tokens = (await member.get("/static/accent/ffff00.css")).text
@@ -183,9 +183,9 @@ async def test_a_colour_that_is_hard_to_read_is_shown_darker_on_light_paper(memb
 
 
 WRONG_LOOKS: list[tuple[dict[str, str], str]] = [
-    ({"colour": "red"}, "colour"),
-    ({"colour": "#12345"}, "colour"),
-    ({"colour": '#fff"><xss-probe>'}, "colour"),
+    ({"color": "red"}, "color"),
+    ({"color": "#12345"}, "color"),
+    ({"color": '#fff"><xss-probe>'}, "color"),
     ({"brand-name": "x" * 101}, "brand-name"),
     ({"logo": "http://example.com/logo.png"}, "logo"),
     ({"logo": "javascript:alert(1)"}, "logo"),
@@ -202,7 +202,7 @@ async def test_a_wrong_look_is_refused_at_its_field(member: httpx2.AsyncClient, 
         assert await runtime.pool.fetchval("select count(*) from brands") == 0, (changes, field)
 
 
-async def test_name_and_logo_of_mail_are_kept_when_the_colour_changes(
+async def test_name_and_logo_of_mail_are_kept_when_the_color_changes(
     member: httpx2.AsyncClient, runtime: Runtime
 ) -> None:
     sent = {**LOOK, "brand-name": "Mara's studio", "logo": "https://example.com/logo.png"}
@@ -211,7 +211,7 @@ async def test_name_and_logo_of_mail_are_kept_when_the_colour_changes(
 
     assert "Mara&#39;s studio" in shown
     assert 'value="https://example.com/logo.png"' in shown
-    row = await runtime.pool.fetchrow("select name, colour, logo_url from brands")
+    row = await runtime.pool.fetchrow("select name, color, logo_url from brands")
     assert row is not None
     assert tuple(row) == ("Mara's studio", "#0f766e", "https://example.com/logo.png")
 
@@ -229,4 +229,4 @@ async def test_a_form_keeps_to_itself(member: httpx2.AsyncClient, runtime: Runti
         "locale": "en",
         "welcome": "Hello",
     }
-    assert await runtime.pool.fetchval("select colour from brands") == "#0f766e"
+    assert await runtime.pool.fetchval("select color from brands") == "#0f766e"

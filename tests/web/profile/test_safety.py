@@ -31,7 +31,7 @@ async def test_a_form_of_another_site_is_refused_and_changes_nothing(
 ) -> None:
     before = await runtime.pool.fetch("select * from users")
     for path, headers in from_other_sites(paths("POST")):
-        sent = {"name": "Eve", "username": "eve", "which": "own", "colour": "#000000"}
+        sent = {"name": "Eve", "username": "eve", "which": "own", "color": "#000000"}
         assert (await member.post(path, data=sent, headers=headers)).status_code == 403, path
     assert await runtime.pool.fetch("select * from users") == before
     assert await runtime.pool.fetchval("select count(*) from brands") == 0
@@ -45,7 +45,7 @@ async def test_without_a_session_every_page_asks_to_sign_in(client: httpx2.Async
 @pytest.mark.parametrize("text", CORPUS)
 async def test_stored_text_stays_text(member: httpx2.AsyncClient, runtime: Runtime, user: User, text: str) -> None:
     sent = {"name": text, "welcome": text, "timezone": text, "locale": text, "username": text}
-    sent |= {"which": "own", "colour": text, "brand-name": text, "logo": text}
+    sent |= {"which": "own", "color": text, "brand-name": text, "logo": text}
     pages = [await member.post(path, data=sent) for path in (HERE, f"{HERE}/link", f"{HERE}/look")]
     files = {"photo": (text, text.encode(), "image/png")}
     pages.append(await member.post(f"{HERE}/photo", files=files))

@@ -104,8 +104,8 @@ async def test_a_host_gives_the_page_a_face(
     await page.get_by_label("Welcome text (optional)").fill("Hello!\nI am in on weekdays.")
     await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.get_by_role("status")).to_contain_text("Your profile was saved.")
-    await page.get_by_label("One colour for all of them").check()
-    await page.get_by_label("Colour", exact=True).fill("#ffcc00")
+    await page.get_by_label("One color for all of them").check()
+    await page.get_by_label("Color", exact=True).fill("#ffcc00")
     if scripts:
         await expect(page.locator("[data-swatch=light] [data-fill=accent]")).not_to_have_attribute("fill", "#3155d9")
     await page.get_by_role("button", name="Save appearance").click()

@@ -109,7 +109,7 @@ async def test_escape_closes_what_is_open_in_the_frame_before_the_popup(
         await expect(popup).to_be_hidden()
 
 
-async def test_the_framed_page_follows_the_sites_language_and_colours(
+async def test_the_framed_page_follows_the_sites_language_and_colors(
     browser: Browser, client: httpx2.AsyncClient, user: User
 ) -> None:
     service = str(client.base_url).rstrip("/")

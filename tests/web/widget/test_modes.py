@@ -55,7 +55,7 @@ async def test_the_frame_is_as_high_as_its_content(browser: Browser, service: st
             await expect(inner).to_have_css("height", f"{-(-height // 1):g}px")
 
 
-async def test_attributes_choose_the_colours_and_the_label(browser: Browser, service: str) -> None:
+async def test_attributes_choose_the_colors_and_the_label(browser: Browser, service: str) -> None:
     markup = widget(service, "popup", theme="dark", accent="#ffcc00", label="Meet us")
     async with site(browser, {"/": page_with(markup, service=service)}, service=service) as address:
         page, _ = await open_site(browser, address)

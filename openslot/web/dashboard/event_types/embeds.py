@@ -55,8 +55,8 @@ class EmbedOptions(Struct, frozen=True, kw_only=True):
     def query(self) -> str:
         """What was chosen, as the further part of an address."""
         chosen = {"theme": self.theme, "position": self.position, "language": self.language}
-        colour = {"own_colour": "on", "accent": self.accent} if self.accent else {}
-        return f"&{urlencode(chosen | colour)}"
+        color = {"own_color": "on", "accent": self.accent} if self.accent else {}
+        return f"&{urlencode(chosen | color)}"
 
     def attributes(self, mode: str) -> dict[str, str]:
         """List the attributes of the element that differ from what it does without them."""
@@ -83,7 +83,7 @@ def read_embed(request: Request) -> EmbedOptions:
     accent = query.get("accent", "").strip().lower()
     return EmbedOptions(
         theme=query.get("theme", "") if query.get("theme") in THEMES else "auto",
-        accent=accent.removeprefix("#") if query.get("own_colour") and HEX.fullmatch(accent) else "",
+        accent=accent.removeprefix("#") if query.get("own_color") and HEX.fullmatch(accent) else "",
         position=query.get("position", "") if query.get("position") in POSITIONS else "end",
         language=language if language in LANGUAGES else "",
         mode=query.get("mode", "") if query.get("mode") in MODES else "inline",

@@ -227,7 +227,7 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
     slug: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     description: Prose = ""
-    colour: ShortText = "#2563eb"
+    color: ShortText = "#2563eb"
     duration: Number
     location_kind: LocationKind
     location_value: ShortText = ""
@@ -262,7 +262,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
     values = {
         **{name: str(getattr(event_type, name)) for name in SAME},
         "slug": event_type.slug,
-        "colour": event_type.colour,
+        "color": event_type.color,
         "duration": str(event_type.duration_minutes),
         "location_kind": event_type.location.kind.value,
         "location_value": event_type.location.value,
@@ -291,7 +291,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         base,
         **{name: getattr(sent, name) for name in SAME},
         slug=sent.slug.strip() or base.slug,
-        colour=sent.colour.strip().lower(),
+        color=sent.color.strip().lower(),
         duration_minutes=sent.duration,
         location=Location(sent.location_kind, sent.location_value.strip()),
         schedule_id=sent.schedule,
@@ -353,7 +353,7 @@ EDITED_FIELDS = {
     "name": (Text("Name"), ("name",)),
     "slug": (Text("Link"), ("slug",)),
     "description": (Text("Description"), ("description",)),
-    "colour": (Text("Colour"), ("colour",)),
+    "color": (Text("Color"), ("color",)),
     "duration_minutes": (Text("Duration"), ("duration",)),
     "buffer_before": (Text("Buffer before"), ("buffer_before",)),
     "buffer_after": (Text("Buffer after"), ("buffer_after",)),

@@ -115,11 +115,11 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         return replace(shown, headers=headers)
     options = Options(locale=locale_of(request))
     picked = await pick_month(work, Drafted(event_type), options)
-    colour, photo = await find_look(work, user.id, colour=event_type.colour)
+    color, photo = await find_look(work, user.id, color=event_type.color)
     shown = show(
         "dashboard/event_types/preview.html",
         options,
-        colour=colour,
+        color=color,
         photo=photo,
         is_personal=True,
         path="",
