@@ -23,7 +23,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import Signer
 from openslot.core.inventory import DatabaseObject, read_inventory
-from openslot.core.migrate import bring_up_to_date, checksum, connect, direct_url, known_migrations
+from openslot.core.migrate import bring_up_to_date, check_baseline, checksum, connect, direct_url, known_migrations
 from openslot.core.progress import progress
 from openslot.core.secrets import KEY_FILE, changing_keys, load_secrets
 
@@ -114,6 +114,7 @@ class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
 def check_known(backup: Backup) -> None:
     """Refuse a backup with migrations that this version does not know or that differ from its own."""
     known = known_migrations()
+    check_baseline("backup", backup.manifest.migrations, known)
     for name, seal in sorted(backup.manifest.migrations.items()):
         if name not in known:
             raise StartupError(

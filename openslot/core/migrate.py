@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
@@ -239,10 +239,11 @@ async def migrate(
     known = known_migrations() if known is None else known
     connection = await connect(url, timezone="UTC")
     try:
+        missing = await missing_migrations(connection, known)
         if ahead := await ahead_migrations(connection, known):
             log.info("the database is ahead of this version", migrations=ahead)
         # A process with nothing to apply does not wait for one that is migrating.
-        if not await missing_migrations(connection, known) and await is_queue_ready(connection):
+        if not missing and await is_queue_ready(connection):
             return []
         await _take_turn(connection)
         return await _apply_missing(connection, known, retries)
@@ -254,12 +255,23 @@ async def missing_migrations(connection: asyncpg.Connection, known: Mapping[str,
     """List the migrations that the database does not have yet; raise an error if an applied one was edited."""
     known = known_migrations() if known is None else known
     applied = await _read_ledger(connection)
+    check_baseline("database", applied, known)
     for name, sql in known.items():
         if applied.get(name, checksum(sql)) != checksum(sql):
             raise StartupError(
                 f"The migration {name} was changed after it had been applied. Restore the original file."
             )
     return [name for name in known if name not in applied]
+
+
+def check_baseline(thing: str, applied: Collection[str], known: Mapping[str, str]) -> None:
+    """Refuse what has migrations, but not the first one of the baseline: it was made before there was one."""
+    if applied and next(iter(known)) not in applied:
+        raise StartupError(
+            f"The {thing} is from before the release of Openslot 0.1.0 and can't be upgraded: export each account's "
+            "data with the version that created it (/settings/data), then start this version with an empty data "
+            "directory (--data-dir) or an empty database (--database-url); nothing was changed."
+        )
 
 
 async def ahead_migrations(connection: asyncpg.Connection, known: Mapping[str, str] | None = None) -> list[str]:
