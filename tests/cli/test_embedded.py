@@ -10,10 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
+import psutil
 import pytest
 
 from openslot.core.config import Settings
-from openslot.core.embedded import SYSTEM_USER, find_server, keep_server, postgres_program, start_server, stop_server
+from openslot.core.embedded import (
+    SYSTEM_USER,
+    find_server,
+    keep_server,
+    postgres_program,
+    process,
+    start_server,
+    stop_server,
+)
 from openslot.core.errors import StartupError
 from openslot.processes.environment import database
 from tests.support.installation import Installation
@@ -40,6 +49,23 @@ async def test_a_lock_whose_pid_is_another_programs_by_now_does_not_keep_it_from
     finally:
         stop_server(home.data_dir)
     assert find_server(home.data_dir) is None
+
+
+async def test_a_killed_servers_file_is_not_taken_for_the_new_server_that_has_its_pid(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = home.data_dir / "postgres"
+    nobody = 2**22 + 1
+    stale = f"{nobody}\n{directory}\n1\n5432\n{directory}\n\n0 0\nready   \n"
+    (directory / "postmaster.pid").write_text(stale)
+    with monkeypatch.context() as patch:
+        # In a container each start has the same pids.
+        patch.setattr(process, "postmaster", lambda _: psutil.Process())
+        url = process.launch(directory, {})
+    try:
+        assert await people(url) == 3
+    finally:
+        stop_server(home.data_dir)
 
 
 async def test_a_second_opener_leaves_the_server_to_its_owner(home: Installation) -> None:

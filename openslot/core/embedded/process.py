@@ -60,10 +60,12 @@ def await_server(directory: Path) -> str | None:
     return _find_while(lambda: postmaster(directory) is not None, directory, time.monotonic() + RECOVERY_WITHIN)
 
 
-def _find_while(is_running: Callable[[], bool], directory: Path, deadline: float) -> str | None:
+def _find_while(
+    is_running: Callable[[], bool], directory: Path, deadline: float, *, killed: list[str] | None = None
+) -> str | None:
+    """Wait until the server is ready; `killed` is what a killed one has left, which may have had the same pid."""
     while is_running() and time.monotonic() < deadline:
-        url = find_server(directory.parent)
-        if url is not None:
+        if _postmaster_lines(directory) != killed and (url := find_server(directory.parent)) is not None:
             return url
         time.sleep(0.02)
     return None
@@ -71,13 +73,13 @@ def _find_while(is_running: Callable[[], bool], directory: Path, deadline: float
 
 def launch(directory: Path, options: Mapping[str, str]) -> str:
     _forget_dead_server(directory)
-    deadline = time.monotonic() + RECOVERY_WITHIN
+    deadline, killed = time.monotonic() + RECOVERY_WITHIN, _postmaster_lines(directory)
     while True:
         log, begins_at = _open_log(directory)
         with log:
             process = _spawn(directory, options, log)
         try:
-            url = _find_while(lambda: process.poll() is None, directory, deadline)  # noqa: B023 - called at once
+            url = _find_while(lambda: process.poll() is None, directory, deadline, killed=killed)  # noqa: B023 - called at once
         except BaseException:
             _end(process)
             raise
