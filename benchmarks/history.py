@@ -85,7 +85,7 @@ select uuidv7(), f.target::uuid, f.event_id, f.id, 1, f.created_at, 'https://hoo
        '{"content-type": "application/json", "webhook-id": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"}', 200, 'ok', 40
 from effects f where f.reaction = 'webhooks.send' and f.created_at > $1::timestamptz - interval '30 days'"""
 MESSAGES = """
-insert into webhook_messages (event_id, body, kept_since)
+insert into webhook_messages (event_id, sealed, kept_since)
 select id, public::text::bytea, at from events where at > $1::timestamptz - interval '30 days'"""
 
 # What gathers in five minutes of ten times as many bookings as there were on average, among much that must stay.
@@ -96,8 +96,8 @@ select uuidv7(), h.id, decode(md5(h.no || ':' || n), 'hex'), $1,
        $1::timestamptz + case when h.no % 10 = 0 and n = 1 then interval '-1 minute' else n * interval '1 day' end, ''
 from users h cross join generate_series(1, 20) n""",
     "idempotency": """
-insert into idempotency (scope, key, request_hash, status, headers, body, created_at)
-select decode(md5(h.no::text), 'hex'), n::text, '', 200, '{}', convert_to(repeat('x', 500), 'UTF8'),
+insert into idempotency (scope, key, request_hash, sealed, created_at)
+select decode(md5(h.no::text), 'hex'), n::text, '', convert_to(repeat('x', 500), 'UTF8'),
        $1::timestamptz - case when h.no % 10 = 0 and n = 47 then interval '25 hours' else n * interval '30 minutes' end
 from users h cross join generate_series(0, 47) n""",
     "rate_log": """

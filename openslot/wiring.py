@@ -14,7 +14,6 @@ from openslot.analytics.models import FunnelStep
 from openslot.analytics.operations import ANALYTICS_JOBS
 from openslot.availability.claims import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
-from openslot.bookings.operations import BOOKING_JOBS
 from openslot.change_log.operations import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
@@ -24,7 +23,6 @@ from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.core.work import Periodic, Wiring
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
-from openslot.event_types.operations import EVENT_TYPE_JOBS
 from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
@@ -79,10 +77,8 @@ PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCOUNT_JOBS,
     *ACCESS_JOBS,
-    *EVENT_TYPE_JOBS,
     *AVAILABILITY_JOBS,
     *CONTACT_JOBS,
-    *BOOKING_JOBS,
     *PEOPLE_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,

@@ -25,15 +25,6 @@ class RetriedRequest(Struct, frozen=True, kw_only=True):
     key: str
     body_hash: bytes
 
-    @property
-    def sealed_hash(self) -> bytes:
-        """Compute the hash by which a sealed answer is found.
-
-        A process of the previous release, which can't open the answer, takes it for that of another body and refuses
-        the request instead of running it a second time.
-        """
-        return hashlib.sha256(b"sealed" + self.body_hash).digest()
-
 
 class StoredResponse(Struct, frozen=True, kw_only=True):
     status: int
@@ -59,20 +50,16 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
     row = await store.find_answer(work.db, scope=request.scope, key=request.key, since=work.now - KEPT_FOR)
     if row is None:
         return None
-    if row["request_hash"] == request.sealed_hash:
-        return _open(work, request, row["sealed"])
     if row["request_hash"] != request.body_hash:
         raise KeyReused
-    # Stored by a process of the previous release.
-    headers = msgspec.json.decode(row["headers"], type=dict[str, str])
-    return StoredResponse(status=row["status"], headers=headers, body=row["body"])
+    return _open(work, request, row["sealed"])
 
 
 async def store_response(work: Work, request: RetriedRequest, answer: StoredResponse) -> None:
     """Keep an answer, sealed, in the same transaction as the change that it tells of."""
     sealed = work.runtime.cipher.seal(PURPOSE, msgspec.msgpack.encode(answer), owner=_owner(request))
     await store.save_answer(
-        work.db, scope=request.scope, key=request.key, request_hash=request.sealed_hash, sealed=sealed, now=work.now
+        work.db, scope=request.scope, key=request.key, request_hash=request.body_hash, sealed=sealed, now=work.now
     )
 
 

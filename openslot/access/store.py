@@ -194,16 +194,14 @@ async def try_lock(db: Db, lock: int) -> bool:
 
 
 async def find_answer(db: Db, *, scope: bytes, key: str, since: datetime) -> Row | None:
-    statement = """select request_hash, sealed, status, headers, body from idempotency
-        where scope = $1 and key = $2 and created_at > $3"""
+    statement = "select request_hash, sealed from idempotency where scope = $1 and key = $2 and created_at > $3"
     return await db.fetchrow(statement, scope, key, since)
 
 
 async def save_answer(db: Db, *, scope: bytes, key: str, request_hash: bytes, sealed: bytes, now: datetime) -> None:
-    statement = """insert into idempotency as i (scope, key, request_hash, sealed, created_at, status, headers, body)
-        values ($1, $2, $3, $4, $5, 0, '{}', '')
+    statement = """insert into idempotency (scope, key, request_hash, sealed, created_at) values ($1, $2, $3, $4, $5)
         on conflict (scope, key) do update set request_hash = excluded.request_hash, sealed = excluded.sealed,
-            created_at = excluded.created_at, status = 0, headers = '{}', body = ''"""
+            created_at = excluded.created_at"""
     await db.execute(statement, scope, key, request_hash, sealed, now)
 
 

@@ -161,7 +161,7 @@ def _hash(token: str | None) -> bytes | None:
 
 
 def _visible(token: str) -> str:
-    return f"(e.private_token is null or e.private_hash = {token})"
+    return f"(e.private_hash is null or e.private_hash = {token})"
 
 
 def _to_context(row: Row, now: datetime) -> SlotContext:

@@ -24,9 +24,6 @@ class BookingEvent(Event, frozen=True, kw_only=True):
     base_url: str = ""
     """Where the service was reached then: links begin with it."""
 
-    manage_url: str = ""
-    """Never kept: it is made when it is shown. Releases up to 0.1.0 expect the field, and have filled it."""
-
     @property
     def tenant_id(self) -> UUID | None:
         """The host's."""

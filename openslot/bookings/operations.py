@@ -33,14 +33,12 @@ from openslot.bookings.models import (
     Status,
 )
 from openslot.contacts import operations as contacts
-from openslot.core import migrate
 from openslot.core.db import Db
 from openslot.core.errors import Invalid, require
 from openslot.core.moments import Span
 from openslot.core.text import parse_email
 from openslot.core.times import find_zone
-from openslot.core.work import Periodic, Work
-from openslot.jobs.batches import repeat
+from openslot.core.work import Work
 
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
@@ -244,18 +242,3 @@ async def count_between(work: Work, host: User, *, since: datetime, until: datet
 
 async def list_changes(work: Work, host: User, booking_id: UUID) -> list[BookingChange]:
     return await agenda_store.list_changes(work.db, host.id, booking_id)
-
-
-# Workers of the previous release send facts as they are stored.
-MIGRATION = "0014_baseline_webhooks.sql"
-
-
-async def remove_links(work: Work) -> str:
-    """Remove manage links and private tokens that 0.1.0 stored in events, starting a day after the upgrade."""
-    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
-        return "waiting for the end of the rollout"
-    facts = await repeat(lambda limit: store.remove_links(work.db, limit=limit))
-    return f"links removed from {facts} facts"
-
-
-BOOKING_JOBS = (Periodic(name="bookings.remove_links", expression="7 * * * *", run=remove_links, transaction="none"),)

@@ -58,14 +58,6 @@ select at from events
 where subject_id = $1 and type = '{BookingRescheduled.type}' and at > $2 and actor ->> 'kind' = '{ActorKind.PUBLIC}'
 order by at desc offset $3 - 1 limit 1"""
 
-# The link that releases up to 0.1.0 have stored in facts, and that is now created when a fact is shown. The text keeps
-# the order of its fields, and a quote inside any other value is escaped with a backslash.
-REMOVE_LINKS = r"""
-update events set fact = (fact || '{"manage_url": ""}') #- '{event_type,private_token}',
-    public = regexp_replace(public::text, '("manageUrl":\s*"[^"\\]*/manage/)[^"\\]*"', '\1"')::json
-where no = any(array(select no from events where fact ->> 'manage_url' <> '' order by no limit $1))
-  and fact ->> 'manage_url' <> ''"""
-
 _actor = msgspec.json.Decoder(Actor)
 
 
@@ -133,11 +125,6 @@ async def find_reschedule_by_link(db: Db, booking_id: UUID, *, since: datetime, 
 async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
     rows = await db.fetch(HISTORY, booking_id)
     return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
-
-
-async def remove_links(db: Db, *, limit: int) -> int:
-    """Remove links and tokens from facts that an earlier release has written; return how many."""
-    return count_of(await db.execute(REMOVE_LINKS, limit))
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:

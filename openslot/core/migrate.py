@@ -14,7 +14,7 @@ import structlog
 from msgspec import Struct
 
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, OLDEST_SERVER, Db, hide_password
+from openslot.core.db import DOWN, OLDEST_SERVER, hide_password
 from openslot.core.errors import StartupError
 from openslot.core.outages import reason
 
@@ -364,12 +364,3 @@ async def fill_empty(url: str) -> None:
     finally:
         await connection.close()
     await (bring_up_to_date(url) if is_empty else check_migrated(url))
-
-
-LASTS_AT_MOST = timedelta(days=1)
-
-
-async def is_rollout_over(db: Db, migration: str, *, now: datetime) -> bool:
-    """Return whether a migration was applied so long ago that no process still runs the release before it."""
-    applied_at: datetime | None = await db.fetchval("select applied_at from migrations where name = $1", migration)
-    return applied_at is not None and applied_at <= now - LASTS_AT_MOST

@@ -8,13 +8,11 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.accounts.store import lock_host
-from openslot.core import migrate
-from openslot.core.actor import SYSTEM
 from openslot.core.db import Row
 from openslot.core.errors import Invalid, require
 from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.secrets import SealBroken
-from openslot.core.work import Periodic, Work
+from openslot.core.work import Work
 from openslot.event_types import store
 from openslot.event_types.errors import (
     EventTypeChanged,
@@ -27,7 +25,6 @@ from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
 from openslot.event_types.rules import find_changed, find_event_type_faults, take_edits
 from openslot.event_types.store import EVENT_TYPES
-from openslot.jobs.batches import repeat
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
 
@@ -175,24 +172,6 @@ async def make_public(work: Work, event_type: EventType) -> EventType:
     return public
 
 
-def find_token(work: Work, event_type_id: UUID, token: SealedToken | str) -> str | None:
-    """Turn a stored private token back into the one that links contain; None if the key that encrypted it is lost."""
-    if isinstance(token, str):
-        return token
-    try:
-        return work.runtime.cipher.open(TOKENS, token.sealed, owner=event_type_id.bytes).decode()
-    except SealBroken:
-        return None
-
-
-async def seal_tokens_in_clear(work: Work, *, limit: int) -> int:
-    """Seal some of the tokens that an earlier release has stored in the clear; return how many."""
-    found = await store.list_tokens_in_clear(work.db, limit=limit)
-    for event_type_id, token in found:
-        await store.seal_token_in_clear(work.db, event_type_id, token, seal_token(work, event_type_id, token))
-    return len(found)
-
-
 def seal_token(work: Work, event_type_id: UUID, token: str) -> SealedToken:
     """Turn a private token into the form in which it is stored."""
     sealed = work.runtime.cipher.seal(TOKENS, token.encode(), owner=event_type_id.bytes)
@@ -261,28 +240,10 @@ def _to_overview(work: Work, row: Row) -> EventTypeOverview:
 
 
 def _find_token(work: Work, row: Row) -> str | None:
-    if row["private_token"] is None:
+    """Open the private token that links contain; None if there is none, or the key that encrypted it is lost."""
+    if row["private_sealed"] is None:
         return None
-    stored = SealedToken(row["private_hash"], row["private_sealed"]) if row["private_sealed"] else row["private_token"]
-    return find_token(work, row["id"], stored)
-
-
-# Processes of the previous release can only read tokens in the clear.
-MIGRATION = "0014_baseline_webhooks.sql"
-
-
-async def seal_tokens(work: Work) -> str:
-    """Encrypt private tokens that 0.1.0 stored in the clear, starting a day after the upgrade."""
-    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
-        return "waiting for the end of the rollout"
-
-    async def seal(limit: int) -> int:
-        async with work.runtime.transaction(SYSTEM) as batch:
-            return await seal_tokens_in_clear(batch, limit=limit)
-
-    return f"{await repeat(seal)} private tokens sealed"
-
-
-EVENT_TYPE_JOBS = (
-    Periodic(name="event_types.seal_tokens", expression="6 * * * *", run=seal_tokens, transaction="none"),
-)
+    try:
+        return work.runtime.cipher.open(TOKENS, row["private_sealed"], owner=row["id"].bytes).decode()
+    except SealBroken:
+        return None

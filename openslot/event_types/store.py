@@ -12,14 +12,10 @@ from openslot.core.rows import Rows
 from openslot.event_types.models import EventType, SealedToken
 
 EVENT_TYPES = Rows(
-    EventType, "event_types e", computed={"is_private": "e.private_token is not null"}, spread={"limits": "limit_"}
+    EventType, "event_types e", computed={"is_private": "e.private_hash is not null"}, spread={"limits": "limit_"}
 )
 NEW = EVENT_TYPES.stored.without("position")
 CHANGEABLE = EVENT_TYPES.stored.without("id", "owner_id", "position", "created_at")
-
-# Stored in place of a private token. Processes of the previous release compare it with the requested token, which has
-# no line break, so that for them the event type stays private.
-NOT_IN_CLEAR = "kept as a hash only\n"
 
 
 async def find_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> EventType | None:
@@ -47,7 +43,7 @@ async def find_host_page(db: Db, username: str) -> list[Row]:
         select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
             u.photo, b.color as brand_color, {EVENT_TYPES.columns}
         from users u left join lateral ({BRAND}) b on true
-        left join event_types e on e.owner_id = u.id and e.active and e.private_token is null
+        left join event_types e on e.owner_id = u.id and e.active and e.private_hash is null
         where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200"""
     return await db.fetch(statement, username)
 
@@ -69,31 +65,9 @@ async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime)
 
 async def set_private_token(db: Db, event_type: EventType, token: SealedToken | None) -> None:
     """Write the token of an event type that is not listed; None lists it."""
-    statement = """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
-        where id = $1 and owner_id = $2"""
-    await db.execute(
-        statement,
-        event_type.id,
-        event_type.owner_id,
-        None if token is None else NOT_IN_CLEAR,
-        None if token is None else token.hash,
-        None if token is None else token.sealed,
-    )
-
-
-async def list_tokens_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, str]]:
-    """List event types whose token an earlier release has stored in the clear, and the token."""
-    rows = await db.fetch(
-        "select id, private_token from event_types where private_token <> $1 order by id limit $2", NOT_IN_CLEAR, limit
-    )
-    return [(row["id"], row["private_token"]) for row in rows]
-
-
-async def seal_token_in_clear(db: Db, event_type_id: UUID, token: str, sealed: SealedToken) -> None:
-    """Replace a token that was stored in the clear by a sealed one, unless it has changed meanwhile."""
-    statement = """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
-        where id = $1 and private_token = $2"""
-    await db.execute(statement, event_type_id, token, NOT_IN_CLEAR, sealed.hash, sealed.sealed)
+    statement = "update event_types set private_hash = $3, private_sealed = $4 where id = $1 and owner_id = $2"
+    kept = (None, None) if token is None else (token.hash, token.sealed)
+    await db.execute(statement, event_type.id, event_type.owner_id, *kept)
 
 
 async def list_ids(db: Db, owner_id: UUID) -> list[UUID]:
@@ -136,7 +110,7 @@ UPCOMING = """
 select b.event_type_id, count(*) as upcoming from bookings b
 where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at > $2 - interval '1 day'
 group by b.event_type_id"""
-COLUMNS = f"{EVENT_TYPES.columns}, e.private_token, e.private_hash, e.private_sealed"
+COLUMNS = f"{EVENT_TYPES.columns}, e.private_sealed"
 LIST = f"""
 with upcoming as materialized ({UPCOMING})
 select {COLUMNS}, coalesce(n.upcoming, 0) as upcoming,

@@ -183,10 +183,8 @@ create table idempotency (
     scope bytea not null,
     key text not null,
     request_hash bytea not null,
-    status smallint not null,
-    headers jsonb not null,
-    body bytea not null,
-    sealed bytea,
+    -- Status, headers and body.
+    sealed bytea not null,
     created_at timestamptz not null,
     primary key (scope, key)
 );

@@ -24,7 +24,6 @@ create index events_tenant on events (tenant_id, no);
 create index events_subject on events (subject_id, no);
 create index events_at on events (at, no);
 create index events_agent on events ((actor ->> 'agent'), at, no) where actor ->> 'agent' is not null;
-create index events_in_clear on events (no) where fact ->> 'manage_url' <> '';
 
 -- The last number of each tenant's feed; its row is the lock under which numbers are given.
 create table event_feeds (

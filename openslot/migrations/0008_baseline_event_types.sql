@@ -23,7 +23,7 @@ create table event_types (
     price jsonb,
     position integer not null,
     active boolean not null,
-    private_token text,
+    -- Of the token that opens an event type that is not listed: its hash, and itself, sealed; null: it is listed.
     private_hash bytea,
     private_sealed bytea,
     created_at timestamptz not null,
@@ -32,20 +32,3 @@ create table event_types (
 );
 create index event_types_schedule on event_types (schedule_id);
 create index event_types_order on event_types (owner_id, position, id);
-create index event_types_in_clear on event_types (id) where private_token <> E'kept as a hash only\n';
-
-create function hash_private_token() returns trigger language plpgsql as $$
-declare
-    hash bytea := sha256(convert_to(new.private_token, 'UTF8'));
-begin
-    if new.private_token is null then
-        new.private_hash := null;
-        new.private_sealed := null;
-    elsif new.private_token <> E'kept as a hash only\n' and new.private_hash is distinct from hash then
-        new.private_hash := hash;
-        new.private_sealed := null;
-    end if;
-    return new;
-end $$;
-create trigger event_types_private before insert or update of private_token on event_types
-    for each row execute function hash_private_token();

@@ -24,12 +24,10 @@ create index webhook_endpoints_previous on webhook_endpoints (previous_until) wh
 -- The bytes of an event's body: made once, the same for every endpoint and in every try.
 create table webhook_messages (
     event_id uuid primary key references events on delete cascade,
-    body bytea,
-    sealed bytea,
+    sealed bytea not null,
     kept_since timestamptz not null
 );
 create index webhook_messages_age on webhook_messages (kept_since);
-create index webhook_messages_in_clear on webhook_messages (event_id) where body is not null;
 
 -- Each try to send an event to an endpoint, and what it answered.
 create table webhook_deliveries (
@@ -42,6 +40,7 @@ create table webhook_deliveries (
     url text not null,
     request_headers jsonb not null,
     status integer,
+    -- Sealed, because it may repeat what it was sent.
     answer bytea,
     duration_ms integer not null,
     error text
@@ -49,4 +48,3 @@ create table webhook_deliveries (
 create index webhook_deliveries_endpoint on webhook_deliveries (endpoint_id, at desc, id desc);
 create index webhook_deliveries_event on webhook_deliveries (event_id, endpoint_id);
 create index webhook_deliveries_age on webhook_deliveries (at);
-create index webhook_deliveries_in_clear on webhook_deliveries (id) where substring(answer from 1 for 7) <> 'sealed:';

@@ -10,13 +10,12 @@ from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MailPot
 from openslot.integrations.mail.reactions import REMIND, SEND
 from openslot.timeline.models import Attention, EffectKind, FailedEffect, TimelineEffect, Trouble, UnsentMail
-from openslot.webhooks.store import DELIVER, OLD_DELIVER
+from openslot.webhooks.store import DELIVER
 
 KINDS = {
     SEND: EffectKind.MAIL,
     REMIND: EffectKind.REMINDER,
     DELIVER: EffectKind.WEBHOOK,
-    OLD_DELIVER: EffectKind.WEBHOOK,
     WRITE: EffectKind.CALENDAR,
 }
 # Reactions that only plan others, by the beginning of their names.

@@ -13,7 +13,6 @@ from openslot.webhooks.models import (
     Endpoint,
     EndpointOverview,
     EndpointRef,
-    KeptBody,
     LastTest,
     LoggedDelivery,
 )
@@ -71,7 +70,7 @@ select s.*, t.total from (
     {DELIVERY} and (not $3 or d.error is not null) order by d.at desc, d.id desc limit $4 offset $5
 ) s on true order by s.at desc, s.id desc"""
 WITH_BODY = f"""
-select s.*, m.sealed, m.body from ({DELIVERY} and d.id = $3) s
+select s.*, m.sealed from ({DELIVERY} and d.id = $3) s
 left join webhook_messages m on m.event_id = s.event_id"""
 
 
@@ -108,9 +107,9 @@ async def list_attempts(
     return [DELIVERIES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def find_delivery(db: Db, ref: EndpointRef, delivery_id: UUID) -> tuple[LoggedDelivery, KeptBody] | None:
+async def find_delivery(db: Db, ref: EndpointRef, delivery_id: UUID) -> tuple[LoggedDelivery, bytes | None] | None:
     row = await db.fetchrow(WITH_BODY, ref.id, ref.owner_id, delivery_id)
-    return (DELIVERIES.read(row), KeptBody(row["sealed"], row["body"])) if row else None
+    return (DELIVERIES.read(row), row["sealed"]) if row else None
 
 
 def _find_test(row: Row) -> LastTest | None:

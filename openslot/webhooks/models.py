@@ -55,13 +55,6 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-class KeptBody(Struct, frozen=True):
-    """The stored bytes of an event's body: sealed, or in the clear if an earlier release stored them."""
-
-    sealed: bytes | None
-    body: bytes | None
-
-
 class OutgoingMessage(Struct, frozen=True, kw_only=True):
     """All that one try of a delivery needs to know."""
 
@@ -69,7 +62,7 @@ class OutgoingMessage(Struct, frozen=True, kw_only=True):
     secret: bytes
     """What it is signed with, sealed."""
     previous_secret: bytes | None
-    kept: KeptBody
+    sealed_body: bytes | None
     is_delivered: bool
     """Another effect has brought the event here since this one was planned."""
 

@@ -36,7 +36,6 @@ from openslot.webhooks.models import (
     EndpointOverview,
     EndpointRef,
     EndpointWanted,
-    KeptBody,
     LoggedDelivery,
     PastEvent,
     Replay,
@@ -57,35 +56,32 @@ from openslot.webhooks.schemas import PUBLISHED_TYPES, complete, write_body
 from openslot.webhooks.store import DELIVER
 
 BODIES, ANSWERS = "webhook bodies", "webhook answers"
-# An answer without this prefix was stored in the clear by an earlier release.
-MARK = b"sealed:"
 
 
 def seal_body(runtime: Runtime, event_id: UUID, body: bytes) -> bytes:
     return runtime.cipher.seal(BODIES, body, owner=event_id.bytes)
 
 
-def open_body(runtime: Runtime, event_id: UUID, kept: KeptBody) -> bytes | None:
+def open_body(runtime: Runtime, event_id: UUID, sealed: bytes | None) -> bytes | None:
     """Open the bytes of an event's body; None if nothing is kept, or the key that sealed it is lost."""
-    if kept.sealed is None:
-        return kept.body
-    try:
-        return runtime.cipher.open(BODIES, kept.sealed, owner=event_id.bytes)
-    except SealBroken:
-        return None
+    return _open(runtime, BODIES, sealed, owner=event_id)
 
 
 def seal_answer(runtime: Runtime, attempt_id: UUID, answer: bytes | None) -> bytes | None:
     """Seal a receiver's answer, because it may repeat what it was sent."""
-    return None if answer is None else MARK + runtime.cipher.seal(ANSWERS, answer, owner=attempt_id.bytes)
+    return None if answer is None else runtime.cipher.seal(ANSWERS, answer, owner=attempt_id.bytes)
 
 
-def open_answer(runtime: Runtime, attempt_id: UUID, kept: bytes | None) -> bytes | None:
-    """Open what a receiver answered; None if the key that sealed it is lost."""
-    if kept is None or not kept.startswith(MARK):
-        return kept
+def open_answer(runtime: Runtime, attempt_id: UUID, sealed: bytes | None) -> bytes | None:
+    """Open what a receiver answered; None if it has answered nothing, or the key that sealed it is lost."""
+    return _open(runtime, ANSWERS, sealed, owner=attempt_id)
+
+
+def _open(runtime: Runtime, purpose: str, sealed: bytes | None, *, owner: UUID) -> bytes | None:
+    if sealed is None:
+        return None
     try:
-        return runtime.cipher.open(ANSWERS, kept[len(MARK) :], owner=attempt_id.bytes)
+        return runtime.cipher.open(purpose, sealed, owner=owner.bytes)
     except SealBroken:
         return None
 
@@ -194,22 +190,6 @@ async def keep_message(work: Work, event: PastEvent) -> None:
     kept = await store.keep_body(work.db, event.id, sealed, now=work.now)
     if open_body(work.runtime, event.id, kept) is None:
         await store.replace_body(work.db, event.id, sealed)
-
-
-async def seal_bodies_in_clear(work: Work, *, limit: int) -> int:
-    """Seal some of the bodies that an earlier release has stored in the clear; return how many."""
-    found = await store.list_bodies_in_clear(work.db, limit=limit)
-    for event_id, body in found:
-        await store.replace_body(work.db, event_id, seal_body(work.runtime, event_id, body))
-    return len(found)
-
-
-async def seal_answers_in_clear(work: Work, *, limit: int) -> int:
-    """Seal some of the answers that an earlier release has stored in the clear; return how many."""
-    found = await store.list_answers_in_clear(work.db, limit=limit)
-    for attempt_id, answer in found:
-        await store.replace_answer(work.db, attempt_id, seal_answer(work.runtime, attempt_id, answer))
-    return len(found)
 
 
 async def keep_attempt(work: Work, attempt: Attempt) -> None:

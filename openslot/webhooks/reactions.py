@@ -4,7 +4,6 @@ import time
 from datetime import timedelta
 from uuid import UUID
 
-from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.ids import new_id
@@ -40,7 +39,7 @@ from openslot.webhooks.rules import (
     signed_headers,
 )
 from openslot.webhooks.schemas import PUBLISHED, write_test_event
-from openslot.webhooks.store import DELIVER, OLD_DELIVER
+from openslot.webhooks.store import DELIVER
 
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
@@ -82,7 +81,7 @@ async def deliver(work: Work, effect: Effect) -> Outcome:
 
 
 async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[Attempt, timedelta | None]:
-    body = operations.open_body(work.runtime, effect.event_id, message.kept)
+    body = operations.open_body(work.runtime, effect.event_id, message.sealed_body)
     if body is None:
         raise GiveUp("its body is no longer kept")
     secrets = [work.runtime.secrets.open(sealed) for sealed in message.valid_secrets(now=work.now)]
@@ -134,15 +133,7 @@ WEBHOOK_REACTIONS = (
     ),
     Reaction(name="webhooks.send_test", on=(WebhookTested,), run=send_test),
     Reaction(name=DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
-    # Reactions that 0.1.0 has planned. Its workers would send stored bodies as they are, so they must not know today's
-    # names.
-    Reaction(name="webhooks.fan_out", run=fan_out, lane="webhooks"),
-    Reaction(name=OLD_DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
 )
-
-
-# Workers of the previous release send stored bodies as they are.
-MIGRATION = "0014_baseline_webhooks.sql"
 
 
 async def tidy_webhooks(work: Work) -> str:
@@ -154,23 +145,4 @@ async def tidy_webhooks(work: Work) -> str:
     return f"{tries} tries, {bodies} bodies removed"
 
 
-async def seal_webhooks(work: Work) -> str:
-    """Encrypt bodies and responses that 0.1.0 stored in the clear, starting a day after the upgrade."""
-    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
-        return "waiting for the end of the rollout"
-
-    async def seal_bodies(limit: int) -> int:
-        async with work.runtime.transaction(SYSTEM) as batch:
-            return await operations.seal_bodies_in_clear(batch, limit=limit)
-
-    async def seal_answers(limit: int) -> int:
-        async with work.runtime.transaction(SYSTEM) as batch:
-            return await operations.seal_answers_in_clear(batch, limit=limit)
-
-    return f"{await repeat(seal_bodies)} bodies, {await repeat(seal_answers)} answers sealed"
-
-
-WEBHOOK_JOBS = (
-    Periodic(name="webhooks.tidy", expression="4-59/5 * * * *", run=tidy_webhooks, transaction="none"),
-    Periodic(name="webhooks.seal", expression="8 * * * *", run=seal_webhooks, transaction="none"),
-)
+WEBHOOK_JOBS = (Periodic(name="webhooks.tidy", expression="4-59/5 * * * *", run=tidy_webhooks, transaction="none"),)

@@ -9,11 +9,10 @@ from openslot.core.db import Db, Row, count_of
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
-from openslot.webhooks.models import Attempt, Endpoint, EndpointRef, KeptBody, OutgoingMessage, PastEvent
+from openslot.webhooks.models import Attempt, Endpoint, EndpointRef, OutgoingMessage, PastEvent
 from openslot.webhooks.rules import FAILS_AT_MOST
 
-DELIVER, OLD_DELIVER = "webhooks.send", "webhooks.deliver"
-DELIVERIES = (DELIVER, OLD_DELIVER)
+DELIVER = "webhooks.send"
 
 ENDPOINTS = Rows(Endpoint, "webhook_endpoints e")
 CHANGED = ENDPOINTS.stored.without("id", "owner_id", "previous_until", "created_at")
@@ -32,10 +31,10 @@ select {EVENT_COLUMNS}, array(select e.id {LISTENING} order by e.id) as listener
 # The bytes of a body never change once they are stored.
 KEEP_MESSAGE = """
 insert into webhook_messages (event_id, sealed, kept_since) values ($1, $2, $3)
-on conflict (event_id) do update set kept_since = excluded.kept_since returning sealed, body"""
+on conflict (event_id) do update set kept_since = excluded.kept_since returning sealed"""
 
 MESSAGE = f"""
-select {ENDPOINTS.columns}, e.secret, e.previous_secret, m.sealed, m.body, exists (
+select {ENDPOINTS.columns}, e.secret, e.previous_secret, m.sealed, exists (
     select from webhook_deliveries d join effects f on f.id = $4
     where d.endpoint_id = e.id and d.event_id = $3 and d.error is null and d.effect_id <> $4 and d.at > f.created_at
 ) as is_delivered
@@ -59,7 +58,7 @@ IN_SPAN = f"""
 select {EVENT_COLUMNS} from events v
 where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.type = any($3))
   and ($4::timestamptz is null or v.at >= $4) and ($5::timestamptz is null or v.at < $5)
-  and not exists (select from effects f where f.event_id = v.id and f.reaction = any($6) and f.target = $2
+  and not exists (select from effects f where f.event_id = v.id and f.reaction = $6 and f.target = $2
       and f.state = any($7))
 order by v.no limit $8"""
 COUNT_IN_SPAN = f"select count(*) from ({IN_SPAN}) s"
@@ -153,23 +152,15 @@ async def get_listeners(db: Db, event_id: UUID) -> tuple[PastEvent, list[UUID]]:
     return to_past_event(row), list(row["listeners"])
 
 
-async def keep_body(db: Db, event_id: UUID, sealed: bytes, *, now: datetime) -> KeptBody:
+async def keep_body(db: Db, event_id: UUID, sealed: bytes, *, now: datetime) -> bytes:
     """Store an event's body, unless there is one already, and return the stored one."""
-    row = await db.fetchrow(KEEP_MESSAGE, event_id, sealed, now)
-    assert row is not None  # noqa: S101 - it is inserted or updated
-    return KeptBody(row["sealed"], row["body"])
+    kept: bytes = await db.fetchval(KEEP_MESSAGE, event_id, sealed, now)
+    return kept
 
 
 async def replace_body(db: Db, event_id: UUID, sealed: bytes) -> None:
-    """Replace a stored body that can no longer be opened, or that is stored in the clear."""
-    await db.execute("update webhook_messages set sealed = $2, body = null where event_id = $1", event_id, sealed)
-
-
-async def list_bodies_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
-    rows = await db.fetch(
-        "select event_id, body from webhook_messages where body is not null order by event_id limit $1", limit
-    )
-    return [(row["event_id"], row["body"]) for row in rows]
+    """Replace a stored body that can no longer be opened."""
+    await db.execute("update webhook_messages set sealed = $2 where event_id = $1", event_id, sealed)
 
 
 async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
@@ -180,7 +171,7 @@ async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: U
         endpoint=ENDPOINTS.read(row),
         secret=row["secret"],
         previous_secret=row["previous_secret"],
-        kept=KeptBody(row["sealed"], row["body"]),
+        sealed_body=row["sealed"],
         is_delivered=row["is_delivered"],
     )
 
@@ -188,17 +179,6 @@ async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: U
 async def insert_attempt(db: Db, attempt: Attempt) -> None:
     """Log one try, unless its endpoint has been deleted meanwhile."""
     await db.execute(LOG, *ATTEMPTS.values(attempt))
-
-
-async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
-    statement = """select id, answer from webhook_deliveries where substring(answer from 1 for 7) <> 'sealed:'
-        order by id limit $1"""
-    rows = await db.fetch(statement, limit)
-    return [(row["id"], row["answer"]) for row in rows]
-
-
-async def replace_answer(db: Db, attempt_id: UUID, sealed: bytes | None) -> None:
-    await db.execute("update webhook_deliveries set answer = $2 where id = $1", attempt_id, sealed)
 
 
 async def note_success(db: Db, endpoint_id: UUID) -> None:
@@ -241,7 +221,7 @@ async def count_events_in(db: Db, endpoint: Endpoint, span: Span, *, but: tuple[
 
 
 def _wanted_in(endpoint: Endpoint, span: Span) -> tuple[object, ...]:
-    return endpoint.owner_id, str(endpoint.id), endpoint.events, span.starts_at, span.ends_before, DELIVERIES
+    return endpoint.owner_id, str(endpoint.id), endpoint.events, span.starts_at, span.ends_before, DELIVER
 
 
 async def list_feed(

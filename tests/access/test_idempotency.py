@@ -1,7 +1,6 @@
 """Safe retries: one Idempotency-Key, one change, one answer."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -285,13 +284,6 @@ async def test_a_replay_counts_against_the_limit(retrying: Retrying) -> None:
     assert [answer.headers["ratelimit-remaining"] for answer in answers] == ["59", "58", "57"]
 
 
-OLD_ANSWER = """
-update idempotency set request_hash = $1, sealed = null, status = 201, headers = '{"content-type": "application/json"}',
-    body = '{"of": "the release before"}'"""
-# What a process of the release before asks.
-OLD_LOOK = "select request_hash from idempotency where scope = $1 and key = $2"
-
-
 async def test_a_kept_answer_is_sealed(retrying: Retrying, runtime: Runtime) -> None:
     first = await retrying.send("k", {"note": "a note to nobody"})
     (row,) = await runtime.pool.fetch("select * from idempotency")
@@ -299,29 +291,6 @@ async def test_a_kept_answer_is_sealed(retrying: Retrying, runtime: Runtime) -> 
 
     assert first.content
     assert not [value for value in values if first.content in value]
-
-
-async def test_an_answer_that_the_release_before_has_kept_is_given_again(retrying: Retrying, runtime: Runtime) -> None:
-    first = await retrying.send("k")
-    body_hash = hashlib.sha256(first.request.content).digest()
-    await runtime.pool.execute(OLD_ANSWER, body_hash)
-    repeat = await retrying.send("k")
-
-    assert (repeat.status_code, repeat.json()) == (201, {"of": "the release before"})
-    assert (await retrying.send("k", {"note": "b"})).status_code == 409
-    assert await retrying.rows() == 1
-
-
-async def test_the_release_before_takes_a_sealed_answer_for_another_requests(
-    retrying: Retrying, runtime: Runtime
-) -> None:
-    first = await retrying.send("k")
-    row = await runtime.pool.fetchrow("select scope, key from idempotency")
-    assert row is not None
-    found = await runtime.pool.fetchval(OLD_LOOK, row["scope"], row["key"])
-
-    assert found is not None
-    assert found != hashlib.sha256(first.request.content).digest()
 
 
 async def test_an_answer_outlives_the_secret_key_and_is_refused_when_its_data_key_is_lost(

@@ -40,8 +40,8 @@ async def test_sessions_that_are_over_go_and_others_stay(runtime: Runtime, user:
 
 async def test_answers_are_kept_for_a_day(runtime: Runtime) -> None:
     await runtime.pool.execute(
-        """insert into idempotency (scope, key, request_hash, status, headers, body, created_at)
-        select '', n::text, '', 200, '{}', '', now() - n * interval '3 hours' from generate_series(1, 20) n"""
+        """insert into idempotency (scope, key, request_hash, sealed, created_at)
+        select '', n::text, '', '', now() - n * interval '3 hours' from generate_series(1, 20) n"""
     )
 
     assert await run_job(runtime, TIDY) == "0 limit logs, 13 kept answers, 0 sessions removed"

@@ -216,7 +216,7 @@ async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings
             values ('{event}', 'x', now(), '{{}}', 'x', '{{}}')""",
         f"""insert into effects (id, event_id, reaction, state, next_try_at, created_at)
             select gen_random_uuid(), '{event}', s.reaction, s.state, now(), now() from (values
-                ('crm.push', 'queued'), ('crm.push', 'waiting'), ('crm.push', 'done'), ('webhooks.deliver', 'queued')
+                ('crm.push', 'queued'), ('crm.push', 'waiting'), ('crm.push', 'done'), ('webhooks.send', 'queued')
             ) s(reaction, state)""",
     )
     assert (await inside(settings))["effects"].meaning == (

@@ -1,6 +1,4 @@
-"""Private links: made anew, ended and shown again, and kept private beside processes of the release before."""
-
-from uuid import UUID
+"""Private links: made anew, ended and shown again."""
 
 import httpx2
 import msgspec
@@ -20,10 +18,6 @@ from tests.support.clocks import clock
 from tests.support.private_tokens import find_private_token, get_private_token
 
 __all__ = ["clock", "settings"]
-
-# What a process of 0.1.0 writes when an event type is changed: all of its columns, as it has read them.
-AS_BEFORE = "update event_types set private_token = $2 where id = $1"
-OPENED_BEFORE = "select count(*) from event_types where id = $1 and (private_token is null or private_token = $2)"
 
 
 @pytest.fixture
@@ -90,26 +84,3 @@ async def test_a_link_outlives_a_lost_key_and_can_not_be_shown(
     async with open_runtime(msgspec.structs.replace(settings, secret_key="l" * 40)) as after:
         assert await token_of(after, hidden) is None
     assert await opens(client, token)
-
-
-async def test_beside_the_release_before_it_stays_private(
-    client: httpx2.AsyncClient, runtime: Runtime, hidden: EventType
-) -> None:
-    async def is_open_before(event_type_id: UUID, token: str | None) -> bool:
-        return bool(await runtime.pool.fetchval(OPENED_BEFORE, event_type_id, token))
-
-    token = await token_of(runtime, hidden)
-    assert not await is_open_before(hidden.id, None)
-    assert not await is_open_before(hidden.id, "kept as a hash only")
-    kept = await runtime.pool.fetchval("select private_token from event_types where id = $1", hidden.id)
-    await runtime.pool.execute(AS_BEFORE, hidden.id, kept)
-    assert await token_of(runtime, hidden) == token
-
-    written_before = "w" * 43
-    await runtime.pool.execute(AS_BEFORE, hidden.id, written_before)
-    assert await token_of(runtime, hidden) == written_before
-    assert [await opens(client, each) for each in (written_before, token, None)] == [True, False, False]
-
-    await runtime.pool.execute(AS_BEFORE, hidden.id, None)
-    assert await opens(client, None)
-    assert await token_of(runtime, hidden) is None
