@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from openslot.accounts.store import has_users
 from openslot.agents.budget import check_budgets
 from openslot.core.config import Settings
 from openslot.core.db import open_pool
@@ -40,7 +39,7 @@ async def open_runtime(
     )
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
-        data_keys = await load_data_keys(pool, secrets, is_in_use=has_users, now=clock())
+        data_keys = await load_data_keys(pool, secrets, now=clock())
         async with open_ports(PORTS, settings, fakes=fakes) as ports:
             outbound = Outbound(allow=settings.outbound_allow, resolver=ports.get(Resolver))
             try:

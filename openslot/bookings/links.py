@@ -1,6 +1,5 @@
 """Manage links: signed, so that anyone who has the link may change that one booking without signing in."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
@@ -14,7 +13,6 @@ from openslot.core.work import Runtime
 
 PURPOSE = "manage link"
 PAGE = "/manage/"
-LINK = re.compile(rf"https?://[^\s\\]+{PAGE}([\w-]+)")
 
 
 def manage_url(runtime: Runtime, booking_id: UUID) -> str:
@@ -38,16 +36,6 @@ def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
 def booking_url(runtime: Runtime, booking_id: UUID) -> str:
     """Write the address of a booking's page in the dashboard, which asks the host to sign in."""
     return f"{runtime.settings.public_url}/bookings/{booking_id}"
-
-
-def hide_manage_url(runtime: Runtime, booking_id: UUID, text: str) -> str:
-    """Write the address of a booking's page in the dashboard wherever a text has its manage link."""
-
-    def hide(found: re.Match[str]) -> str:
-        is_own = find_signed_id(runtime.signer, PURPOSE, found[1]) == booking_id
-        return booking_url(runtime, booking_id) if is_own else found[0]
-
-    return LINK.sub(hide, text)
 
 
 def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Sealing for the database: its data keys, a key that is not being retired, and sealing again when one is."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -128,20 +128,14 @@ CLOSED = (
 )
 
 
-async def load_data_keys(
-    pool: Pool, secrets: Secrets, *, is_in_use: Callable[[Db], Awaitable[bool]], now: datetime
-) -> tuple[str, ...]:
-    """Return the data keys; create them if there are none, the same ones for all processes that start at once.
-
-    A database in use has links that were signed with the secret keys, and perhaps processes of an earlier version that
-    still sign with them: there the secret keys themselves become the first data keys.
-    """
+async def load_data_keys(pool: Pool, secrets: Secrets, *, now: datetime) -> tuple[str, ...]:
+    """Return the data keys; create one if there is none, the same for all processes that start at once."""
     rows = await pool.fetch(SELECT)
     if not rows:
         async with transaction(pool) as db:
             await db.execute(LOCK)
             if not await db.fetchval("select exists (select from data_keys)"):
-                await insert_data_keys(db, secrets, secrets.keys if await is_in_use(db) else (new_key(),), now=now)
+                await insert_data_keys(db, secrets, (new_key(),), now=now)
         rows = await pool.fetch(SELECT)
     try:
         return tuple(secrets.open(row["sealed"]) for row in rows)

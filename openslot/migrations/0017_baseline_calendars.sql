@@ -74,12 +74,10 @@ create table calendar_events (
     missing_since timestamptz,
     -- The start that the host has moved it to and that could not be booked.
     refused_start timestamptz,
-    has_token boolean not null default true,
     primary key (booking_id, calendar_id)
 );
 create unique index calendar_events_place on calendar_events (calendar_id, href);
 create index calendar_events_missing on calendar_events (calendar_id) where missing_since is not null;
-create index calendar_events_token on calendar_events (ends_at) where has_token;
 
 -- Secret links to a user's own bookings as a calendar; only the hash is kept.
 create table calendar_feeds (

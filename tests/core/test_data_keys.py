@@ -1,4 +1,4 @@
-"""Data keys: random on a new database, what the secret keys were on an old one, and the same for all who start."""
+"""Data keys: random, sealed by the secret key, and the same for all who start."""
 
 import asyncio
 import base64
@@ -6,7 +6,6 @@ import hmac
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import asyncpg
 import msgspec
 import pytest
 
@@ -23,16 +22,9 @@ OLD, NEW = "o" * 40, "n" * 40
 BOOKING = new_id()
 
 
-def sign_as_before(key: str) -> bytes:
-    """Sign a manage link as every version before data keys does."""
+def sign_with(key: str) -> bytes:
+    """Sign a manage link with a key."""
     return hmac.digest(derive(key, f"sign {PURPOSE}"), BOOKING.bytes, "sha256")
-
-
-async def forget_data_keys(settings: Settings) -> None:
-    """Bring the database to where a version without data keys has left it."""
-    connection = await asyncpg.connect(settings.database_url)
-    await connection.execute("delete from data_keys")
-    await connection.close()
 
 
 async def test_a_new_installation_signs_with_a_key_of_its_own(runtime: Runtime, settings: Settings) -> None:
@@ -42,8 +34,8 @@ async def test_a_new_installation_signs_with_a_key_of_its_own(runtime: Runtime, 
 
     assert data_key != key
     assert len(data_key) >= 60
-    assert runtime.signer.sign(PURPOSE, BOOKING.bytes) == sign_as_before(data_key)
-    assert not runtime.signer.is_signed(PURPOSE, BOOKING.bytes, sign_as_before(key))
+    assert runtime.signer.sign(PURPOSE, BOOKING.bytes) == sign_with(data_key)
+    assert not runtime.signer.is_signed(PURPOSE, BOOKING.bytes, sign_with(key))
 
 
 async def test_all_who_start_at_once_on_an_empty_database_have_the_same_key(settings: Settings) -> None:
@@ -56,33 +48,15 @@ async def test_all_who_start_at_once_on_an_empty_database_have_the_same_key(sett
     assert (len(tokens), count) == (1, 1)
 
 
-@pytest.mark.usefixtures("user")
-async def test_an_installation_from_before_keeps_its_links_and_its_old_processes_understand_new_ones(
-    settings: Settings,
-) -> None:
-    await forget_data_keys(settings)
-    async with open_runtime(msgspec.structs.replace(settings, secret_key=f"{NEW},{OLD}")) as runtime:
-        sent_before = [runtime.signer.is_signed(PURPOSE, BOOKING.bytes, sign_as_before(key)) for key in (NEW, OLD)]
-        signed = runtime.signer.sign(PURPOSE, BOOKING.bytes)
-        token = manage_token(runtime, BOOKING)
-        numbers = [row["no"] for row in await runtime.pool.fetch("select no from data_keys order by no")]
-
-    assert sent_before == [True, True]
-    assert signed == sign_as_before(NEW)
-    assert len(token) == 43
-    assert numbers == [1, 2]
-
-
-@pytest.mark.usefixtures("user")
 async def test_links_outlive_the_key_that_sealed_when_they_were_sent(settings: Settings) -> None:
-    await forget_data_keys(settings)
     async with open_runtime(settings) as runtime:
         token = manage_token(runtime, BOOKING)
-    (key,) = rotate_key_file(settings.data_dir / KEY_FILE)[1:]
+        sealed = await runtime.pool.fetchval("select sealed from data_keys")
+    data_key = Secrets(tuple(rotate_key_file(settings.data_dir / KEY_FILE))).open(sealed)
     async with open_runtime(settings) as runtime:
         assert read_manage_token(runtime, token) == BOOKING
         assert manage_token(runtime, BOOKING) == token
-    assert base64.urlsafe_b64decode(f"{token}=") == BOOKING.bytes + sign_as_before(key)[:SIGNATURE_BYTES]
+    assert base64.urlsafe_b64decode(f"{token}=") == BOOKING.bytes + sign_with(data_key)[:SIGNATURE_BYTES]
 
 
 async def test_a_key_that_does_not_fit_stops_the_start_with_one_sentence(runtime: Runtime, settings: Settings) -> None:

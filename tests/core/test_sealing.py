@@ -38,7 +38,6 @@ PLAIN = {
     "data_keys.sealed_by": "names a key",
     "event_types.private_hash": "a fingerprint",
     "finished_oidc_sign_ins.hash": "a fingerprint",
-    "idempotency.body": "an answer that a process of 0.1.0 has kept",
     "former_usernames.name_hash": "a fingerprint",
     "idempotency.request_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",
@@ -56,7 +55,6 @@ PLAIN = {
     "setup_links.hash": "a fingerprint",
     "sign_ups.browser_hash": "a fingerprint",
     "sign_ups.hash": "a fingerprint",
-    "webhook_messages.body": "what a process of 0.1.0 has kept",
     "wrong_passwords.subject": "a fingerprint",
 }
 # They outlive the secret key: what they seal needs none of it.

@@ -1,9 +1,7 @@
 """Bookings as calendars keep them: one event each, without invitations; and a user's own as a feed at a secret link."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-
-from icalendar.parser import Contentline, Contentlines
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
@@ -36,17 +34,6 @@ def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str
     host = MailAddress(host_email, host_name)
     entries = (_describe(details, host, url) for details, url in bookings)
     return write_entries(entries, properties={"x-wr-calname": FEED_NAME, "x-published-ttl": "PT15M"})
-
-
-def change_lines(text: str, change: Callable[[str], str]) -> str:
-    """Change the lines of a calendar, each unfolded; a text in which no line changes stays as it is."""
-    lines = [str(line) for line in Contentlines.from_ical(text)]  # type: ignore[no-untyped-call]
-    changed = [change(line) for line in lines]
-    if changed == lines:
-        return text
-    folded = Contentlines(Contentline(line) for line in changed)  # type: ignore[no-untyped-call]
-    written: bytes = folded.to_ical()  # type: ignore[no-untyped-call]
-    return written.decode()
 
 
 def _describe(details: BookingDetails, host: MailAddress, booking_url: str) -> CalendarEntry:

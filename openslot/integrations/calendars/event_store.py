@@ -12,8 +12,8 @@ from openslot.core.rows import Rows
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.models import KeptObject, MissingEvent, OwnTime, WriteTarget, WrittenEvent
 
-# The reactions that write a booking into a calendar, and that take the invitee's link out of its event.
-WRITE, UNLINK = "calendars.write", "calendars.unlink"
+# The reaction that writes a booking into a calendar.
+WRITE = "calendars.write"
 
 WRITTEN = Rows(WrittenEvent, "calendar_events w")
 WRITE_TARGETS = Rows(
@@ -41,10 +41,10 @@ from (select count(*) as all_events, count(*) filter (where is_unread) as unread
       from calendar_objects where calendar_id = $1) o
 where id = $1 returning o.all_events"""
 KEEP_WRITTEN = f"""
-insert into calendar_events ({WRITTEN.stored.columns}, has_token) values ({WRITTEN.stored.places()}, false)
+insert into calendar_events ({WRITTEN.stored.columns}) values ({WRITTEN.stored.places()})
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
-    refused_start = null, has_token = false"""
+    refused_start = null"""
 # A cancelled booking has no time. Until our own change has reached the calendar, its event shows what we last wrote.
 OWN_TIMES = """
 select b.id, coalesce(b.seat_id, b.claim_id) as claim,
@@ -54,13 +54,6 @@ select b.id, coalesce(b.seat_id, b.claim_id) as claim,
            union all select w.starts_at, w.ends_at from calendar_events w
            where w.booking_id = b.id and w.calendar_id = $3) t)::text as spans
 from bookings b where b.id = any($1::uuid[]) and b.host_id = $2"""
-TAKE_LINKED = """
-update calendar_events w set has_token = false from calendars k
-where (w.booking_id, w.calendar_id) in (
-    select t.booking_id, t.calendar_id from calendar_events t where t.has_token and t.ends_at > $1
-    order by t.ends_at limit $2 for update skip locked)
-  and k.id = w.calendar_id
-returning w.calendar_id, w.booking_id, k.owner_id"""
 # Without any calendar of its tenant, there is none that contains a booking or should contain it. `offset 0` keeps the
 # planner from reading all calendars in order to look one up among them.
 HAS_CALENDARS = "exists (select from calendars k where k.owner_id = v.tenant_id offset 0)"
@@ -160,18 +153,6 @@ async def keep_written(db: Db, written: WrittenEvent) -> None:
 
 async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
     await db.execute("delete from calendar_events where booking_id = $1 and calendar_id = $2", booking_id, calendar_id)
-
-
-async def replace_etag(db: Db, written: WrittenEvent, *, before: str, after: str) -> None:
-    """Record the ETag of an event that was changed, unless it has another one meanwhile."""
-    statement = "update calendar_events set etag = $4 where booking_id = $1 and calendar_id = $2 and etag = $3"
-    await db.execute(statement, written.booking_id, written.calendar_id, before, after)
-
-
-async def take_linked(db: Db, *, now: datetime, limit: int) -> list[tuple[str, UUID]]:
-    """Name some upcoming events that may have the invitee's link as targets with their owners, each only once."""
-    rows = await db.fetch(TAKE_LINKED, now, limit)
-    return [(f"{row['calendar_id']}/{row['booking_id']}", row["owner_id"]) for row in rows]
 
 
 async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> list[WrittenEvent]:

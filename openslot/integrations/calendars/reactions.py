@@ -9,7 +9,7 @@ from openslot.availability import operations as busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
-from openslot.bookings.links import booking_url, hide_manage_url
+from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.core.actor import Destination
 from openslot.core.effects import forget_effect
@@ -28,9 +28,9 @@ from openslot.core.work import (
     to_target,
 )
 from openslot.integrations.calendars import event_store, operations, store
-from openslot.integrations.calendars.booking_events import change_lines, write_event
+from openslot.integrations.calendars.booking_events import write_event
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
-from openslot.integrations.calendars.event_store import UNLINK, WRITE
+from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.host_changes import LANE, WRITE_LANE
 from openslot.integrations.calendars.models import WriteTarget, WrittenEvent
@@ -73,23 +73,6 @@ async def write(work: Work, effect: Effect) -> Outcome:
         if details.booking.status is Status.CONFIRMED:
             return await _put(work, server, target, details)
         return await _remove(server, target, details)
-
-
-async def unlink(work: Work, effect: Effect) -> Outcome:
-    """Take the invitee's link out of an event that an earlier release has written, and leave all else as it is."""
-    booking_id, target = await _find_target(work, effect)
-    if target is None or target.written is None:
-        return Skipped(DISCONNECTED)
-    written = target.written
-    async with _open(work, target) as server:
-        present = await server.find(written.href)
-        if present is None:
-            return Done()
-        text = change_lines(present.text, lambda line: hide_manage_url(work.runtime, booking_id, line))
-        if text == present.text:
-            return Done()
-        etag = await server.put(written.href, text, replaces=present.etag)
-    return Done(write=lambda work: event_store.replace_etag(work.db, written, before=present.etag, after=etag))
 
 
 async def _find_target(work: Work, effect: Effect) -> tuple[UUID, WriteTarget | None]:
@@ -211,12 +194,11 @@ CALENDAR_REACTIONS = (
     ),
     Reaction(name="calendars.plan_restoring", on=(CalendarRestoreWanted,), run=plan_restoring),
     Reaction(name=WRITE, run=write, delays=DELAYS, collapses=True, destination=to_calendar),
-    Reaction(name=UNLINK, run=unlink, delays=DELAYS, destination=to_calendar),
     Reaction(name=READ, run=read, delays=PAUSES, destination=to_target),
 )
 
 
-MOST, MAX_EVENTS = 1_000, 200
+MOST = 1_000
 
 
 async def plan_forgotten(work: Work) -> str:
@@ -227,15 +209,4 @@ async def plan_forgotten(work: Work) -> str:
     return f"{len(forgotten)} calendar connections planned"
 
 
-async def plan_unlinking(work: Work) -> str:
-    """Plan to take the invitee's link out of upcoming events, each once."""
-    found = await event_store.take_linked(work.db, now=work.now, limit=MAX_EVENTS)
-    for target, owner_id in found:
-        await work.plan(event_store.UNLINK, target, due_at=work.now, tenant_id=owner_id, target=target)
-    return f"{len(found)} calendar events planned"
-
-
-CALENDAR_JOBS = (
-    Periodic(name="calendars.plan", expression="* * * * *", run=plan_forgotten),
-    Periodic(name="calendars.plan_unlinking", expression="* * * * *", run=plan_unlinking),
-)
+CALENDAR_JOBS = (Periodic(name="calendars.plan", expression="* * * * *", run=plan_forgotten),)
