@@ -12,7 +12,9 @@ from openslot.accounts.members import add_member
 from openslot.accounts.models import UserWanted
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
+from openslot.agents.emails import unsubscribe_token
 from openslot.core.actor import OPERATOR
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.support.browsers import open_page
@@ -24,7 +26,7 @@ async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterat
     """Go through every page and every state of it that looks different."""
     async with runtime.transaction(OPERATOR) as work:
         token = await access.create_setup_link(work)
-    for path in (f"/setup?token={token}", "/setup?token=x", "/nothing", "/api/docs"):
+    for path in (f"/setup?token={token}", "/setup?token=x", "/nothing", "/api/docs", "/widget-demo"):
         await page.goto(path)
         yield path
     async with runtime.transaction(OPERATOR) as work:
@@ -71,8 +73,9 @@ async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterat
     await page.click("form[action='/account/password'] button")
     await page.wait_for_selector(".fault")
     yield "wrong password"
-    async for name in visit_new_address(page, runtime):
-        yield name
+    for walk in (visit_new_address, visit_managed):
+        async for name in walk(page, runtime):
+            yield name
 
 
 async def visit_new_address(page: Page, runtime: Runtime) -> AsyncIterator[str]:
@@ -94,11 +97,26 @@ async def visit_new_address(page: Page, runtime: Runtime) -> AsyncIterator[str]:
     yield "confirm a new address"
 
 
+async def visit_managed(page: Page, runtime: Runtime) -> AsyncIterator[str]:
+    """Go through what a member sees whom an identity provider describes, and leave the list of marketing emails."""
+    await runtime.pool.execute(
+        """insert into member_profiles (member_id, organization_id, profile, version, joined_at, changed_at)
+        select id, organization_id, '{}', 1, now(), now() from memberships"""
+    )
+    for path in ("/account/email", "/settings/data/delete"):
+        await page.goto(path)
+        yield f"{path}, managed"
+    reader = new_id()
+    await runtime.pool.execute("insert into marketing_recipients values ($1, 'li@harbor.example', now())", reader)
+    await page.goto(f"/unsubscribe/{unsubscribe_token(runtime, reader)}")
+    yield "unsubscribe"
+
+
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, password_hash: str
 ) -> None:
     page = await open_page(browser, client, **CHECKED)
-    await check_pages(page, visit(page, runtime, password_hash))
+    await check_pages(page, visit(page, runtime, password_hash), "account")
 
 
 async def test_nothing_moves_for_those_who_asked_for_it(browser: Browser, client: httpx2.AsyncClient) -> None:

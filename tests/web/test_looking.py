@@ -1,12 +1,14 @@
 """The check of open pages finds what it is there for, also in text that looks like text that has passed."""
 
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
 from playwright.async_api import Browser, Page
 
 from tests.support.page_checks import CHECKED, FAULTLESS, PHONE, bring_axe, check_page
+from tests.support.page_templates import WALKS, list_page_templates, list_walked_templates
 
 PAGE = """<!doctype html><html lang="en"><head><title>A page</title><style>
 :root { color-scheme: light dark; } a { color: light-dark(#0000ee, #9999ff); } button { min-height: 44px; }
@@ -103,3 +105,10 @@ async def test_what_could_not_be_judged_is_judged_where_it_can_be(page: Page) ->
     for markup in (WORDS, LETTER + WORDS):
         await page.set_content(PAGE.replace("FAULT", markup))
         assert "color-contrast" in await find_fault(page), markup
+
+
+def test_axe_checks_every_page_template_in_one_walk() -> None:
+    walked = Counter(template for walk in WALKS for template in list_walked_templates(walk))
+
+    assert walked == Counter(list_page_templates())
+    assert {"login.html", "confirm.html", "booking/book.html", "organization/members.html"} <= walked.keys()

@@ -31,6 +31,7 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
     await work_off(runtime, clock)
     letter = f"/admin/mailbox/{await runtime.pool.fetchval('select id from mail_messages limit 1')}"
     await support.call("list_flags")
+    key = f"/admin/agents/support/keys/{await runtime.pool.fetchval('select id from agent_keys limit 1')}"
     waiting = await support.call("cancel_booking", bookingId=str(booking.id), reason="Ill", confirm=True)
     return [
         "/admin/analytics",
@@ -40,8 +41,11 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
         f"/admin/users/{user.id}/disable",
         "/admin/organizations",
         "/admin/organizations/harbor",
+        "/admin/organizations/harbor/delete",
         "/admin/agents",
         "/admin/agents/support",
+        f"{key}/rotate",
+        f"{key}/deactivate",
         "/admin/approvals",
         f"/admin/approvals/{waiting['error']['data']['approvalId']}",
         "/admin/audit",
@@ -67,7 +71,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, admin_user: User, places: list[str]
 ) -> None:
     page, faults = await open_as(browser, client, runtime, admin_user, **CHECKED)
-    await check_pages(page, visit(page, places))
+    await check_pages(page, visit(page, places), "admin")
     assert [fault for fault in faults if "400" not in fault] == []
 
 

@@ -74,7 +74,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, filled: tuple[Schedule, str]
 ) -> None:
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit(page, filled))
+    await check_pages(page, visit(page, filled), "availability")
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
 

@@ -5,14 +5,17 @@ from collections.abc import AsyncIterator
 import httpx2
 from playwright.async_api import Browser, Page
 
+from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
+from openslot.web.booking_page.refusals import VIEWS
 from tests.support.browsers import open_page
 from tests.support.page_checks import CHECKED, check_pages
 from tests.web.booking_page.conftest import PAGE, TEN, book
+from tests.web.booking_page.test_view_limit import open_pages
 from tests.web.booking_page.visiting import fill, in_zone
 
 
-async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str]:
+async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:
     """Go through every state of every booking page."""
     manage = await book(client, start="2026-03-20T10:00:00Z")
     for path in ("/mara", f"{PAGE}?month=2027-01", "/mara/group", f"{PAGE}?view=zones", f"{PAGE}?embed=1"):
@@ -50,13 +53,23 @@ async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str
     await page.get_by_role("button", name="Cancel the meeting").click()
     await page.wait_for_selector(".mark.bad")
     yield "cancelled"
+    await page.goto(f"{PAGE}/qr")
+    yield "code"
+    await open_pages(runtime, VIEWS.max_)
+    await page.goto(PAGE)
+    yield "too many"
 
 
 async def test_every_state_fits_a_phone_and_axe_finds_no_fault(
-    browser: Browser, client: httpx2.AsyncClient, intro: EventType, asking: EventType, group: EventType
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    intro: EventType,
+    asking: EventType,
+    group: EventType,
 ) -> None:
     page = await open_page(browser, client, timezone_id="Africa/Lagos", locale="en-GB", **CHECKED)
-    await check_pages(page, visit_all(page, client))
+    await check_pages(page, visit_all(page, client, runtime), "booking page")
 
 
 async def test_nothing_moves_for_those_who_asked_for_it(

@@ -78,13 +78,18 @@ async def visit(page: Page, addresses: list[str]) -> AsyncIterator[str]:
     await page.get_by_role("button", name="Connect this calendar").click()
     await expect(page.locator("#fault-url")).to_be_visible()
     yield "a fault"
+    await page.goto("/settings/data/delete")
+    await page.get_by_label("Your password").fill(OWN_PASSWORD)
+    await page.get_by_role("button", name="Delete my account").click()
+    await expect(page.get_by_role("heading", name="Your account is being deleted")).to_be_visible()
+    yield "goodbye"
 
 
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: list[str]
 ) -> None:
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit(page, busy))
+    await check_pages(page, visit(page, busy), "calendars")
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
 

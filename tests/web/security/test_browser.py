@@ -158,7 +158,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, host: User
 ) -> None:
     page, _ = await open_page(browser, client, **CHECKED)
-    await check_pages(page, visit(page, runtime, host))
+    await check_pages(page, visit(page, runtime, host), "security")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

@@ -137,6 +137,6 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
 ) -> None:
     await open_session(runtime, user)
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit(page, client, read_mail, user))
+    await check_pages(page, visit(page, client, read_mail, user), "sign up")
     # The browser reports the pages that show a fault or a wrong link, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "403 (Forbidden)" not in fault] == []

@@ -14,6 +14,7 @@ from openslot.people import operations as people
 from openslot.web.widget import DEMO_HOST
 from tests.support.browsers import open_page
 from tests.support.page_checks import AXE, AXE_ON_COLORS, OVERFLOW, PHONE, TOO_SMALL, WIDE, bring_axe, run_axe
+from tests.support.page_templates import list_walked_templates, recording_templates
 
 
 @pytest.fixture
@@ -58,7 +59,9 @@ async def test_axe_finds_no_fault(browser: Browser, demo: httpx2.AsyncClient) ->
     await bring_axe(page)
     faults: list[str] = []
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    await page.goto("/widget-demo")
+    with recording_templates() as rendered:
+        await page.goto("/widget-demo")
+    assert {rendered["/widget-demo"]} == list_walked_templates("widget")
     await expect(page.locator("[data-log] li")).to_have_count(1)
     await check_colors_too(page, "inline")
     for name in ("Book “Intro call” with Mara Lindqvist", "Book a time"):
