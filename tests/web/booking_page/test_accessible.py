@@ -11,8 +11,7 @@ from openslot.web.booking_page.refusals import VIEWS
 from tests.support.browsers import open_page
 from tests.support.page_checks import CHECKED, check_pages
 from tests.web.booking_page.conftest import PAGE, TEN, book
-from tests.web.booking_page.test_view_limit import open_pages
-from tests.web.booking_page.visiting import fill, in_zone
+from tests.web.booking_page.visiting import fill, in_zone, open_pages
 
 
 async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:

@@ -12,11 +12,7 @@ from openslot.event_types.models import EventType
 from openslot.i18n.languages import LANGUAGES
 from openslot.web.booking_page.refusals import VIEWS
 from tests.web.booking_page.conftest import PAGE, TEN, book
-
-
-async def open_pages(runtime: Runtime, count: int, address: str = "127.0.0.1") -> None:
-    """Open so many pages, as far as the log knows."""
-    await limits.take_many(runtime.pool, [f"{VIEWS.name}:{address}"] * count, VIEWS.max_)
+from tests.web.booking_page.visiting import open_pages
 
 
 async def test_whoever_opens_too_many_pages_is_told_when_to_come_back(

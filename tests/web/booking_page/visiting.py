@@ -6,8 +6,16 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from openslot.access import limits
+from openslot.core.work import Runtime
+from openslot.web.booking_page.refusals import VIEWS
 from tests.support.browsers import open_page
 from tests.web.booking_page.conftest import PAGE
+
+
+async def open_pages(runtime: Runtime, count: int, address: str = "127.0.0.1") -> None:
+    """Open so many pages, as far as the log knows."""
+    await limits.take_many(runtime.pool, [f"{VIEWS.name}:{address}"] * count, VIEWS.max_)
 
 
 async def visit(browser: Browser, client: httpx2.AsyncClient, path: str = PAGE, **options: Any) -> Page:
