@@ -89,10 +89,19 @@ messages: setup ## Collect the texts of pages into the catalogs
 wheel: $(VENV)/.runtime ## Build dist/openslot-VERSION-py3-none-any.whl, which people install
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
 
+# In an environment of its own: what audits must not decide which versions are audited.
+$(VENV)/audit/.installed: $(VENV)/.installer requirements/audit.txt
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/audit
+	@$(BIN)/uv pip install --quiet --system-certs --python $(VENV)/audit/bin/python --require-hashes -r requirements/audit.txt
+	@touch $@
+
+audit: $(VENV)/audit/.installed ## Look up known vulnerabilities of every locked package; needs the internet
+	@$(VENV)/audit/bin/python scripts/audit.py
+
 lock: ## Renew the lock files from pyproject.toml
 	@scripts/lock
 
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots messages wheel lock clean
+.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots messages wheel audit lock clean
