@@ -19,7 +19,7 @@ OWNERS = {
         "join organizations o on o.id = k.organization_id",
     ),
     CredentialKind.AGENT_KEY: (
-        "g.slug, g.autonomy_level, g.email_level, coalesce(k.scopes, g.scopes) as scopes",
+        "g.slug, g.autonomy_level, g.email_level, k.scopes",
         "join agents g on g.slug = k.agent",
     ),
 }

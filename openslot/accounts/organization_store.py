@@ -186,7 +186,7 @@ async def hand_over_suspensions(db: Db, organization_id: UUID, user_ids: Sequenc
               and m.user_id = any($2)
             order by m.user_id, m.id
         ) o
-        where o.user_id = u.id and u.suspended_by = $1 and u.disabled_at = u.suspended_at"""
+        where o.user_id = u.id and u.suspended_by = $1"""
     await db.execute(statement, organization_id, user_ids)
 
 

@@ -153,8 +153,8 @@ async def replace_password(db: Db, user_id: UUID, *, old: str | None, new: str, 
 
 async def update_disabled(db: Db, user_id: UUID, disabled_at: datetime | None, *, now: datetime) -> bool:
     """Close or open an account; False if it was so already, unless an organization has closed it."""
-    statement = """update users set disabled_at = $2, updated_at = $3, suspended_by = null, suspended_at = null
-        where id = $1 and ((disabled_at is null) <> ($2::timestamptz is null) or disabled_at = suspended_at)
+    statement = """update users set disabled_at = $2, updated_at = $3, suspended_by = null
+        where id = $1 and ((disabled_at is null) <> ($2::timestamptz is null) or suspended_by is not null)
         and ($2 is not null or deleting_since is null) returning id"""
     return await db.fetchval(statement, user_id, disabled_at, now) is not None
 
@@ -198,7 +198,7 @@ async def update_settings(db: Db, user_id: UUID, given: Mapping[str, str], *, no
 
 async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:
     """Close an account on behalf of an organization; False if it was already closed."""
-    statement = """update users set disabled_at = $3, updated_at = $3, suspended_by = $2, suspended_at = $3
+    statement = """update users set disabled_at = $3, updated_at = $3, suspended_by = $2
         where id = $1 and disabled_at is null returning id"""
     return await db.fetchval(statement, user_id, organization_id, now) is not None
 
@@ -208,9 +208,8 @@ async def reopen_account(
 ) -> bool:
     """Open an account that this organization has closed, or leave it closed by another; False if neither was."""
     statement = """update users set disabled_at = case when $3::uuid is null then null else disabled_at end,
-            suspended_at = case when $3::uuid is null then null else suspended_at end,
             suspended_by = $3, updated_at = $4
-        where id = $1 and suspended_by = $2 and disabled_at = suspended_at returning disabled_at is null"""
+        where id = $1 and suspended_by = $2 returning disabled_at is null"""
     return bool(await db.fetchval(statement, user_id, organization_id, still_closed_by, now))
 
 
@@ -272,7 +271,7 @@ async def list_activity(db: Db, user_id: UUID, *, span: Span, limit: int, offset
 async def close_for_good(db: Db, user_id: UUID, *, now: datetime) -> bool:
     """Close an account that is to be deleted; False if it is being deleted already, or gone."""
     statement = """update users set deleting_since = $2, disabled_at = coalesce(disabled_at, $2), updated_at = $2,
-            suspended_by = null, suspended_at = null
+            suspended_by = null
         where id = $1 and deleting_since is null returning id"""
     return await db.fetchval(statement, user_id, now) is not None
 

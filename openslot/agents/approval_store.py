@@ -14,7 +14,7 @@ APPROVALS = Rows(Approval, "approvals")
 REQUESTS = 23
 
 REQUESTER = """
-select g.slug, g.autonomy_level, g.email_level, coalesce(k.scopes, g.scopes) as scopes
+select g.slug, g.autonomy_level, g.email_level, k.scopes
 from agent_keys k join agents g on g.slug = k.agent
 where k.id = $1 and g.slug = $2 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $3)"""
 

@@ -21,8 +21,8 @@ ADDRESSES = 2
 
 REFUSALS: dict[str, type[Refusal]] = {"claims_never_overlap": SlotUnavailable}
 
-# Each change repeats in its own `where` what it assumes, because a process of an earlier release may not take the
-# host's lock.
+# Each change repeats in its own `where` what it assumes: the host's lock is a convention, and whoever forgets it must
+# not take a booked time away.
 INSERT_CLAIM = """
 insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
     holder_network, created_at)

@@ -23,8 +23,8 @@ SHORTEST = 32
 RESTORE = "Restore it from a backup. Only for a new installation: remove it, and the next start creates one."
 ACCESS = "Make sure that the user who runs Openslot can read and write it and its directory."
 
-# What a killed command, of this version or an earlier one, may have left next to the file.
-LEFTOVER = re.compile(r"\.(new|\d+\.[0-9a-f]{8})")
+# What a killed command may have left next to the file.
+LEFTOVER = re.compile(r"\.\d+\.[0-9a-f]{8}")
 
 
 def new_key() -> str:

@@ -22,16 +22,16 @@ create table users (
     -- The next of the first steps; null once they are finished or skipped.
     welcome_step smallint,
     disabled_at timestamptz,
-    -- An account that an organization has closed may be opened by it again. Both are believed only while `suspended_at` is
-    -- the very moment of `disabled_at`: an operator's word is never undone by a provider.
+    -- The organization that has closed the account and may open it again; null if an operator has closed it, because an
+    -- operator's word is never undone by a provider.
     suspended_by uuid,
-    suspended_at timestamptz,
     -- A booking that was asked for before its host left an organization, and is made after, is refused.
     left_at timestamptz,
     deleting_since timestamptz,
     created_at timestamptz not null,
     updated_at timestamptz not null,
-    check ((trial_plan is null) = (trial_until is null))
+    check ((trial_plan is null) = (trial_until is null)),
+    check (suspended_by is null or disabled_at is not null)
 );
 create unique index users_email on users (lower(email));
 create unique index users_username on users (lower(username));

@@ -38,8 +38,7 @@ create table agent_keys (
     name text not null,
     hash bytea not null unique,
     last_four text not null,
-    -- Null: the scopes of the agent.
-    scopes text[],
+    scopes text[] not null default '{}',
     created_at timestamptz not null,
     expires_at timestamptz,
     revoked_at timestamptz,

@@ -109,7 +109,7 @@ def test_a_rotated_key_is_valid_for_a_time(terminal: Terminal) -> None:
     assert (new["name"], new["expiresAt"]) == ("laptop", None)
     assert terminal.query("select expires_at between now() + interval '1 hour' and now() + interval '2 hours' "
                           "from agent_keys where expires_at is not null") == [(True,)]  # fmt: skip
-    assert terminal.query("select scopes is not null from agent_keys") == [(True,), (True,)]
+    assert terminal.query("select scopes <> '{}' from agent_keys") == [(True,), (True,)]
     assert terminal.run(f"key rotate {old['id']} --agent seo", fails=True) is not None
 
 

@@ -155,7 +155,7 @@ async def test_a_hold_that_someone_else_has_switched_off_is_not_booked(
 
     async with runtime.transaction(PUBLIC) as work:
         await claims.claim(work, ById(offered.id), AT, hold_id=held.id)
-        # An earlier release drops and expires holds without the lock.
+        # Whoever forgets the lock drops and expires holds meanwhile.
         await runtime.pool.execute("update claims set active = false")
         await runtime.pool.execute("update claim_seats set active = false")
         with pytest.raises(SlotUnavailable):

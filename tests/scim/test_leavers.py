@@ -84,19 +84,6 @@ async def test_what_an_operator_has_closed_no_provider_opens(provider: Provider,
     assert not await is_open(runtime, mara)
 
 
-async def test_what_an_older_process_has_closed_since_no_provider_opens(
-    provider: Provider, runtime: Runtime, mara: User
-) -> None:
-    member_id = await join(provider, mara)
-    await provider.patch(member_id, SUSPEND_AS_TEXT)
-    # A process of the last release opens and closes an account without a word about who closed it before.
-    for disabled_at in ("null", "now()"):
-        await runtime.pool.execute(f"update users set disabled_at = {disabled_at}")
-    await provider.patch(member_id, RETURN)
-
-    assert not await is_open(runtime, mara)
-
-
 async def test_an_organization_can_keep_the_bookings_of_the_suspended(
     provider: Provider, runtime: Runtime, mara: User, organization: Organization
 ) -> None:
