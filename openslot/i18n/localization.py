@@ -20,18 +20,12 @@ def get_catalog(language: Language) -> NullTranslations:
     """Read the catalog of a language; English needs none, its texts are what the catalogs are asked for."""
     if language is ENGLISH:
         return NullTranslations()
+    source = files("openslot.i18n") / "locales" / language.tag / "LC_MESSAGES" / "openslot.po"
     compiled = BytesIO()
     # Read as it is written, without a compiled copy beside it that could be older.
-    write_mo(compiled, read_po(BytesIO(read_source(language)), locale=language.tag))
+    write_mo(compiled, read_po(BytesIO(source.read_bytes()), locale=language.tag))
     compiled.seek(0)
     return GNUTranslations(compiled)
-
-
-def read_source(language: Language) -> bytes:
-    """Read the file of a language's catalog; English has an empty one."""
-    if language is ENGLISH:
-        return b""
-    return (files("openslot.i18n") / "locales" / language.tag / "LC_MESSAGES" / "openslot.po").read_bytes()
 
 
 class Localizable(Struct, frozen=True):

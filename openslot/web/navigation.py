@@ -1,7 +1,7 @@
 """Where a user can go: the pages in the navigation, the palette's list of pages and actions, and the shortcuts."""
 
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 
 from msgspec import Struct
 
@@ -123,7 +123,7 @@ def may_create_organization(user: User) -> bool:
     return user.effective_plan in PLANS_WITH_ORGANIZATIONS
 
 
-def list_places(entry: Entry) -> list[NavigationItem]:
+def audiences_of(entry: Entry) -> frozenset[NavigationAudience]:
     audiences = {NavigationAudience.EVERYONE}
     if any(is_administrator(own.role) for own in entry.memberships):
         audiences.add(NavigationAudience.ADMINISTRATORS)
@@ -133,4 +133,9 @@ def list_places(entry: Entry) -> list[NavigationItem]:
         audiences.add(NavigationAudience.FOUNDERS)
     if entry.user is not None and entry.user.is_admin:
         audiences.add(NavigationAudience.PLATFORM)
-    return [place for place in PLACES if place.audience in audiences]
+    return frozenset(audiences)
+
+
+@cache
+def list_places(audiences: frozenset[NavigationAudience]) -> tuple[NavigationItem, ...]:
+    return tuple(place for place in PLACES if place.audience in audiences)

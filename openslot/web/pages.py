@@ -1,6 +1,7 @@
 """Pages: templates rendered in the reader's language, and the responses that carry them."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -10,10 +11,10 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.i18n.languages import Locale, negotiate
+from openslot.i18n.languages import Language, Locale, negotiate
 from openslot.routing import READS, Cookie, Form, Request, Response
 from openslot.web.cookies import FIELD, csrf_token
-from openslot.web.navigation import SHORTCUTS, list_places
+from openslot.web.navigation import SHORTCUTS, NavigationAudience, audiences_of, list_places
 from openslot.web.templating import get_template, templates
 from openslot.web.words import FILTERS, former_names, zone_name, zones_by_region
 
@@ -73,16 +74,26 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
         raise TypeError(f"{exchange.path} must return a page")
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
     locale = shown.locale or locale_of(exchange)
+    audiences = audiences_of(exchange.entry)
     has_notice = shown.notices and exchange.method in READS
     values = {
         "user": shown.user,
         "this_path": exchange.path,
         "csrf": token,
-        "places": list_places(exchange.entry),
+        "places": list_places(audiences),
+        "palette": _write_palette(audiences, locale.language),
         "now": exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock(),
         "notice": shown.notices.get(exchange.query.get("done", "")) if has_notice else None,
     }
     return render(shown.template, locale, **(values | shown.values))
+
+
+@cache
+def _write_palette(audiences: frozenset[NavigationAudience], language: Language) -> Markup:
+    """Write the list of pages and actions once: it is most of what the layout of a page shows."""
+    locale = Locale(language=language, formats=language.formats)
+    html = render("layout/palette.html", locale, places=list_places(audiences))
+    return Markup(html.decode())  # noqa: S704 - a template escapes
 
 
 def render(template: str, locale: Locale, **values: object) -> bytes:
