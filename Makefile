@@ -38,11 +38,11 @@ $(VENV)/.everything: $(VENV)/.runtime requirements/dev.txt
 run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the first start
 	@exec $(BIN)/openslot serve --demo
 
-# Checks compute and tests wait: side by side they take less time. Either fails the whole.
+# Checks compute and tests wait: side by side they take less time. Either fails the whole. The measured tests run once.
 test: setup chromium ## Run every check and every test
 	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
 	(code=0; $(MAKE) --no-print-directory check coverage >"$$said" 2>&1 || code=$$?; cat "$$said"; exit $$code) & checking=$$!; \
-	code=0; $(MAKE) --no-print-directory unit || code=$$?; \
+	code=0; $(MAKE) --no-print-directory unit TEST_ARGS="$(MEASURED:%=--ignore=%) $(TEST_ARGS)" || code=$$?; \
 	wait $$checking || { echo "make check coverage has failed; its output is above." >&2; code=1; }; \
 	exit $$code
 
