@@ -13,7 +13,7 @@ from openslot.core.config import SECRET, Settings, environment_name, file_variab
 
 ROOT = Path(__file__).parents[2]
 KNOWN = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET))
-OPERATORS = {"OPENSLOT_DOMAIN": "book.example.com", "OPENSLOT_MAIL_FROM": "Openslot <bookings@example.com>"}
+OPERATORS = {"DOMAIN": "book.example.com", "OPENSLOT_MAIL_FROM": "Openslot <bookings@example.com>"}
 SECRETS = {
     "database_url": "postgresql://openslot:hidden@postgres/openslot\n",
     "database_password": "hidden\n",
@@ -143,6 +143,14 @@ def test_every_volume_and_network_of_the_compose_file_is_declared(compose: dict[
     assert all((ROOT / file).is_file() for file in files)
     assert {network for service in services for network in service["networks"]} == set(compose["networks"])
     assert all(name in compose["services"] for service in services for name in service.get("depends_on", []))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["Containerfile", "compose.yaml", "deploy/Caddyfile", "deploy/systemd/openslot.service", "docs/install.md"],
+)
+def test_no_setting_is_named_that_does_not_exist(path: str) -> None:
+    assert set(re.findall(r"\b(?:OPENSLOT|DATABASE)_[A-Z_]+", read(path))) <= KNOWN
 
 
 def test_what_an_operator_must_choose_is_documented() -> None:
