@@ -151,12 +151,10 @@ Waiter = asyncio.Future[asyncpg.Connection | None]
 # A firewall or proxy may silently drop a connection that was idle for this long.
 LONGEST_IDLE = 300.0
 CLOSE_WITHIN = 2.0
-# Each connection is a process of the server with 3 to 9 MB of its own, and a process on one core can't keep more than a
-# few of them busy. More are opened when they are held by slow statements or locks: if none has come back for a moment,
-# or somebody has waited for this part of the time limit.
+# Each connection is a process of the server with 6 MB of its own, and a process on one core can't keep more than a few
+# of them busy. Whoever has waited for this long, because slow statements or locks hold those, opens one more.
 FEW = 4
-MOMENT = 0.1
-LONG_WAIT = 0.4
+GROW_AFTER = 0.25
 # A connection beyond the first ones that nobody has needed for this long is closed.
 SPARE_AFTER = 60.0
 ALWAYS_KEPT = 2
@@ -194,8 +192,6 @@ class ConnectionPool:
         self._waiting: deque[Waiter] = deque()
         self._all_back: asyncio.Event | None = None
         self._has_connected = False
-        self._relieved_at = 0.0
-        """When a connection last came back to somebody who waited."""
         self._sparing: asyncio.TimerHandle | None = None
 
     def acquire(self) -> "PooledConnection":
@@ -283,7 +279,7 @@ class ConnectionPool:
         waiter: Waiter = loop.create_future()
         self._waiting.append(waiter)
         timer = loop.call_later(self._wait_seconds, self._refuse, waiter)
-        impatience = loop.call_later(MOMENT, self._grow, waiter, monotonic())
+        impatience = loop.call_later(GROW_AFTER, self._grow, waiter)
         try:
             return await waiter
         except (asyncio.CancelledError, PoolTimeoutError):
@@ -298,18 +294,12 @@ class ConnectionPool:
             timer.cancel()
             impatience.cancel()
 
-    def _grow(self, waiter: Waiter, since: float) -> None:
-        """Let somebody who waits open a connection, if there may be one more and those in use are held for long."""
-        if waiter.done() or self._in_use >= self._max:
-            return
-        now = monotonic()
-        if now - self._relieved_at < MOMENT and now - since < LONG_WAIT * self._wait_seconds:
-            asyncio.get_running_loop().call_later(MOMENT, self._grow, waiter, since)
-            return
-        # The next one who waits may open one at once: what holds the first few would probably hold this one too.
-        self._in_use += 1
-        self._waiting.remove(waiter)
-        waiter.set_result(None)
+    def _grow(self, waiter: Waiter) -> None:
+        """Let somebody who waits open a connection, if there may be one more."""
+        if not waiter.done() and self._in_use < self._max:
+            self._in_use += 1
+            self._waiting.remove(waiter)
+            waiter.set_result(None)
 
     def _refuse(self, waiter: Waiter) -> None:
         if not waiter.done():
@@ -320,7 +310,6 @@ class ConnectionPool:
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
-                self._relieved_at = monotonic()
                 waiter.set_result(connection)
                 return
         self._in_use -= 1
