@@ -20,7 +20,7 @@ from openslot.core.config import load_settings
 from openslot.core.db import Pool
 from openslot.core.migrate import migrate
 from openslot.core.work import Periodic, Runtime, system_clock
-from openslot.jobs.worker import run_job
+from openslot.jobs.periodic import run_job
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 

@@ -74,9 +74,6 @@ LANES = """
 insert into lanes (lane, unfinished)
 select lane, count(*) from effects where state in ('waiting', 'queued') group by lane
 union all select 'left:' || n, 0 from generate_series(1, $1::int) n"""
-JOBS = """
-insert into pgqueuer (priority, entrypoint, payload, dedupe_key, execute_after, status)
-select 0, 'effect', ''::bytea, id || ':' || round, next_try_at, 'queued' from effects where state = 'queued'"""
 # A third of the deliveries is younger than thirty days.
 DELIVERIES = """
 insert into webhook_deliveries (id, endpoint_id, event_id, effect_id, attempt, at, url, request_headers, status, answer,
@@ -104,10 +101,6 @@ from users h cross join generate_series(0, 47) n""",
 insert into rate_log (bucket, stamps, taken)
 select 'key:' || k.id, array[(date_part('epoch', $1::timestamptz) - row_number() over () % 400)::bigint * 1000000], 1
 from api_keys k""",
-    "pgqueuer_log": """
-insert into pgqueuer_log (created, job_id, status, priority, entrypoint)
-select $1::timestamptz - interval '65 minutes' + n * interval '65 minutes' / 20000, n, 'successful', 0, 'effect'
-from generate_series(1, 20000) n""",
     "claims": """
 insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, active, expires_at, created_at)
 select uuidv7(), h.no, 'hold', null, $1, $1::timestamptz + interval '1 hour',
@@ -150,7 +143,6 @@ async def make_history(connection: asyncpg.Connection, size: Size, now: datetime
         await connection.execute(FANNED_OUT)
         await connection.execute(DELIVERED, now, few)
     await connection.execute(LANES, few // 5)
-    await connection.execute(JOBS)
     async with without_indexes(connection, "webhook_deliveries"):
         await connection.execute(DELIVERIES, now)
     await connection.execute(MESSAGES, now)

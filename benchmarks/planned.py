@@ -6,17 +6,14 @@ from datetime import timedelta
 import asyncpg
 import msgspec
 import uvloop
-from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
-from pgqueuer.types import QueueEntrypoint, QueueManagerId
 
 from benchmarks.effects import open_runtime_at
 from benchmarks.stage import Stage, stage
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import drop_planned, move_planned, plan_effect
+from openslot.core.effects import TAKE_DUE, drop_planned, move_planned, plan_effect
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
-from openslot.core.queue import ENTRYPOINT, PLANNED
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, system_clock
 from openslot.jobs.housekeeping import sweep_effects
 
 AHEAD_OF_TIME = 100_000
@@ -28,16 +25,13 @@ PLAN_MANY = """
 insert into effects (id, reaction, key, state, next_try_at, payload, created_at)
 select gen_random_uuid(), $2, n::text, 'queued', now() + interval '1 day' + n * interval '20 seconds', '{}', now()
 from generate_series(1, $1::int) n"""
-CARRY_ALL = """
-insert into pgqueuer (priority, entrypoint, payload, execute_after, dedupe_key, status)
-select -1, 'effect', '', next_try_at, id || ':' || round, 'queued' from effects"""
-CARRY_DUE = """
-insert into pgqueuer (priority, entrypoint, payload, execute_after, dedupe_key, status)
-select -1, 'effect', '', now(), 'due ' || n, 'queued' from generate_series(1, 5000) n"""
+DUE_NOW = """
+insert into effects (id, reaction, key, state, next_try_at, payload, created_at)
+select gen_random_uuid(), $1, 'due ' || n, 'queued', now(), '{}', now() from generate_series(1, 5000) n"""
 
 
 def main() -> None:
-    """Print what looking for work takes with all of them in the queue and with none, and what each change takes."""
+    """Print what looking for work takes with all of them and with none, and what each change takes."""
     with stage() as here:
         uvloop.run(_measure(here))
 
@@ -48,34 +42,22 @@ async def _measure(here: Stage) -> None:
     async with open_runtime_at(here) as runtime:
         await _print_look(connection, "nothing planned")
         await connection.execute(PLAN_MANY, AHEAD_OF_TIME, REACTION)
-        await connection.execute(CARRY_DUE)
+        await connection.execute(DUE_NOW, REACTION)
         await connection.execute("vacuum analyze")
         await _print_look(connection, f"{AHEAD_OF_TIME:,} planned, 5,000 due")
         await _print_changes(runtime)
-        await connection.execute("delete from pgqueuer")
-        await connection.execute(CARRY_ALL)
-        await connection.execute(CARRY_DUE)
-        await connection.execute("vacuum analyze")
-        await _print_look(connection, "the same, were all of them in the queue")
     await connection.close()
 
 
 async def _print_look(connection: asyncpg.Connection, label: str) -> None:
-    """Ask the queue for work as a worker does, and print what it takes."""
-    query = QueryQueueBuilder().build_dequeue_query(
-        batch_size=10,
-        entrypoints=[QueueEntrypoint(ENTRYPOINT), QueueEntrypoint(PLANNED)],
-        concurrency_limits=[0, 0],
-        queue_manager_id=QueueManagerId(new_id()),
-        global_concurrency_limit=100,
-        heartbeat_timeout=timedelta(seconds=10),
-    )
+    """Look for effects as a worker does, and print what it takes."""
+    arguments = (new_id(), system_clock(), 20)
     found = []
     for _ in range(LOOKS):
         transaction = connection.transaction()
         await transaction.start()
         (plan,) = msgspec.json.decode(
-            await connection.fetchval(f"explain (analyze, buffers, format json) {query.sql}", *query.args)
+            await connection.fetchval(f"explain (analyze, buffers, format json) {TAKE_DUE}", *arguments)
         )
         await transaction.rollback()
         found.append((plan["Execution Time"], plan["Plan"]["Shared Hit Blocks"]))

@@ -66,7 +66,7 @@ async def test_every_table_and_every_sequence_is_put_back(another: tuple[SharedD
 
     reader = await asyncpg.connect(shared.url)
     assert [name for name, rows in filled.items() if rows <= before[name]] == ["public.migrations"]
-    assert {"public.pgqueuer", "public.rate_log", "later.notes"} <= filled.keys()
+    assert {"public.effects", "public.rate_log", "later.notes"} <= filled.keys()
     assert await count_all(reader) == before
     assert await reader.fetch(LAST_VALUES) == last_values
     await reader.close()

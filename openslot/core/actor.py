@@ -1,6 +1,7 @@
 """Who does something, in the same terms for every entry point, and to whom what follows from it is sent."""
 
 from enum import StrEnum
+from typing import NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
@@ -32,6 +33,13 @@ SYSTEM = Actor(kind=ActorKind.SYSTEM)
 OPERATOR = Actor(kind=ActorKind.OPERATOR)
 DEMO = Actor(kind=ActorKind.OPERATOR, is_demo=True)
 PUBLIC = Actor(kind=ActorKind.PUBLIC)
+
+
+class EffectAttempt(NamedTuple):
+    """One attempt of one effect."""
+
+    effect_id: UUID
+    round: int
 
 
 class Destination(Struct, frozen=True):

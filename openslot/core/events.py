@@ -17,7 +17,6 @@ from openslot.core.actor import Actor
 from openslot.core.db import Db
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
-from openslot.core.queue import Job, Priority, enqueue, enqueue_new
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -198,20 +197,21 @@ def refusing(changes: Iterable[Change]) -> Iterator[None]:
 
 NEW_EVENTS = """
 new_events as (
-    select * from unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[], $15::uuid[], $16::jsonb[], $17::json[])
+    select * from unnest($12::uuid[], $13::text[], $14::uuid[], $15::text[], $16::uuid[], $17::jsonb[], $18::json[])
         as v (id, type, tenant_id, subject_kind, subject_id, fact, public)
 )"""
 INSERT_EVENTS = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
-select v.id, v.type, $2, $18, v.tenant_id, v.subject_kind, v.subject_id, v.fact, v.public from new_events v"""
-FIRST_OF_CHANGES = 19
+select v.id, v.type, $2, $19, v.tenant_id, v.subject_kind, v.subject_id, v.fact, v.public from new_events v"""
+FIRST_OF_CHANGES = 20
 
 # How many effects of its lane are inserted here from this one on, itself included.
 WANTED = """
 wanted as (
     select w.*, count(*) over (partition by w.lane order by w.place desc) as from_here_on
     from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::interval[], $9::interval[],
-        $10::text[]) with ordinality as w (id, event_id, reaction, target, lane, holds_back, after, reason, place)
+        $10::text[], $11::bool[])
+        with ordinality as w (id, event_id, reaction, target, lane, holds_back, after, reason, yields, place)
     {condition}
 )"""
 # The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. An effect
@@ -225,15 +225,20 @@ joined as (
     returning lane, unfinished
 )"""
 INSERT_EFFECTS = """
-insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, last_error,
-    created_at)
+insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, yields, hold_until,
+    last_error, created_at)
 select w.id, w.event_id, $1, w.reaction, w.target, w.lane,
        case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
-       $2::timestamptz + w.after, $2 + w.holds_back, w.reason, $2
+       least($2::timestamptz, now()) + w.after, w.yields, $2 + w.holds_back, w.reason, $2
 from wanted w left join joined j on j.lane = w.lane
 order by w.place
-returning id, state"""
-INSERT_EXPANDED = f"with {WANTED.format(condition='')}, {JOIN_LANES} {INSERT_EFFECTS}"
+returning state"""
+# Wakes the workers when the transaction is committed.
+CHANNEL = "effects"
+WAKE = f"pg_notify('{CHANNEL}', '')"
+WAKE_FOR_WRITTEN = f"(select {WAKE} from written where state = 'queued' limit 1)"
+INSERT_MORE = f"""
+with {WANTED.format(condition="")}, {JOIN_LANES}, written as ({INSERT_EFFECTS}) select {WAKE_FOR_WRITTEN}"""
 
 
 class NewEffect(NamedTuple):
@@ -243,10 +248,11 @@ class NewEffect(NamedTuple):
     reaction: EffectRules
     target: str | None = None
     lane: str | None = None
-    priority: Priority = Priority.SOON
     after: timedelta = timedelta()
     reason: str | None = None
     """Why it does not start at once."""
+    yields: bool = False
+    """Whether others that are due are started before it."""
 
 
 async def insert_events(
@@ -258,7 +264,7 @@ async def insert_events(
     actor: Actor,
     now: datetime,
 ) -> None:
-    """Insert events, the changes that belong to them, their effects and the jobs of these, in one statement.
+    """Insert events, the changes that belong to them and their effects in one statement, and wake the workers.
 
     An effect is left out if the condition of its reaction does not hold.
     """
@@ -282,15 +288,9 @@ async def insert_events(
 
 
 async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, parent_id: UUID | None = None) -> None:
-    """Insert effects of stored events, and enqueue a job for each that is at the head of its lane."""
-    if not wanted:
-        return
-    columns = _effect_columns(wanted, parent_id=parent_id, now=now)
-    rows = await db.fetch(INSERT_EXPANDED, *columns)
-    # Rows are returned in the order in which they were given.
-    heads = [(row, each) for row, each in zip(rows, wanted, strict=True) if row["state"] == "queued"]
-    jobs = [Job(effect_id=row["id"], round=0, after=each.after, priority=each.priority) for row, each in heads]
-    await enqueue(db, jobs)
+    """Insert effects of stored events, and wake the workers if one of them is at the head of its lane."""
+    if wanted:
+        await db.execute(INSERT_MORE, *_effect_columns(wanted, parent_id=parent_id, now=now))
 
 
 @cache
@@ -302,9 +302,8 @@ def _recording(changes: tuple[str, ...], conditions: tuple[tuple[str, str], ...]
         WANTED.format(condition=_write_condition(conditions)),
         JOIN_LANES,
     )
-    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS}),
-        enqueued as ({enqueue_new("written where state = 'queued'")})
-        select {count_parts(len(changes))}"""
+    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS})
+        select {count_parts(len(changes))}, {WAKE_FOR_WRITTEN}"""
 
 
 def _write_condition(conditions: Iterable[tuple[str, str]]) -> str:
@@ -325,6 +324,7 @@ def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now:
         [each.reaction.holds_back for each in wanted],
         [each.after for each in wanted],
         [each.reason for each in wanted],
+        [each.yields for each in wanted],
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import asyncpg
 from msgspec import Struct
-from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment
 
 from openslot.core.migrate import checksum, known_migrations
 
@@ -86,12 +85,12 @@ async def read_inventory(connection: asyncpg.Connection) -> Inventory:
 
 
 def known_objects(applied: Iterable[str]) -> set[tuple[str, str]]:
-    """List what these migrations create, together with the table that records them and the queue."""
+    """List what these migrations create, together with the table that records them."""
     known = known_migrations()
     scripts = [known[name] for name in applied]
     if not scripts:
         return set()
-    found = MADE.findall("\n".join([*scripts, QueryBuilderEnvironment().build_install_query()]))
+    found = MADE.findall("\n".join(scripts))
     return {LEDGER, *((" ".join(kind.lower().split()), name) for kind, name in found)}
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from importlib.metadata import version
 from importlib.resources import files
 
 import asyncpg
@@ -178,36 +177,6 @@ async def read_clock(connection: asyncpg.Connection) -> datetime:
     return now
 
 
-OURS = version("pgqueuer")
-# An upgrade by the queue changes the tables to what its own version declares, even if a newer version has upgraded them
-# before. So the tables record which version has shaped them, and an older version leaves them unchanged.
-SHAPED_BY = "select obj_description(to_regclass('pgqueuer'), 'pg_class')"
-
-
-async def is_queue_ready(connection: asyncpg.Connection) -> bool:
-    """Return whether the queue's tables are those of this version or a newer one."""
-    shaped_by = await connection.fetchval(SHAPED_BY)
-    return shaped_by is not None and _numbers(shaped_by) >= _numbers(OURS)
-
-
-async def prepare_queue(connection: asyncpg.Connection) -> None:
-    """Create or upgrade the queue's tables; can be repeated."""
-    # Loading the queue's code takes a third of a web process's start, and is needed only to change its tables.
-    from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver  # noqa: PLC0415
-    from pgqueuer.adapters.persistence.queries import Queries  # noqa: PLC0415
-
-    queue = Queries(AsyncpgDriver(connection))
-    if await queue.schema_is_installed():
-        await queue.upgrade()
-    else:
-        await queue.install()
-    await connection.execute(f"comment on table pgqueuer is 'pgqueuer {OURS}'")
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", text)]
-
-
 LOCK = 7_053_121_407
 LOOK_EVERY = 0.1
 LEDGER = """
@@ -243,7 +212,7 @@ async def migrate(
         if ahead := await ahead_migrations(connection, known):
             log.info("the database is ahead of this version", migrations=ahead)
         # A process with nothing to apply does not wait for one that is migrating.
-        if not missing and await is_queue_ready(connection):
+        if not missing:
             return []
         await _take_turn(connection)
         return await _apply_missing(connection, known, retries)
@@ -310,9 +279,6 @@ async def _apply_missing(connection: asyncpg.Connection, known: Mapping[str, str
             await limit_waiting(connection, retries.lock_timeout)
             run = partial(_apply, connection, name, known[name])
             await with_lock_retries(connection, f"The migration {name}", run, retries)
-    if not await is_queue_ready(connection):
-        await limit_waiting(connection, retries.lock_timeout)
-        await with_lock_retries(connection, "The queue's upgrade", partial(prepare_queue, connection), retries)
     return missing
 
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.core.effects import RELEASE_NEXT, enqueue_rows, replay_lane
-from openslot.core.queue import Job, enqueue
+from openslot.core.effects import RELEASE_NEXT, replay_lane
+from openslot.core.events import WAKE
 from openslot.core.retention import kept_since
 from openslot.core.work import Work
 
@@ -34,15 +34,16 @@ READ = f"""
 select distinct f.id, f.no, v.no as event_no, v.at as event_at, f.lane, f.state, f.reaction {IN_LANES} order by f.no"""
 
 QUEUE_ALONE = """
-update effects e set state = 'queued', attempts = 0, round = round + 1, next_try_at = $2, finished_at = null
+update effects e set state = 'queued', attempts = 0, round = round + 1, next_try_at = $2, yields = false,
+    finished_at = null
 where e.id = any($1) and e.state = 'dead'
   and coalesce((select v.at from events v where v.id = e.event_id), e.finished_at) >= $3
-returning e.id, e.round, e.event_id is null as is_planned"""
+returning e.id"""
 SKIP = """
 update effects set state = 'skipped', finished_at = $3,
     last_error = left($2 || coalesce('; it had failed: ' || last_error, ''), 1000)
 where id = any($1) and state = 'dead' returning id"""
-# With a new round, a job that already carries one of them does nothing.
+# With a new round, an attempt that was called before its turn is not hurried.
 LINE_UP = """
 update effects e set state = 'waiting', round = e.round + 1, finished_at = null,
     hold_until = $3::timestamptz + w.holds_back, attempts = case when e.state = 'dead' then 0 else e.attempts end
@@ -162,14 +163,14 @@ async def _line_up(
     is_seen = sum(entry.is_unfinished for entry in own) == unfinished
     # The effect ahead releases the next one when it is finished.
     if is_seen and all(entry.state == "waiting" for entry in others):
-        await enqueue_rows(work.db, await work.db.fetch(RELEASE_NEXT, lane, work.now))
+        await work.db.execute(RELEASE_NEXT, lane, work.now)
+        await work.db.execute(f"select {WAKE}")
 
 
 async def _queue_alone(work: Work, effect_ids: Sequence[UUID]) -> list[Revival]:
     since = kept_since(work.runtime.settings, now=work.now)
     queued = await work.db.fetch(QUEUE_ALONE, effect_ids, work.now, since)
-    jobs = [Job(effect_id=row["id"], round=row["round"], is_planned=row["is_planned"]) for row in queued]
-    await enqueue(work.db, jobs)
+    await work.db.execute(f"select {WAKE}")
     skipped = await work.db.fetch(SKIP, effect_ids, TOO_OLD, work.now)
     return [
         *(Revival(row["id"], RevivalVerdict.QUEUED) for row in queued),

@@ -98,7 +98,7 @@ async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> li
 
 async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_asleep: bool) -> AsyncIterator[Finding]:
     now = await read_clock(connection)
-    workers = await count_workers(connection, now=now)
+    workers = await count_workers(connection)
     if workers:
         yield ok("worker", f"{workers} worker{'s' if workers > 1 else ''} running.")
     elif is_asleep:

@@ -45,7 +45,7 @@ async def _from_database(db: Db, now: datetime, disk: DiskState) -> CollectorReg
     late = GaugeMetricFamily(
         "openslot_effects_late_seconds", "Age of the oldest due effect, in seconds.", value=counts.late_seconds
     )
-    workers = GaugeMetricFamily("openslot_workers", "Live workers.", value=await count_workers(db, now=now))
+    workers = GaugeMetricFamily("openslot_workers", "Live workers.", value=await count_workers(db))
     full = GaugeMetricFamily(
         "openslot_disk_full", "1 while the database has no space to write, otherwise 0.", value=int(disk.is_full)
     )
@@ -137,7 +137,7 @@ async def _look(work: Work) -> dict[str, str]:
             checks["migrations"] = f"{len(missing)} missing" if missing else "ok"
         except StartupError as fault:
             checks["migrations"] = str(fault)
-        if not await count_workers(connection, now=work.now):
+        if not await count_workers(connection):
             checks["worker"] = "no heartbeat in the last 30 seconds"
     return checks
 

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from random import uniform
-from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct, field
 
-from openslot.core.actor import Destination
+from openslot.core.actor import Destination, EffectAttempt
 
 # An answer within this time is quick. A target that takes longer counts as slow, even before it has answered.
 QUICK = timedelta(seconds=2)
@@ -36,11 +35,6 @@ OF_THIS_OWNER = "others of the same owner are on their way"
 ALL_SLOW_PLACES = "all places for slow and new targets are taken"
 
 Key = UUID | tuple[str, str]
-
-
-class Named(Protocol):
-    @property
-    def name(self) -> str: ...
 
 
 class WaitingLine(Struct):
@@ -70,8 +64,8 @@ class TargetHealth(Struct):
     inside: int = 0
     hanging: int = 0
     line: WaitingLine = field(default_factory=WaitingLine)
-    waiting: dict[str, Named] = field(default_factory=dict)
-    called: dict[str, datetime] = field(default_factory=dict)
+    waiting: dict[EffectAttempt, None] = field(default_factory=dict)
+    called: dict[EffectAttempt, datetime] = field(default_factory=dict)
 
     @property
     def is_idle(self) -> bool:
@@ -103,25 +97,27 @@ class TargetHealth(Struct):
             self.line.last_turn = None
         self.has_failed = not answered
 
-    def wait(self, job: Named) -> None:
+    def wait(self, attempt: EffectAttempt) -> None:
         """Remember an effect that was turned away, behind the others."""
-        self.waiting[job.name] = job
+        self.waiting[attempt] = None
         if len(self.waiting) > MAX_WAITING:
             del self.waiting[next(iter(self.waiting))]
 
-    def arrive(self, name: str) -> None:
+    def arrive(self, attempt: EffectAttempt) -> None:
         """Forget an effect that has come, because it was called or because its turn came."""
-        self.waiting.pop(name, None)
-        self.called.pop(name, None)
+        self.waiting.pop(attempt, None)
+        self.called.pop(attempt, None)
 
-    def call(self, *, now: datetime) -> list[Named]:
+    def call(self, *, now: datetime) -> list[EffectAttempt]:
         """Choose who may come before their turn, because there is room; whoever has waited longest comes first."""
         while self.called and now - next(iter(self.called.values())) > ARRIVES_WITHIN:
             del self.called[next(iter(self.called))]
         free = self.allowance - self.inside - len(self.called) if self.is_quick else 0
         chosen = list(islice(self.waiting, max(free, 0)))
         self.called.update(dict.fromkeys(chosen, now))
-        return [self.waiting.pop(name) for name in chosen]
+        for attempt in chosen:
+            del self.waiting[attempt]
+        return chosen
 
 
 class Owner(Struct):
@@ -192,7 +188,7 @@ class Gate:
         self._inside: dict[Place, None] = {}
         self._young: dict[Place, None] = {}
         self._line = WaitingLine()
-        self._called: list[Named] = []
+        self._called: list[EffectAttempt] = []
 
     @property
     def slow_inside(self) -> int:
@@ -205,11 +201,14 @@ class Gate:
         health, owner = self._remember(kind, to)
         return None if health.is_quick else self._find_refusal(health, owner, now=now)
 
-    def enter(self, kind: str, to: Destination, *, now: datetime, job: str = "") -> Place | Rejected:
+    def enter(
+        self, kind: str, to: Destination, *, now: datetime, attempt: EffectAttempt | None = None
+    ) -> Place | Rejected:
         """Take a place, or return when to try again."""
         self._notice_hanging(now=now)
         health, owner = self._remember(kind, to)
-        health.arrive(job)
+        if attempt is not None:
+            health.arrive(attempt)
         refusal = self._find_refusal(health, owner, now=now)
         if refusal is not None:
             return refusal
@@ -229,13 +228,13 @@ class Gate:
             place.owner.failed_at = now
         self._called += place.health.call(now=now)
 
-    def wait(self, refusal: Rejected, job: Named, *, now: datetime) -> None:
+    def wait(self, refusal: Rejected, attempt: EffectAttempt, *, now: datetime) -> None:
         """Remember who was turned away, so that they are called as soon as there is room."""
         if refusal.waits_at is not None:
-            refusal.waits_at.wait(job)
+            refusal.waits_at.wait(attempt)
             self._called += refusal.waits_at.call(now=now)
 
-    def take_called(self) -> list[Named]:
+    def take_called(self) -> list[EffectAttempt]:
         """Return who has been called since the last time."""
         called, self._called = self._called, []
         return called

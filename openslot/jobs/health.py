@@ -59,9 +59,9 @@ async def count_unknown(db: Db, known: Sequence[str]) -> dict[str, int]:
     return {row["reaction"]: row["waiting"] for row in await store.count_unknown(db, known)}
 
 
-async def count_workers(db: Db, *, now: datetime) -> int:
+async def count_workers(db: Db) -> int:
     """Count the workers with a heartbeat in the last 30 seconds."""
-    return await store.count_workers(db, now=now)
+    return await store.count_workers(db)
 
 
 async def list_runs(db: Db) -> list[PeriodicRun]:

@@ -1,64 +1,50 @@
-"""The SQL of the worker: heartbeats, runs of periodic jobs, maintenance of the queue, and its health."""
+"""The SQL of the worker: heartbeats, runs of periodic jobs, maintenance of lanes, and its health."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from openslot.core import effects
 from openslot.core.db import Db, Row, count_of
 from openslot.core.work import Periodic
 
-if TYPE_CHECKING:
-    from pgqueuer.db import Driver
-
-
+# By the database's own clock, which all workers share.
 BEAT = """
-insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, $2, $3, $4, $4)
-on conflict (worker_id) do update set beat_at = excluded.beat_at"""
+insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, $2, $3, $4, now())
+on conflict (worker_id) do update set beat_at = excluded.beat_at returning beat_at"""
 
-BEGIN_RUN = """
-insert into periodic_runs as p (name, expression, due_at, started_at, lateness_ms, status)
-values ($1, $2, $3, $4, $5, 'running')
+# A run is due if none was claimed for this tick. What lies in the future was claimed before the clock was set back.
+CLAIM_RUN = f"""
+insert into periodic_runs as p (name, expression, due_at, started_at, lateness_ms, status, worker_id)
+values ($1, $2, $3, $4, $5, 'running', $6)
 on conflict (name) do update set expression = excluded.expression, due_at = excluded.due_at,
     started_at = excluded.started_at, finished_at = null, lateness_ms = excluded.lateness_ms, status = 'running',
-    result = null, runs = p.runs + 1"""
+    result = null, runs = p.runs + 1, worker_id = excluded.worker_id
+where (p.due_at < excluded.due_at or p.due_at > excluded.started_at + interval '1 minute')
+  and (p.status <> 'running' or p.worker_id = excluded.worker_id
+       or not exists (
+        select from worker_beats b where b.worker_id = p.worker_id and {effects.IS_ALIVE.format(after="$7")}))
+returning true"""
 END_RUN = """
 update periodic_runs set finished_at = $2, status = $3, result = $4, failures = failures + ($3 = 'failed')::int
 where name = $1"""
 
-# What lies further ahead than the next run, or than this moment, was written before the clock was set back.
-FOLLOW_CLOCK = """
-with ahead as (
-    select s.id, w.after from pgqueuer_schedules s
-    join unnest($1::text[], $2::text[], $3::interval[]) as w (name, expression, after)
-        on s.entrypoint = w.name and s.expression = w.expression
-    where s.next_run > now() + w.after + interval '1 minute' or s.heartbeat > now() + interval '1 minute'
-    for update of s skip locked
-)
-update pgqueuer_schedules s set next_run = least(s.next_run, now() + a.after), heartbeat = least(s.heartbeat, now())
-from ahead a where s.id = a.id"""
-# Otherwise jobs of a worker that was killed would belong to it until the clock is as late again.
-FOLLOW_CLOCK_IN_QUEUE = """
-update pgqueuer set heartbeat = now() where id = any(array(
-    select id from pgqueuer where status = 'picked' and heartbeat > now() + interval '1 minute'
-    for update skip locked))"""
-
-DELETE_LOGS = """
-delete from pgqueuer_log where id = any(array(
-    select id from pgqueuer_log where created < $1 order by created limit $2))"""
 # Lanes that are locked because something is joining them are skipped, to avoid deadlocks.
 DELETE_EMPTY_LANES = """
 delete from lanes where lane = any(array(
     select lane from lanes where unfinished <= 0 order by lane limit $1 for update skip locked))"""
 
 
-async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -> None:
-    await db.execute(BEAT, worker_id, host, pid, now)
+async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -> datetime:
+    """Store a heartbeat, and return when it was by the database's clock."""
+    at: datetime = await db.fetchval(BEAT, worker_id, host, pid, now)
+    return at
 
 
-async def sees_beat(queue: "Driver", worker_id: UUID, *, now: datetime) -> bool:
-    """Return whether the queue is in the same database as the heartbeat that was just stored."""
-    return bool(await queue.fetch("select 1 from worker_beats where worker_id = $1 and beat_at = $2", worker_id, now))
+async def sees_beat(db: Db, worker_id: UUID, *, at: datetime) -> bool:
+    """Return whether this is the database in which the heartbeat was just stored."""
+    found = await db.fetchval("select true from worker_beats where worker_id = $1 and beat_at = $2", worker_id, at)
+    return found is not None
 
 
 async def delete_beat(db: Db, worker_id: UUID) -> None:
@@ -70,37 +56,28 @@ async def find_last_due(db: Db, name: str) -> datetime | None:
     return due_at
 
 
-async def begin_run(db: Db, job: Periodic, *, due_at: datetime, lateness_ms: int, now: datetime) -> None:
-    await db.execute(BEGIN_RUN, job.name, job.expression, due_at, now, lateness_ms)
+async def claim_run(
+    db: Db, job: Periodic, worker_id: UUID, *, due_at: datetime, lateness: timedelta, now: datetime
+) -> bool:
+    """Begin a run if no other worker has, and return whether it was begun."""
+    lateness_ms = int(lateness.total_seconds() * 1000)
+    arguments = (job.name, job.expression, due_at, now, lateness_ms, worker_id, effects.ABANDONED_AFTER)
+    claimed = await db.fetchval(CLAIM_RUN, *arguments)
+    return claimed is not None
 
 
 async def end_run(db: Db, job: Periodic, status: str, result: str, *, now: datetime) -> None:
     await db.execute(END_RUN, job.name, now, status, result)
 
 
-async def follow_clock(db: Db, jobs: Sequence[tuple[str, str, timedelta]]) -> bool:
-    """Plan periodic jobs (name, expression, time until the next run) again if the database's clock was set back."""
-    columns = [list(column) for column in zip(*jobs, strict=True)] or [[], [], []]
-    if not count_of(await db.execute(FOLLOW_CLOCK, *columns)):
-        return False
-    await db.execute(FOLLOW_CLOCK_IN_QUEUE)
-    return True
-
-
-async def delete_logs(db: Db, before: datetime, *, limit: int) -> int:
-    return count_of(await db.execute(DELETE_LOGS, before, limit))
-
-
 async def delete_empty_lanes(db: Db, *, limit: int) -> int:
     return count_of(await db.execute(DELETE_EMPTY_LANES, limit))
 
 
-async def delete_absent(db: Db, *, beats_before: datetime, runs_before: datetime) -> None:
+async def delete_absent(db: Db, *, runs_before: datetime) -> None:
     """Delete workers without a recent heartbeat and periodic jobs that no version has any more: few rows."""
-    await db.execute("delete from worker_beats where beat_at < $1", beats_before)
+    await db.execute("delete from worker_beats where beat_at < now() - interval '1 hour'")
     await db.execute("delete from periodic_runs where started_at < $1", runs_before)
-    await db.execute("delete from pgqueuer_schedules where coalesce(last_run, created) < $1", runs_before)
-    await db.execute("delete from pgqueuer_statistics where created < $1", beats_before)
 
 
 # Each state by its own index: finished effects are many times more numerous.
@@ -123,7 +100,7 @@ select reaction, count(*) as waiting from (
     select reaction from effects where state in ('queued', 'running')
     union all select reaction from effects where state = 'waiting') e
 where reaction <> all($1::text[]) group by reaction order by reaction"""
-COUNT_WORKERS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
+COUNT_WORKERS = "select count(*) from worker_beats where beat_at > now() - interval '30 seconds'"
 LIST_RUNS = "select name, started_at, lateness_ms, status, result from periodic_runs order by name"
 
 
@@ -147,9 +124,9 @@ async def count_unknown(db: Db, known: Sequence[str]) -> list[Row]:
     return await db.fetch(COUNT_UNKNOWN, known)
 
 
-async def count_workers(db: Db, *, now: datetime) -> int:
+async def count_workers(db: Db) -> int:
     """Count the workers with a heartbeat in the last 30 seconds."""
-    return int(await db.fetchval(COUNT_WORKERS, now))
+    return int(await db.fetchval(COUNT_WORKERS))
 
 
 async def list_runs(db: Db) -> list[Row]:

@@ -1,37 +1,32 @@
-"""The worker: takes jobs from the queue, runs periodic jobs, and sends heartbeats."""
+"""The worker: takes effects that are due, runs them beside each other, runs periodic jobs, and sends heartbeats."""
 
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 import asyncpg
 import structlog
-from croniter import croniter
-from pgqueuer import PgQueuer
-from pgqueuer.db import Driver
-from pgqueuer.models import Job as QueuedJob
-from pgqueuer.models import Schedule
 
-from openslot.core.actor import SYSTEM
 from openslot.core.db import DOWN
+from openslot.core.effects import LOOK_EVERY, take_abandoned, take_effects
+from openslot.core.events import CHANNEL, Effect
 from openslot.core.ids import new_id
 from openslot.core.outages import OUTAGE, reason
-from openslot.core.queue import ENTRYPOINT, PLANNED, Job
-from openslot.core.work import Periodic, Runtime, system_clock
+from openslot.core.work import Periodic, Runtime
 from openslot.jobs import store
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate
+from openslot.jobs.periodic import claim_run, run_periodic, until_next
 
-BEAT_EVERY = timedelta(seconds=5)
-ABANDONED_AFTER = timedelta(seconds=10)
-POLL_EVERY = timedelta(seconds=5)
+BEAT_EVERY = timedelta(seconds=3)
+# No notice comes through a pooler.
+LOOK_EVERY_THROUGH_POOLER = timedelta(seconds=1)
+MAX_TAKEN = 20
 LONGEST_PAUSE = 10.0
-# Effects are what is kept: if the server crashes, the queue may forget what it has handed out and what is finished.
-FORGETFUL = "set synchronous_commit = off"
 # After a failover one of the addresses may still lead to the former primary.
 TWO_DATABASES = "DATABASE_URL and OPENSLOT_DIRECT_DATABASE_URL lead to different databases"
 
@@ -40,12 +35,11 @@ log = structlog.get_logger()
 
 async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
     """Run until told to stop, and start again whenever the database was unreachable."""
-    worker_id = new_id()
-    gate = Gate(places=runtime.settings.worker_concurrency)
+    worker = Worker(runtime)
     pause = 0.5
     while not stop.is_set():
         try:
-            await _work(runtime, worker_id, gate, stop)
+            await worker.work(stop)
             pause = 0.5
         except (*DOWN, asyncpg.PostgresError, RuntimeError) as fault:
             if isinstance(fault, DOWN):
@@ -55,127 +49,151 @@ async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+    await worker.finish_running()
     with suppress(*DOWN):
-        await store.delete_beat(runtime.pool, worker_id)
+        await store.delete_beat(runtime.pool, worker.id)
 
 
-async def _work(runtime: Runtime, worker_id: UUID, gate: Gate, stop: asyncio.Event) -> None:
-    settings = runtime.settings
-    connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
-    OUTAGE.end()
-    try:
-        await connection.execute(FORGETFUL)
-        queuer = PgQueuer.from_asyncpg_connection(connection)
-        _attach(queuer, runtime, gate)
+class Worker:
+    """What one worker process is running now, and when it looks for more."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.id = new_id()
+        self._runtime = runtime
+        self._places = runtime.settings.worker_concurrency
+        self._max_taken = min(MAX_TAKEN, self._places // 2)
+        self._gate = Gate(places=self._places)
+        self._effects: dict[UUID, asyncio.Task[None]] = {}
+        self._periodic: dict[str, asyncio.Task[None]] = {}
+        self._woken = asyncio.Event()
+        self._is_ending = False
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Work until told to stop, and finish what is running then; or until the connection is lost."""
+        settings = self._runtime.settings
+        connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
+        OUTAGE.end()
         lost = asyncio.Event()
         connection.add_termination_listener(lambda _: lost.set())
-        beating = beat(runtime, worker_id, queuer.connection)
-        await _run_until(queuer, (stop, lost), beating, concurrency=settings.worker_concurrency)
-    finally:
-        with suppress(*DOWN):
-            await connection.close(timeout=5)
+        try:
+            await connection.add_listener(CHANNEL, lambda *_: self._woken.set())
+            await self._beat(connection)
+            await self._work_until((stop, lost), self._keep_beating(connection))
+        finally:
+            with suppress(*DOWN):
+                await connection.close(timeout=5)
 
+    async def _work_until(self, signals: Iterable[asyncio.Event], beat: Coroutine[None, None, None]) -> None:
+        self._is_ending = False
+        taking, ticking = asyncio.create_task(self._take_effects()), asyncio.create_task(self._run_periodic())
+        others = [asyncio.create_task(beat), ticking, *(asyncio.create_task(signal.wait()) for signal in signals)]
+        try:
+            done, _ = await asyncio.wait([taking, *others], return_when=asyncio.FIRST_COMPLETED)
+            # A statement that takes effects is not cancelled: nobody would know what it has taken.
+            self._is_ending = True
+            self._woken.set()
+            await taking
+            for task in done:
+                task.result()
+            await self.finish_running()
+        finally:
+            for task in (taking, *others):
+                task.cancel()
 
-def _attach(queuer: PgQueuer, runtime: Runtime, gate: Gate) -> None:
-    @queuer.entrypoint(ENTRYPOINT)
-    @queuer.entrypoint(PLANNED)
-    async def run(job: QueuedJob) -> None:
-        await run_effect(runtime, Job.unpack(job.payload or b""), gate)
+    async def finish_running(self) -> None:
+        while running := [*self._effects.values(), *self._periodic.values()]:
+            await asyncio.wait(running)
 
-    for periodic in runtime.wiring.periodic:
-        queuer.schedule(periodic.name, periodic.expression)(_scheduled(runtime, periodic))
+    async def _take_effects(self) -> None:
+        loop = asyncio.get_running_loop()
+        look_every = LOOK_EVERY_THROUGH_POOLER if self._runtime.settings.database_pooler else LOOK_EVERY
+        look_for_abandoned_at = 0.0
+        while not self._is_ending:
+            self._woken.clear()
+            wait = look_every
+            if self._has_room:
+                if loop.time() >= look_for_abandoned_at:
+                    look_for_abandoned_at = loop.time() + BEAT_EVERY.total_seconds()
+                    await self._take_abandoned()
+                now = self._runtime.clock()
+                pool, limit = self._runtime.pool, self._max_taken
+                effects, due_at = await take_effects(pool, self.id, now=now, limit=limit)
+                self._start(effects)
+                if len(effects) == limit:
+                    continue
+                wait = min(due_at - now, wait) if due_at is not None else wait
+            timer = self._wake_in(wait)
+            await self._woken.wait()
+            timer.cancel()
 
+    @property
+    def _has_room(self) -> bool:
+        return len(self._effects) + self._max_taken <= self._places
 
-def _scheduled(runtime: Runtime, periodic: Periodic) -> Callable[[Schedule], Awaitable[None]]:
-    async def run(_: Schedule) -> None:
-        await run_periodic(runtime, periodic)
+    async def _take_abandoned(self) -> None:
+        """Take what dead workers have left, and what this one has taken but is not running."""
+        pool, now = self._runtime.pool, self._runtime.clock()
+        running = list(self._effects)
+        self._start(await take_abandoned(pool, self.id, now=now, limit=self._max_taken, running=running))
 
-    return run
+    def _start(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            self._effects[effect.id] = _start(self._run(effect))
 
+    async def _run(self, effect: Effect) -> None:
+        try:
+            next_in = await run_effect(self._runtime, effect, self._gate)
+        finally:
+            had_room = self._has_room
+            del self._effects[effect.id]
+        if next_in is not None:
+            self._wake_in(next_in)
+        elif self._has_room and not had_room:
+            self._woken.set()
 
-async def _run_until(
-    queuer: PgQueuer, signals: tuple[asyncio.Event, ...], beat: Awaitable[None], *, concurrency: int
-) -> None:
-    """Run queue, periodic jobs and heartbeat together; after a stop signal, finish running jobs and start none."""
-    running = asyncio.ensure_future(
-        queuer.run(
-            dequeue_timeout=POLL_EVERY,
-            # The queue requires room for two batches.
-            batch_size=min(10, concurrency // 2),
-            max_concurrent_tasks=concurrency,
-            heartbeat_timeout=ABANDONED_AFTER,
-            log_aggregation_interval=timedelta(0),
-        )
-    )
-    beating = asyncio.ensure_future(beat)
-    waiting = [asyncio.ensure_future(signal.wait()) for signal in signals]
-    try:
-        await asyncio.wait([running, beating, *waiting], return_when=asyncio.FIRST_COMPLETED)
-        queuer.shutdown.set()
-        await running
-        if beating.done():
-            beating.result()
-    finally:
-        for task in (beating, *waiting):
-            task.cancel()
+    def _wake_in(self, time: timedelta) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(time.total_seconds(), self._woken.set)
 
+    async def _run_periodic(self) -> None:
+        """Start each periodic job when it is due, unless another worker does or it is still running."""
+        since = self._runtime.clock()
+        while True:
+            for job in self._runtime.wiring.periodic:
+                if job.name not in self._periodic and await claim_run(self._runtime, job, self.id, since=since):
+                    self._periodic[job.name] = _start(self._run_periodic_job(job))
+            await asyncio.sleep(until_next(self._runtime.wiring.periodic, now=self._runtime.clock()).total_seconds())
 
-async def beat(runtime: Runtime, worker_id: UUID, queue: Driver) -> None:
-    """Store a heartbeat again and again; end with an error if the queue is in another database."""
-    while True:
-        now = runtime.clock()
-        await store.beat(runtime.pool, worker_id, host=socket.gethostname(), pid=os.getpid(), now=now)
-        if not await store.sees_beat(queue, worker_id, now=now):
-            await store.delete_beat(runtime.pool, worker_id)
+    async def _run_periodic_job(self, job: Periodic) -> None:
+        try:
+            await run_periodic(self._runtime, job)
+        finally:
+            del self._periodic[job.name]
+
+    async def _keep_beating(self, connection: asyncpg.Connection) -> None:
+        while True:
+            await asyncio.sleep(BEAT_EVERY.total_seconds())
+            await self._beat(connection)
+
+    async def _beat(self, connection: asyncpg.Connection) -> None:
+        """Store a heartbeat; raise an error if the connection leads to another database."""
+        runtime = self._runtime
+        at = await store.beat(runtime.pool, self.id, host=socket.gethostname(), pid=os.getpid(), now=runtime.clock())
+        if not await store.sees_beat(connection, self.id, at=at):
+            await store.delete_beat(runtime.pool, self.id)
             raise RuntimeError(TWO_DATABASES)
-        await follow_clock(runtime)
-        await asyncio.sleep(BEAT_EVERY.total_seconds())
 
 
-async def run_periodic(runtime: Runtime, job: Periodic) -> None:
-    now = runtime.clock()
-    previous = await store.find_last_due(runtime.pool, job.name)
-    due_at = due_since(job.expression, previous, now=now)
-    lateness_ms = int((now - due_at).total_seconds() * 1000)
-    await store.begin_run(runtime.pool, job, due_at=due_at, lateness_ms=lateness_ms, now=now)
-    structlog.contextvars.bind_contextvars(periodic=job.name)
-    try:
-        result = await run_job(runtime, job)
-    # Any exception of a job is a failed run, and is stored.
-    except Exception as fault:
-        log.exception("periodic job failed")
-        result = f"{type(fault).__name__}: {fault}"
-        await store.end_run(runtime.pool, job, "failed", result[:1000], now=runtime.clock())
+def _start(run: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    task = asyncio.create_task(run)
+    task.add_done_callback(_report)
+    return task
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    """Report what could not even be stored: the effect or job is taken up again."""
+    if task.cancelled() or (fault := task.exception()) is None:
+        return
+    if isinstance(fault, DOWN):
+        OUTAGE.begin(reason(fault))
     else:
-        await store.end_run(runtime.pool, job, "ok", result[:1000], now=runtime.clock())
-
-
-async def run_job(runtime: Runtime, job: Periodic) -> str:
-    """Run a periodic job's verb, in the transactions that it declares."""
-    if job.transaction == "none":
-        return await job.run(runtime.work(SYSTEM))
-    async with runtime.transaction(SYSTEM) as work:
-        return await job.run(work)
-
-
-async def follow_clock(runtime: Runtime) -> None:
-    """Keep periodic jobs running after the database's clock was set back."""
-    now = system_clock()
-    if await store.follow_clock(runtime.pool, [_until_next(job, now) for job in runtime.wiring.periodic]):
-        log.warning("the database's clock was set back, and periodic jobs are planned again")
-
-
-def _until_next(job: Periodic, now: datetime) -> tuple[str, str, timedelta]:
-    planned = croniter(job.expression, now)
-    # As the queue writes it.
-    expression = " ".join(planned.expressions)
-    return job.name, expression, datetime.fromtimestamp(planned.get_next(), UTC) - now
-
-
-def due_since(expression: str, previous: datetime | None, *, now: datetime) -> datetime:
-    """Return when the run that begins now was due: after the previous one, or at the last tick."""
-    if previous is not None:
-        planned = datetime.fromtimestamp(croniter(expression, previous).get_next(), UTC)
-        if planned <= now:
-            return planned
-    return datetime.fromtimestamp(croniter(expression, now).get_prev(), UTC)
+        log.error("The result could not be stored", exc_info=fault)

@@ -7,10 +7,11 @@ create table lanes (
 );
 create index lanes_empty on lanes (lane) where unfinished <= 0;
 
--- Each reaction to an event, or what is planned for a time: its tries, and how it ended.
+-- Each reaction to an event, or what is planned for a time: its tries, and how it ended. Workers take what is due from here.
 create table effects (
     id uuid primary key,
-    no bigint generated always as identity unique,
+    -- The order in which they were written. No index of its own: a look at all of them is ordered by state first.
+    no bigint generated always as identity,
     -- Null: planned for a time, known by its reaction and a key, with a payload and a tenant of its own.
     event_id uuid references events on delete cascade,
     key text,
@@ -25,6 +26,10 @@ create table effects (
     attempts integer not null default 0,
     round integer not null default 0,
     next_try_at timestamptz not null,
+    -- Whether others that are due are started before it: it has failed, or its target is slow.
+    yields boolean not null default false,
+    -- Who has started the try that is under way.
+    worker_id uuid,
     hold_until timestamptz,
     -- Why the try that is under way is the last one: it was planned anew or dropped meanwhile.
     superseded text,
@@ -33,15 +38,15 @@ create table effects (
     created_at timestamptz not null,
     finished_at timestamptz
 ) with (
-    -- Each effect is updated about three times: a fifth of a large table is too much to be left lying about.
+    -- Each effect is updated twice or more: a fifth of a large table is too much to be left lying about.
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_analyze_scale_factor = 0.02
 );
 create index effects_event on effects (event_id);
 create index effects_lane on effects (lane, no) where state = 'waiting';
 create index effects_held on effects (hold_until) where state = 'waiting';
--- The state as well, so that counting reads the index alone.
-create index effects_next_try on effects (next_try_at) include (state) where state in ('queued', 'running');
+create index effects_due on effects (yields, next_try_at) where state = 'queued';
+create index effects_running on effects (worker_id) where state = 'running';
 create index effects_dead on effects (no) where state = 'dead';
 -- What has failed for one host, found without looking at what has failed for others.
 create index effects_failed on effects (event_id) where state = 'dead';
@@ -63,10 +68,12 @@ create table periodic_runs (
     status text not null check (status in ('running', 'ok', 'failed')),
     result text,
     runs bigint not null default 1,
-    failures bigint not null default 0
+    failures bigint not null default 0,
+    -- Who has begun it.
+    worker_id uuid
 );
 
--- The workers that run, and when each was last heard of.
+-- The workers that run, and when each was last heard of by the database's own clock.
 create table worker_beats (
     worker_id uuid primary key,
     host text not null,

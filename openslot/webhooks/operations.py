@@ -12,7 +12,6 @@ from openslot.core.errors import Invalid, require
 from openslot.core.events import NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
-from openslot.core.queue import Priority
 from openslot.core.sealing import seal
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime, Work
@@ -279,7 +278,7 @@ async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent
             reaction,
             str(endpoint.id),
             lane=replay_lane(f"webhooks:{event.subject}@{endpoint.id}"),
-            priority=Priority.LATER,
+            yields=True,
         )
         for event in events
     ]

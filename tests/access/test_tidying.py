@@ -8,7 +8,7 @@ from openslot.access import jobs, operations
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.jobs.worker import run_job
+from openslot.jobs.periodic import run_job
 
 BATCH = 3
 (TIDY,) = jobs.ACCESS_JOBS

@@ -10,7 +10,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from openslot.jobs.worker import run_job
+from openslot.jobs.periodic import run_job
 from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, TEN, meeting, offer, settings
 from tests.support.bookings import hold_publicly, public_body

@@ -6,7 +6,7 @@ import sys
 LOAD = """
 import sys, threading, psutil
 import openslot.processes.web
-print(sorted({"PIL", "authlib", "holidays", "joserfc", "pgqueuer", "phonenumbers", "segno"} & sys.modules.keys()))
+print(sorted({"PIL", "authlib", "holidays", "joserfc", "phonenumbers", "segno"} & sys.modules.keys()))
 import openslot.processes.worker
 print(sorted({"PIL", "authlib", "holidays", "joserfc", "phonenumbers", "segno"} & sys.modules.keys()))
 print(threading.active_count(), psutil.Process().num_threads(), psutil.Process().net_connections("all"))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from openslot.contacts import imports
 from openslot.contacts.reactions import import_next_lines
+from openslot.core import effects
 from openslot.core.config import load_settings
 from openslot.core.events import Effect
 from openslot.core.log import set_up_logging
@@ -63,7 +64,7 @@ async def _work(url: str, data_dir: str, mortal: Mortal) -> None:
     set_up_logging(settings)
     imports.BATCH = BATCH
     imports.import_batch = mortal.import_batch
-    worker.ABANDONED_AFTER = timedelta(seconds=3)
+    effects.ABANDONED_AFTER, worker.BEAT_EVERY = timedelta(seconds=3), timedelta(seconds=0.5)
     mortal_one = Reaction(name=imports.IMPORT, run=mortal.import_next_lines)
     others = tuple(each for each in WIRING.reactions if each.name != imports.IMPORT)
     stop = asyncio.Event()

@@ -33,7 +33,9 @@ async def test_everything_that_migrations_make_is_known(connection: asyncpg.Conn
 
     assert found.others == ()
     assert {(thing.kind, thing.name) for thing in found.ours} == known_objects(known_migrations())
-    assert {"table users", "table pgqueuer", "type pgqueuer_status"} < {str(thing) for thing in found.ours}
+    assert {"table users", "table effects", "function contact_gram(owner_id uuid, gram text)"} < {
+        str(thing) for thing in found.ours
+    }
 
 
 async def test_only_what_was_applied_is_known(connection: asyncpg.Connection) -> None:

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from openslot.core.errors import StartupError
-from openslot.core.migrate import LOCK, LOCK_RETRIES, NO_TRANSACTION, OURS, LockRetries, known_migrations, migrate
+from openslot.core.migrate import LOCK, LOCK_RETRIES, NO_TRANSACTION, LockRetries, known_migrations, migrate
 
 pytestmark = pytest.mark.own_database
 
@@ -158,44 +158,3 @@ async def test_who_has_nothing_to_apply_does_not_wait_for_who_has(database_url: 
         await another.execute("select pg_advisory_lock($1)", LOCK)
 
         assert await asyncio.wait_for(migrate(database_url), WITHIN) == []
-
-
-@pytest.mark.parametrize(
-    ("shaped_by", "left", "then"),
-    [
-        ("'pgqueuer 99.0.1'", True, "pgqueuer 99.0.1"),
-        ("'pgqueuer 1.2.10'", False, f"pgqueuer {OURS}"),
-        ("null", False, f"pgqueuer {OURS}"),
-    ],
-)
-async def test_only_a_newer_queue_brings_the_queues_tables_forward(
-    database_url: str, shaped_by: str, left: bool, then: str
-) -> None:
-    async with connected(database_url) as connection:
-        await connection.execute(f"comment on table pgqueuer is {shaped_by}")
-        await connection.execute("alter table pgqueuer alter column attempts set default 7")
-
-        await migrate(database_url)
-
-        default = await connection.fetchval(
-            """select column_default from information_schema.columns
-            where table_name = 'pgqueuer' and column_name = 'attempts'"""
-        )
-        assert (default == "7") is left
-        assert await connection.fetchval("select obj_description('pgqueuer'::regclass, 'pg_class')") == then
-
-
-async def test_the_queues_upgrade_waits_for_others_and_goes_on(database_url: str) -> None:
-    async with connected(database_url) as worker:
-        working = worker.transaction()
-        await worker.execute("comment on table pgqueuer is 'pgqueuer 1.0.0'")
-        await worker.execute("alter table pgqueuer alter column attempts set default 7")
-        await working.start()
-        await worker.execute("lock table pgqueuer in row exclusive mode")
-        migrating = asyncio.create_task(migrate(database_url, retries=STUBBORN))
-        await asyncio.sleep(0.5)
-        assert not migrating.done()
-        await working.rollback()
-
-        assert await asyncio.wait_for(migrating, WITHIN) == []
-        assert await worker.fetchval("select obj_description('pgqueuer'::regclass, 'pg_class')") == f"pgqueuer {OURS}"

@@ -47,7 +47,6 @@ PLAIN = {
     "pending_sign_ins.hash": "a fingerprint",
     "pending_sign_ins.password_mark": "a fingerprint",
     "photos.body": "a picture for everyone",
-    "pgqueuer.payload": "names an effect",
     "recovery_codes.hash": "a fingerprint",
     "scim_tokens.hash": "a fingerprint",
     "sent_invitations.recipient": "a fingerprint",

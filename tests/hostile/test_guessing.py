@@ -20,7 +20,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
 from openslot.core.ids import Signer, new_id
 from openslot.core.work import Runtime
-from openslot.jobs.worker import run_job
+from openslot.jobs.periodic import run_job
 from tests.support.live import connect, serving
 from tests.support.passwords import CHEAP, PASSWORD
 from tests.support.statements import CountingPool

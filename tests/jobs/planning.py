@@ -7,16 +7,15 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.config import Settings
 from openslot.core.db import Row
 from openslot.core.events import Effect
-from openslot.core.queue import Job
 from openslot.core.work import Done, Outcome, Reaction, Runtime, TryLater, Wiring, Work
-from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked
 from tests.support.clocks import MovingClock
+from tests.support.effects import run_attempt
 
 REMIND = "probe.remind"
 HOUR = timedelta(hours=1)
@@ -91,16 +90,16 @@ async def states(runtime: Runtime) -> list[str]:
     return [row["state"] for row in await rows(runtime)]
 
 
-async def jobs(runtime: Runtime) -> list[Job]:
+async def jobs(runtime: Runtime) -> list[EffectAttempt]:
     """Name the try that each effect which is not finished is waiting for."""
-    return [Job(effect_id=row["id"], round=row["round"]) for row in await rows(runtime) if row["state"] == "queued"]
+    return [EffectAttempt(row["id"], row["round"]) for row in await rows(runtime) if row["state"] == "queued"]
 
 
 async def run_due(runtime: Runtime, clock: MovingClock) -> None:
     """Run what is due at this moment, as a worker would."""
     for row in await rows(runtime):
         if row["state"] == "queued" and row["next_try_at"] <= clock.now:
-            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+            await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
 
 
 async def until_somebody_waits_for_a_lock(runtime: Runtime) -> None:

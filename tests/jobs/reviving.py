@@ -1,15 +1,14 @@
 """A target that refuses what it is told to, and what became of each note."""
 
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.events import Effect
-from openslot.core.queue import Job
 from openslot.core.revivals import (
     RevivalVerdict,
     revive_effects,
 )
 from openslot.core.work import Done, Outcome, Runtime, Work
-from openslot.jobs.effects import run_effect
 from tests.jobs.probes import Poked
+from tests.support.effects import run_attempt
 
 
 class Receiver:
@@ -38,27 +37,25 @@ async def effects(runtime: Runtime) -> dict[str, str]:
     return {row["note"]: row["state"] for row in rows}
 
 
-async def job_of(runtime: Runtime, note: str) -> Job:
+async def job_of(runtime: Runtime, note: str) -> EffectAttempt:
     row = await runtime.pool.fetchrow(
         "select f.id, f.round from effects f join events v on v.id = f.event_id where v.fact::jsonb ->> 'note' = $1",
         note,
     )
     assert row is not None
-    return Job(effect_id=row["id"], round=row["round"])
+    return EffectAttempt(row["id"], row["round"])
 
 
 async def run(runtime: Runtime, note: str) -> None:
-    await run_effect(runtime, await job_of(runtime, note))
+    await run_attempt(runtime, await job_of(runtime, note))
 
 
-async def has_job_now(runtime: Runtime, note: str) -> bool:
+async def is_due(runtime: Runtime, note: str) -> bool:
     job = await job_of(runtime, note)
-    return bool(
-        await runtime.pool.fetchval(
-            "select count(*) from pgqueuer where dedupe_key = $1 and execute_after <= now()",
-            f"{job.effect_id}:{job.round}",
-        )
+    is_due: bool = await runtime.pool.fetchval(
+        "select state = 'queued' and next_try_at <= now() from effects where id = $1", job.effect_id
     )
+    return is_due
 
 
 async def run_all(runtime: Runtime) -> None:
@@ -67,7 +64,7 @@ async def run_all(runtime: Runtime) -> None:
         "select id, round from effects where state = 'queued' order by next_try_at, no"
     ):
         for row in rows:
-            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+            await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
 
 
 async def retry(runtime: Runtime, *notes: str) -> list[tuple[RevivalVerdict, str | None]]:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.core.work import Periodic, Runtime
 from tests.jobs.probes import Poked
 from tests.support.effects import WITHIN
 
@@ -14,6 +14,17 @@ from tests.support.effects import WITHIN
 async def poke(runtime: Runtime, note: str, *, thing: UUID | None = None) -> None:
     async with runtime.transaction(OPERATOR) as work:
         await work.record(Poked(thing=thing or new_id(), note=note))
+
+
+async def forget_run(runtime: Runtime, job: Periodic) -> None:
+    """Let the last run of a job be so long ago that another one is due."""
+    await runtime.pool.execute(
+        """insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status)
+        values ($1, $2, now() - interval '2 years', now() - interval '2 years', 0, 'ok')
+        on conflict (name) do update set due_at = excluded.due_at""",
+        job.name,
+        job.expression,
+    )
 
 
 async def states(runtime: Runtime) -> list[str]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.effects import enqueue_due, release_held
+from openslot.core.effects import release_held
 from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.revivals import RevivalVerdict, revive_effects
@@ -35,14 +35,14 @@ async def test_an_effect_happens_and_remembers_the_vendors_id(settings: Settings
         assert await runtime.pool.fetchval("select vendor_id from effects") == "note hello"
 
 
-async def test_a_rolled_back_change_leaves_neither_event_nor_effect_nor_job(settings: Settings) -> None:
+async def test_a_rolled_back_change_leaves_neither_event_nor_effect(settings: Settings) -> None:
     async with a_runtime(settings, wired(Notebook().write)) as runtime:
         with suppress(RuntimeError):
             async with runtime.transaction(OPERATOR) as work:
                 await work.record(Poked(thing=new_id(), note="never"))
                 raise RuntimeError("changed my mind")
 
-        for table in ("events", "effects", "lanes", "pgqueuer"):
+        for table in ("events", "effects", "lanes"):
             assert await runtime.pool.fetchval(f"select count(*) from {table}") == 0
 
 
@@ -148,7 +148,8 @@ async def test_a_lane_holds_the_next_back_no_longer_than_its_reaction_allows(set
         await until(lambda: notebook.failures == 0)
         async with runtime.transaction(SYSTEM) as work:
             assert await release_held(work.db, now=work.now + timedelta(minutes=4)) == (0, False)
-            assert await release_held(work.db, now=work.now + timedelta(minutes=6)) == (1, False)
+            await work.db.execute("update effects set hold_until = hold_until - interval '6 minutes'")
+            assert await release_held(work.db, now=work.now) == (1, False)
 
         await until(lambda: notebook.notes == ["held"])
 
@@ -217,29 +218,6 @@ async def test_a_skipped_effect_says_why(settings: Settings) -> None:
 
         assert await settled(runtime) == ["skipped"]
         assert await runtime.pool.fetchval("select last_error from effects") == "the meeting is over"
-
-
-async def test_the_sweeper_takes_up_what_has_lost_its_job(settings: Settings) -> None:
-    notebook = Notebook()
-    async with a_runtime(settings, wired(notebook.write)) as runtime:
-        await poke(runtime, "orphan")
-        await poke(runtime, "fine")
-        await runtime.pool.execute("delete from pgqueuer where id = (select min(id) from pgqueuer)")
-        async with runtime.transaction(SYSTEM) as work:
-            assert await enqueue_due(work.db, now=work.now) == (1, None)
-            assert await enqueue_due(work.db, now=work.now) == (0, None)
-        async with working(runtime):
-            assert await settled(runtime) == ["done", "done"]
-        assert sorted(notebook.notes) == ["fine", "orphan"]
-
-
-async def test_finished_jobs_leave_the_queue(settings: Settings) -> None:
-    async with a_runtime(settings, wired(Notebook().write)) as runtime:
-        async with working(runtime):
-            for note in "abc":
-                await poke(runtime, note)
-            await settled(runtime)
-        assert await runtime.pool.fetchval("select count(*) from pgqueuer") == 0
 
 
 async def test_writers_of_one_lane_never_both_head_it(settings: Settings) -> None:

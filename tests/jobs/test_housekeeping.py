@@ -9,16 +9,16 @@ import pytest
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.db import transaction
-from openslot.core.effects import enqueue_due, release_held
+from openslot.core.effects import release_held
 from openslot.core.events import NewEffect, insert_effects
 from openslot.core.ids import new_id
-from openslot.core.queue import AHEAD, Job, Priority, enqueue
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import Batch, repeat, walk
-from openslot.jobs.worker import run_job, run_periodic
+from openslot.jobs.periodic import run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
+from tests.jobs.support import forget_run
 
 SWEEP, TIDY = (next(job for job in WIRING.periodic if job.name == name) for name in ("effects.sweep", "queue.tidy"))
 
@@ -69,8 +69,12 @@ async def test_a_job_without_a_transaction_keeps_what_it_did_before_it_failed(ru
         await work.db.execute(LEAVE_MARK, "lost")
         raise RuntimeError("out of paper")
 
-    await run_periodic(runtime, Periodic(name="half", expression="* * * * *", run=half, transaction="none"))
-    await run_periodic(runtime, Periodic(name="whole", expression="* * * * *", run=whole))
+    for job in (
+        Periodic(name="half", expression="* * * * *", run=half, transaction="none"),
+        Periodic(name="whole", expression="* * * * *", run=whole),
+    ):
+        await forget_run(runtime, job)
+        await run_periodic(runtime, job)
 
     assert await runtime.pool.fetchval(MARKS) == 2
     rows = await runtime.pool.fetch("select status, result from periodic_runs")
@@ -125,60 +129,6 @@ async def test_a_held_effect_that_somebody_is_at_is_neither_waited_for_nor_overt
     assert await runtime.pool.fetchval("select state from effects where id = $1", head) == "queued"
 
 
-CARRIED = """
-select f.no, q.priority, extract(epoch from q.execute_after - q.created)::int as after
-from pgqueuer q join effects f on q.dedupe_key = f.id || ':' || f.round order by f.no"""
-
-
-async def test_the_sweeper_goes_from_those_that_have_been_due_for_longest_to_those_that_are_due_soon(
-    runtime: Runtime,
-) -> None:
-    await fill_lanes(runtime, lanes=5, each=1)
-    await runtime.pool.execute("delete from pgqueuer")
-    now = runtime.clock()
-    await runtime.pool.execute("update effects set next_try_at = $1::timestamptz + (3.5 - no) * interval '1 min'", now)
-
-    async with runtime.transaction(SYSTEM) as work:
-        given, behind = await enqueue_due(work.db, now=now, limit=2)
-        assert (given, [row["no"] for row in await work.db.fetch(CARRIED)]) == (2, [4, 5])
-        assert behind is not None
-        given, behind = await enqueue_due(work.db, now=now, behind=behind, limit=2)
-        assert given == 2
-        assert behind is not None
-        assert await enqueue_due(work.db, now=now, behind=behind, limit=2) == (0, None)
-    carried = await runtime.pool.fetch(CARRIED)
-    assert [row["no"] for row in carried] == [2, 3, 4, 5], "the first is due in two and a half minutes"
-    assert [round(row["after"], -1) for row in carried] == [90, 30, 0, 0]
-    assert await run_job(runtime, SWEEP) == "0 released, 0 brought to the queue"
-
-
-async def test_what_is_due_much_later_is_not_in_the_queue_until_it_is_due_soon(runtime: Runtime) -> None:
-    soon, later = Job(effect_id=new_id(), round=0, after=AHEAD), Job(effect_id=new_id(), round=0, after=AHEAD * 1.01)
-    await enqueue(runtime.pool, [soon, later])
-
-    assert await runtime.pool.fetchval("select array_agg(dedupe_key) from pgqueuer") == [f"{soon.effect_id}:0"]
-
-
-async def test_what_has_failed_goes_behind_what_has_not(runtime: Runtime) -> None:
-    await fill_lanes(runtime, lanes=2, each=1)
-    await runtime.pool.execute("delete from pgqueuer")
-    await runtime.pool.execute("update effects set last_error = 'no answer' where no = 1")
-
-    assert await run_job(runtime, SWEEP) == "0 released, 2 brought to the queue"
-    assert [row["priority"] for row in await runtime.pool.fetch(CARRIED)] == [Priority.LATER, Priority.SOON]
-
-
-async def test_an_effect_that_is_running_is_taken_up_again_only_when_it_is_late(runtime: Runtime) -> None:
-    await fill_lanes(runtime, lanes=2, each=1)
-    await runtime.pool.execute("delete from pgqueuer")
-    await runtime.pool.execute(
-        "update effects set state = 'running', next_try_at = now() - no * interval '40 seconds'",
-    )
-
-    assert await run_job(runtime, SWEEP) == "0 released, 1 brought to the queue"
-    assert [row["no"] for row in await runtime.pool.fetch(CARRIED)] == [2]
-
-
 async def test_an_empty_lane_is_removed_unless_somebody_is_joining_it(runtime: Runtime) -> None:
     await runtime.pool.execute("insert into lanes values ('a', 0), ('b', 0), ('c', 1)")
     reaction = runtime.wiring.reactions[0]
@@ -187,23 +137,11 @@ async def test_an_empty_lane_is_removed_unless_somebody_is_joining_it(runtime: R
         event_id = await work.db.fetchval("select id from events")
         await insert_effects(work.db, [NewEffect(event_id, reaction, lane="b")], now=work.now)
         async with asyncio.timeout(60):
-            assert await run_job(runtime, TIDY) == "0 job logs, 1 lanes removed"
+            assert await run_job(runtime, TIDY) == "1 lanes removed"
 
     rows = await runtime.pool.fetch("select lane, unfinished from lanes where length(lane) = 1 order by 1")
     assert {row["lane"]: row["unfinished"] for row in rows} == {"b": 1, "c": 1}
-    assert await run_job(runtime, TIDY) == "0 job logs, 0 lanes removed"
-
-
-async def test_logs_of_jobs_are_removed_in_batches(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openslot.jobs.housekeeping.SLIM", 10)
-    await runtime.pool.execute(
-        """insert into pgqueuer_log (created, job_id, status, priority, entrypoint)
-        select case when n = 36 then now() else now() - interval '2 hours' end, n, 'successful', 0, 'effect'
-        from generate_series(1, 36) n"""
-    )
-
-    assert await run_job(runtime, TIDY) == "35 job logs, 0 lanes removed"
-    assert await runtime.pool.fetchval("select array_agg(job_id) from pgqueuer_log") == [36]
+    assert await run_job(runtime, TIDY) == "0 lanes removed"
 
 
 async def test_jobs_that_no_version_has_any_more_are_forgotten(runtime: Runtime) -> None:
@@ -215,15 +153,6 @@ async def test_jobs_that_no_version_has_any_more_are_forgotten(runtime: Runtime)
             name,
             now - timedelta(days=age),
         )
-        await runtime.pool.execute(
-            """insert into pgqueuer_schedules (entrypoint, expression, created, last_run)
-            values ($1, '* * * * *', $2, $2)""",
-            name,
-            now - timedelta(days=age),
-        )
     await run_job(runtime, TIDY)
 
     assert await runtime.pool.fetchval("select array_agg(name) from periodic_runs") == ["of the version before"]
-    assert await runtime.pool.fetchval("select array_agg(entrypoint) from pgqueuer_schedules") == [
-        "of the version before"
-    ]

@@ -5,24 +5,21 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from openslot import __version__
-from openslot.core.actor import SYSTEM
+from openslot.core.actor import SYSTEM, EffectAttempt
 from openslot.core.config import Settings
 from openslot.core.db import Row
 from openslot.core.effects import release_held
 from openslot.core.events import Effect
 from openslot.core.ids import new_id
-from openslot.core.queue import Job
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Runtime, Target, Wiring, Work
-from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.planning import jobs as planned_jobs
 from tests.jobs.planning import plan, planning
 from tests.jobs.planning import rows as planned_rows
 from tests.jobs.probes import FAR_AWAY, Notebook, Poked, wired
-from tests.jobs.support import poke, states, until
+from tests.jobs.support import forget_run, poke, states, until
 from tests.support.clocks import MovingClock
-from tests.support.effects import working
-from tests.upgrades.statements import load_statements
+from tests.support.effects import run_attempt, working
 
 OLD = Wiring(events=(Poked,))
 HELD_FOR = timedelta(minutes=5)
@@ -51,7 +48,7 @@ async def take_up(runtime: Runtime) -> None:
     """Run the first effect that is to be done, as a worker does when its job comes."""
     row = await runtime.pool.fetchrow("select id, round from effects where state = 'queued' order by no limit 1")
     assert row is not None
-    await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+    await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
 
 
 async def test_what_a_worker_does_not_know_is_left_to_another_and_says_so(settings: Settings) -> None:
@@ -66,9 +63,6 @@ async def test_what_a_worker_does_not_know_is_left_to_another_and_says_so(settin
             f"waits for a worker that knows the reaction probe.write: Openslot {__version__} does not"
         )
         assert timedelta(seconds=4) < row["next_try_at"] - clock.now < timedelta(seconds=6)
-        assert await new.pool.fetchval(
-            "select execute_after > created + interval '3 seconds' from pgqueuer order by id desc"
-        )
 
         await take_up(new)
         row = await first_effect(new)
@@ -85,7 +79,6 @@ async def test_it_is_never_given_up_however_long_no_newer_worker_comes(settings:
 
         row = await first_effect(new)
         assert (row["state"], row["attempts"], row["round"]) == ("queued", 0, 40)
-        assert await new.pool.fetchval("select count(*) from pgqueuer") == 41
         await take_up(new)
         assert await states(new) == ["done"]
 
@@ -148,66 +141,26 @@ async def test_a_periodic_job_that_a_worker_does_not_know_is_left_alone(settings
 
         return Periodic(name=name, expression=FAR_AWAY, run=run)
 
-    async with open_runtime(settings, wiring=Wiring(periodic=(job("both"), job("new")))) as new:
-        async with working(new):
-            await until_scheduled(new, 2)
-        await new.pool.execute("update pgqueuer_schedules set next_run = now() - interval '1 second'")
-        async with open_runtime(settings, wiring=Wiring(periodic=(job("both"),))) as old, working(old):
+    both, later = job("both"), job("new")
+    async with open_runtime(settings, wiring=Wiring(periodic=(both, later))) as new:
+        await forget_run(new, both)
+        await forget_run(new, later)
+        async with open_runtime(settings, wiring=Wiring(periodic=(both,))) as old, working(old):
             await until(lambda: ran)
         assert ran == ["both"]
-        left = "select next_run < now() from pgqueuer_schedules where entrypoint = 'new' and status = 'queued'"
-        assert await new.pool.fetchval(left)
         async with working(new):
             await until(lambda: "new" in ran)
     assert ran == ["both", "new"]
 
 
-async def until_scheduled(runtime: Runtime, count: int) -> None:
-    while await runtime.pool.fetchval("select count(*) from pgqueuer_schedules") < count:
-        pass
-
-
-def test_what_a_newer_version_writes_behind_a_job_is_not_read() -> None:
-    job = Job(effect_id=new_id(), round=7)
-
-    assert Job.unpack(job.pack() + b"more") == job
-
-
-def last_release(*words: str) -> str:
-    """Find a statement that the last release sent."""
-    sent = ["\n".join(one.sql) for one in load_statements()]
-    (found,) = [sql for sql in sent if all(word in sql for word in words)]
-    return found
-
-
-async def test_a_worker_of_the_last_release_leaves_planned_effects_alone(settings: Settings) -> None:
-    async with planning(settings) as (runtime, reminders, clock):
-        await plan(runtime, "new", due_at=clock.now - timedelta(hours=1))
-        (before,) = await planned_rows(runtime)
-
-        assert await runtime.pool.fetchval("select entrypoint from pgqueuer") != "effect"
-        forgotten = last_release("from pgqueuer q where q.dedupe_key = e.id", "next_try_at < $1")
-        assert await runtime.pool.fetch(forgotten, clock.now) == []
-        started = last_release("set state = 'running', attempts = attempts + 1", "from events v")
-        assert await runtime.pool.fetch(started, before["id"], before["round"]) == []
-        (after,) = await planned_rows(runtime)
-        assert dict(after) == dict(before)
-
-        (job,) = await planned_jobs(runtime)
-        await run_effect(runtime, job)
-        assert reminders.sent == ["new"]
-
-
 async def test_a_planned_effect_whose_reaction_a_worker_does_not_know_is_left_to_another(settings: Settings) -> None:
     async with planning(settings) as (runtime, reminders, clock):
         await plan(runtime, "new", due_at=clock.now)
-        await runtime.pool.execute("delete from pgqueuer")
         async with open_runtime(settings, wiring=OLD, clock=clock) as old:
-            await run_effect(old, (await planned_jobs(runtime))[0])
+            await run_attempt(old, (await planned_jobs(runtime))[0])
 
         (row,) = await planned_rows(runtime)
         assert (row["state"], row["attempts"]) == ("queued", 0)
         assert row["last_error"].startswith("waits for a worker that knows the reaction probe.remind")
-        assert await runtime.pool.fetchval("select entrypoint from pgqueuer") == "planned"
-        await run_effect(runtime, (await planned_jobs(runtime))[0])
+        await run_attempt(runtime, (await planned_jobs(runtime))[0])
         assert reminders.sent == ["new"]

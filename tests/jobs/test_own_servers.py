@@ -2,9 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from openslot.core.actor import Destination
+from openslot.core.actor import Destination, EffectAttempt
 from openslot.core.ids import new_id
-from openslot.core.queue import Job
 from openslot.jobs.gate import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected
 from tests.jobs.gate_visits import (
     KIND,
@@ -31,11 +30,11 @@ def crowd(gate: Gate, to: Destination = OWN, *, now: datetime = NOW) -> list[Pla
     return inside
 
 
-def job() -> Job:
-    return Job(effect_id=new_id(), round=1)
+def job() -> EffectAttempt:
+    return EffectAttempt(effect_id=new_id(), round=1)
 
 
-def wait(gate: Gate, to: Destination = OWN, *, now: datetime = NOW) -> Job:
+def wait(gate: Gate, to: Destination = OWN, *, now: datetime = NOW) -> EffectAttempt:
     """Be turned away, and wait to be called."""
     waiting = job()
     gate.wait(turn_away(gate, to, now=now), waiting, now=now)
@@ -88,7 +87,7 @@ def test_whoever_was_turned_away_is_called_when_there_is_room_and_the_first_come
         gate.leave(place, answered=True, now=NOW + SHORT)
     assert gate.take_called() == [first, second]
     assert gate.take_called() == []
-    gate.enter(KIND, OWN, now=NOW, job=first.name)
+    gate.enter(KIND, OWN, now=NOW, attempt=first)
     gate.leave(inside[2], answered=True, now=NOW + SHORT)
     assert gate.take_called() == [third]
 
@@ -98,7 +97,7 @@ def test_whoever_comes_without_being_called_is_not_called() -> None:
     proven(gate, OWN, times=PLACES)
     inside = crowd(gate)
     first, second = wait(gate), wait(gate)
-    assert isinstance(gate.enter(KIND, OWN, now=NOW, job=first.name), Rejected)
+    assert isinstance(gate.enter(KIND, OWN, now=NOW, attempt=first), Rejected)
 
     gate.leave(inside[0], answered=True, now=NOW + SHORT)
     assert gate.take_called() == [second]
@@ -125,7 +124,7 @@ def test_nobody_is_called_to_a_server_that_fails_until_it_answers() -> None:
 
     visit(gate, OWN)
     assert gate.take_called() == waiting[:1]
-    gate.enter(KIND, OWN, now=NOW, job=waiting[0].name)
+    gate.enter(KIND, OWN, now=NOW, attempt=waiting[0])
 
 
 def test_whoever_waits_where_there_is_room_again_is_called_at_once() -> None:
@@ -146,23 +145,23 @@ class Drain(Simulation):
     def __init__(self, gate: Gate, *, takes: timedelta) -> None:
         super().__init__(gate)
         self.takes = takes
-        self.done_at: dict[str, datetime] = {}
+        self.done_at: dict[EffectAttempt, datetime] = {}
 
-    def add(self, waiting: Job) -> None:
+    def add(self, waiting: EffectAttempt) -> None:
         """Let a mail come now."""
         self.at(NOW, lambda now: self.ask(waiting, now))
 
-    def ask(self, waiting: Job, now: datetime) -> None:
+    def ask(self, waiting: EffectAttempt, now: datetime) -> None:
         """Send a mail, or wait; whoever comes by their turn after they were called has been sent already."""
-        if waiting.name in self.done_at:
+        if waiting in self.done_at:
             return
-        place = self.gate.enter(KIND, OWN, now=now, job=waiting.name)
+        place = self.gate.enter(KIND, OWN, now=now, attempt=waiting)
         if isinstance(place, Rejected):
             self.put_backs["mail"] += 1
             self.at(now + place.after, lambda later: self.ask(waiting, later))
             self.gate.wait(place, waiting, now=now)
         else:
-            self.done_at[waiting.name] = now
+            self.done_at[waiting] = now
             self.at(now + self.takes, lambda end: self.gate.leave(place, answered=True, now=end))
         self.call(now)
 

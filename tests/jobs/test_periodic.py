@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from openslot.core.config import Settings
+from openslot.core.ids import new_id
 from openslot.core.work import Periodic, Runtime, Wiring, Work
-from openslot.jobs.worker import due_since, follow_clock, run_job, run_periodic
+from openslot.jobs.periodic import claim_run, first_missed, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import FAR_AWAY, LEAVE_MARK, MARKS
-from tests.jobs.support import until
-from tests.support.effects import WITHIN, working
+from tests.jobs.support import forget_run, until
+from tests.support.clocks import MovingClock
+from tests.support.effects import working
 
 NOON = datetime(2026, 3, 16, 12, 0, 30, tzinfo=UTC)
 
@@ -34,7 +36,9 @@ async def last_run(runtime: Runtime, name: str) -> dict[str, object]:
 
 
 async def test_a_run_is_kept_with_its_result(runtime: Runtime) -> None:
-    await run_periodic(runtime, Periodic(name="fine", expression="* * * * *", run=fine))
+    job = Periodic(name="fine", expression="* * * * *", run=fine)
+    assert await claim_run(runtime, job, new_id(), since=NOON)
+    await run_periodic(runtime, job)
 
     run = await last_run(runtime, "fine")
     assert (run["status"], run["result"], run["runs"], run["failures"]) == ("ok", "3 things done", 1, 0)
@@ -44,8 +48,10 @@ async def test_a_run_is_kept_with_its_result(runtime: Runtime) -> None:
 
 async def test_a_failed_run_changes_nothing_and_says_why(runtime: Runtime) -> None:
     job = Periodic(name="broken", expression="* * * * *", run=broken)
-    await run_periodic(runtime, job)
-    await run_periodic(runtime, job)
+    for _ in range(2):
+        assert await claim_run(runtime, job, new_id(), since=NOON)
+        await run_periodic(runtime, job)
+        await forget_run(runtime, job)
 
     run = await last_run(runtime, "broken")
     assert (run["status"], run["result"], run["failures"]) == ("failed", "RuntimeError: out of paper", 2)
@@ -61,7 +67,7 @@ async def test_a_failed_run_changes_nothing_and_says_why(runtime: Runtime) -> No
     ],
 )
 def test_lateness_counts_from_the_first_run_that_was_missed(previous: datetime | None, due: datetime) -> None:
-    assert due_since("* * * * *", previous, now=NOON) == due
+    assert first_missed("* * * * *", previous, now=NOON) == due
 
 
 async def test_a_worker_runs_what_is_due_though_another_worker_does_too(settings: Settings) -> None:
@@ -69,82 +75,82 @@ async def test_a_worker_runs_what_is_due_though_another_worker_does_too(settings
 
     async def note(work: Work) -> str:
         runs.append(work.now)
+        await asyncio.sleep(0.2)
         return "noted"
 
-    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression=FAR_AWAY, run=note),))
-    async with open_runtime(settings, wiring=wiring) as runtime:
-        async with working(runtime):
-            await until_scheduled(runtime)
-        await runtime.pool.execute("update pgqueuer_schedules set next_run = now() - interval '1 second'")
+    job = Periodic(name="probe.clock", expression=FAR_AWAY, run=note)
+    async with open_runtime(settings, wiring=Wiring(periodic=(job,))) as runtime:
+        await forget_run(runtime, job)
         async with working(runtime), working(runtime):
             await until(lambda: runs)
         assert len(runs) == 1
         assert (await last_run(runtime, "probe.clock"))["status"] == "ok"
 
 
-async def until_scheduled(runtime: Runtime) -> None:
-    while not await runtime.pool.fetchval("select count(*) from pgqueuer_schedules"):
-        pass
+MINUTELY = Periodic(name="probe.clock", expression="* * * * *", run=fine)
 
 
-SET_BACK = """update pgqueuer_schedules set next_run = next_run + interval '1 day',
-    heartbeat = now() + interval '1 day', status = $1::text::pgqueuer_status"""
+@pytest.fixture
+def noon(runtime: Runtime) -> MovingClock:
+    """The clock of the runtime, at half a minute past noon."""
+    clock = MovingClock(NOON)
+    runtime.clock = clock
+    return clock
 
 
-@pytest.mark.parametrize("status", ["queued", "picked"])
-async def test_periodic_jobs_go_on_when_the_clock_was_set_back_by_a_day(settings: Settings, status: str) -> None:
-    """A job that a killed worker was running goes on, too, when its heartbeat is too old."""
-    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression="*/2 * * * *", run=fine),))
-    async with open_runtime(settings, wiring=wiring) as runtime:
-        async with working(runtime):
-            await until_scheduled(runtime)
-        await runtime.pool.execute(SET_BACK, status)
-        await follow_clock(runtime)
-        planned = await runtime.pool.fetchrow(
-            "select next_run <= now() + interval '2 minutes' as soon, heartbeat <= now() as old from pgqueuer_schedules"
-        )
-
-        assert planned is not None
-        assert (planned["soon"], planned["old"]) == (True, True)
+async def test_a_job_first_runs_when_it_is_due_after_the_start(runtime: Runtime, noon: MovingClock) -> None:
+    assert not await claim_run(runtime, MINUTELY, new_id(), since=NOON)
+    noon.pass_time(seconds=30)
+    assert await claim_run(runtime, MINUTELY, new_id(), since=NOON)
 
 
-async def test_a_worker_sees_that_the_clock_was_set_back(settings: Settings) -> None:
-    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression=FAR_AWAY, run=fine),))
-    async with open_runtime(settings, wiring=wiring) as runtime:
-        async with working(runtime):
-            await until_scheduled(runtime)
-        await runtime.pool.execute(SET_BACK, "queued")
-        before = await runtime.pool.fetchval("select next_run from pgqueuer_schedules")
-        async with working(runtime), asyncio.timeout(WITHIN):
-            while await runtime.pool.fetchval("select next_run from pgqueuer_schedules") == before:
-                await asyncio.sleep(0.01)
+async def test_a_tick_has_one_run_and_missed_ticks_have_one_together(runtime: Runtime, noon: MovingClock) -> None:
+    for minutes, lateness_ms in ((1, 30_000), (60, 59 * 60_000 + 30_000)):
+        noon.pass_time(minutes=minutes)
+        claims = [await claim_run(runtime, MINUTELY, new_id(), since=NOON) for _ in range(3)]
+        await run_periodic(runtime, MINUTELY)
+        assert (claims, (await last_run(runtime, "probe.clock"))["lateness_ms"]) == ([True, False, False], lateness_ms)
+    assert (await last_run(runtime, "probe.clock"))["runs"] == 2
 
 
-async def test_jobs_of_a_killed_worker_are_free_when_the_clock_was_set_back(runtime: Runtime) -> None:
-    async with open_runtime(runtime.settings, wiring=Wiring(periodic=(WIRING.periodic[0],))) as other:
-        async with working(other):
-            await until_scheduled(other)
-        await other.pool.execute(SET_BACK, "queued")
-        await other.pool.execute(
-            """insert into pgqueuer (priority, status, entrypoint, heartbeat)
-            values (0, 'picked', 'effects', now() + interval '1 day')"""
-        )
-        await follow_clock(other)
+@pytest.mark.parametrize(("seen", "is_free"), [("now()", False), ("now() - interval '1 minute'", True), (None, True)])
+async def test_a_run_that_has_not_ended_goes_to_another_only_when_its_worker_is_dead(
+    runtime: Runtime, noon: MovingClock, seen: str | None, is_free: bool
+) -> None:
+    worker_id = new_id()
+    noon.pass_time(minutes=1)
+    assert await claim_run(runtime, MINUTELY, worker_id, since=NOON)
+    if seen is not None:
+        await runtime.pool.execute(f"insert into worker_beats values ($1, 'h', 1, now(), {seen})", worker_id)
+    noon.pass_time(minutes=1)
+    assert await claim_run(runtime, MINUTELY, new_id(), since=NOON) is is_free
 
-        assert await other.pool.fetchval("select heartbeat <= now() from pgqueuer where status = 'picked'")
+
+async def test_a_worker_that_lost_the_result_of_a_run_begins_the_next_one(runtime: Runtime, noon: MovingClock) -> None:
+    worker_id = new_id()
+    await runtime.pool.execute("insert into worker_beats values ($1, 'h', 1, now(), now())", worker_id)
+    for _ in range(2):
+        noon.pass_time(minutes=1)
+        assert await claim_run(runtime, MINUTELY, worker_id, since=NOON)
 
 
-async def test_a_clock_that_was_not_set_back_changes_no_plan(settings: Settings) -> None:
-    async with open_runtime(settings, wiring=Wiring(periodic=WIRING.periodic)) as runtime:
-        async with working(runtime):
-            await until_scheduled(runtime)
-        plan = "select array_agg(next_run order by id) from pgqueuer_schedules"
-        # Seconds are cut off, and a loaded machine may have taken some to get here.
-        await runtime.pool.execute("update pgqueuer_schedules set next_run = next_run + interval '30 seconds'")
-        before = await runtime.pool.fetchval(plan)
-        await follow_clock(runtime)
+@pytest.mark.parametrize("back", [timedelta(minutes=2), timedelta(days=1)])
+async def test_periodic_jobs_go_on_when_the_clock_was_set_back(
+    runtime: Runtime, noon: MovingClock, back: timedelta
+) -> None:
+    noon.pass_time(minutes=1)
+    assert await claim_run(runtime, MINUTELY, new_id(), since=NOON)
+    await run_periodic(runtime, MINUTELY)
+    noon.now -= back
+    assert await claim_run(runtime, MINUTELY, new_id(), since=NOON)
 
-        assert await runtime.pool.fetchval(plan) == before
+
+async def test_a_worker_whose_clock_is_a_little_behind_runs_nothing_twice(runtime: Runtime, noon: MovingClock) -> None:
+    noon.now = NOON + timedelta(seconds=30)
+    assert await claim_run(runtime, MINUTELY, new_id(), since=NOON)
+    await run_periodic(runtime, MINUTELY)
+    noon.now -= timedelta(seconds=5)
+    assert not await claim_run(runtime, MINUTELY, new_id(), since=NOON)
 
 
 @pytest.mark.parametrize("job", WIRING.periodic, ids=lambda job: job.name)

@@ -2,16 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR, Destination
+from openslot.core.actor import OPERATOR, Destination, EffectAttempt
 from openslot.core.config import Settings
+from openslot.core.effects import hurry
 from openslot.core.events import Effect
 from openslot.core.ids import new_id
-from openslot.core.queue import Job, Priority, enqueue, hurry
 from openslot.core.work import (
     Done,
     Expanded,
@@ -25,19 +24,16 @@ from openslot.core.work import (
     Work,
     to_target,
 )
-from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 from tests.jobs.support import settled
-from tests.support.effects import working
+from tests.support.effects import run_attempt, working
 
 SEND = "probe.send"
-JOBS = """
-select q.priority from pgqueuer q join effects f on q.dedupe_key = f.id || ':' || f.round
-where f.reaction = $1 order by f.no"""
+YIELDS = "select yields from effects where reaction = $1 and state = 'queued' order by no"
 # Later than any test takes.
-LATER = "update pgqueuer set execute_after = now() + interval '1 hour' where dedupe_key like '%:1'"
+LATER = "update effects set next_try_at = now() + interval '1 hour' where round = 1"
 PLANNED = "select id, round from effects where reaction = $1 and state = 'queued' order by no"
 
 
@@ -63,18 +59,16 @@ async def done() -> Outcome:
 
 async def run_all(runtime: Runtime, reaction: str, gate: Gate) -> None:
     rows = await runtime.pool.fetch(PLANNED, reaction)
-    await asyncio.gather(*(run_effect(runtime, Job(effect_id=row["id"], round=row["round"]), gate) for row in rows))
+    await asyncio.gather(*(run_attempt(runtime, EffectAttempt(row["id"], row["round"]), gate) for row in rows))
 
 
-async def priorities(runtime: Runtime, reaction: str) -> list[int]:
-    return [row["priority"] for row in await runtime.pool.fetch(JOBS, reaction)]
+async def yielding(runtime: Runtime, reaction: str) -> list[bool]:
+    return [row["yields"] for row in await runtime.pool.fetch(YIELDS, reaction)]
 
 
-async def waiting_jobs(runtime: Runtime) -> list[bool]:
-    """Tell of each effect that was put back whether its job is due later."""
-    rows = await runtime.pool.fetch(
-        "select execute_after > now() as waits from pgqueuer where dedupe_key like '%:1' order by id"
-    )
+async def put_back(runtime: Runtime) -> list[bool]:
+    """Tell of each effect that was put back whether it is due later."""
+    rows = await runtime.pool.fetch("select next_try_at > now() as waits from effects where round = 1 order by no")
     return [bool(row["waits"]) for row in rows]
 
 
@@ -150,7 +144,7 @@ async def test_what_finds_no_place_comes_again_behind_others_and_says_why(settin
             ["a", "queued", 0, 1, "others are on their way to this target"],
             ["b", "done", 1, 0, None],
         ]
-        assert (await priorities(runtime, SEND))[0] == Priority.LATER
+        assert (await yielding(runtime, SEND))[0]
 
 
 async def test_what_found_no_place_comes_as_soon_as_there_is_room(settings: Settings) -> None:
@@ -163,44 +157,49 @@ async def test_what_found_no_place_comes_as_soon_as_there_is_room(settings: Sett
         await poke(runtime, gate)
         await run_all(runtime, SEND, gate)
         await runtime.pool.execute(LATER)
-        assert await waiting_jobs(runtime) == [True]
+        assert await put_back(runtime) == [True]
         gate.leave(place, answered=True, now=runtime.clock())
         await poke(runtime, gate)
 
-        assert await waiting_jobs(runtime) == [False]
+        assert await put_back(runtime) == [False]
         await run_all(runtime, SEND, gate)
         assert await settled(runtime) == ["done"] * 9
 
 
-async def test_a_job_that_hurries_is_due_now_unless_somebody_has_it(settings: Settings) -> None:
+async def test_an_attempt_that_hurries_is_due_now_unless_it_was_started_or_planned_anew(settings: Settings) -> None:
     async with open_runtime(settings, wiring=wired(fan_out)) as runtime:
-        later = [Job(effect_id=new_id(), round=2, after=timedelta(seconds=60), priority=Priority.LATER) for _ in "abc"]
-        await enqueue(runtime.pool, later[:2])
-        await runtime.pool.execute("update pgqueuer set status = 'picked' where dedupe_key = $1", later[1].name)
-        await hurry(runtime.pool, later)
-        await hurry(runtime.pool, later[::-1])
-
+        for _ in range(3):
+            await poke(runtime, Gate(places=20))
         rows = await runtime.pool.fetch(
-            "select dedupe_key, status::text, execute_after <= now(), priority from pgqueuer order by id"
+            "update effects set next_try_at = now() + interval '1 hour', yields = true, round = 2 returning id, state"
         )
-        assert [tuple(row.values()) for row in rows] == [
-            (later[0].name, "queued", True, Priority.SOON),
-            (later[1].name, "picked", False, Priority.LATER),
-            (later[2].name, "queued", True, Priority.SOON),
-        ]
+        called = [EffectAttempt(row["id"], 2) for row in rows if row["state"] == "queued"]
+        await runtime.pool.execute("update effects set state = 'running' where id = $1", called[1].effect_id)
+        await runtime.pool.execute("update effects set round = 3 where id = $1", called[2].effect_id)
+        await hurry(runtime.pool, called, now=runtime.clock())
+
+        found = {row["id"]: row for row in await runtime.pool.fetch("select * from effects")}
+        due = [found[each.effect_id]["next_try_at"] <= runtime.clock() for each in called]
+        assert due[:3] == [True, False, False]
+        assert [found[each.effect_id]["yields"] for each in called][:3] == [False, True, True]
 
 
-async def test_a_called_effect_that_is_done_is_not_done_again(settings: Settings) -> None:
-    async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done),))) as runtime, working(runtime):
-        await poke(runtime, Gate(places=20))
-        assert await settled(runtime) == ["done"] * 3
-        row = await runtime.pool.fetchrow("select id, round, attempts from effects where reaction = $1", SEND)
-        assert row is not None
-        await hurry(runtime.pool, [Job(effect_id=row["id"], round=row["round"])])
-        async with asyncio.timeout(60):
-            while await runtime.pool.fetchval("select count(*) from pgqueuer"):
-                await asyncio.sleep(0.01)
-        assert await runtime.pool.fetchval("select attempts from effects where id = $1", row["id"]) == row["attempts"]
+async def test_what_yields_starts_after_all_others_that_are_due(settings: Settings) -> None:
+    ran: list[str] = []
+
+    async def note(work: Work, effect: Effect) -> Outcome:
+        del work
+        ran.append(effect.event(Poked).note)
+        return Done()
+
+    async with open_runtime(settings, wiring=wired(note)) as runtime:
+        for number in range(30):
+            async with runtime.transaction(OPERATOR) as work:
+                await work.record(Poked(thing=new_id(), note=f"{number:02}"))
+        await runtime.pool.execute("update effects set yields = true where no <= (select min(no) + 9 from effects)")
+        async with working(runtime):
+            await settled(runtime)
+    assert ran == [f"{number:02}" for number in (*range(10, 30), *range(10))]
 
 
 async def test_what_finds_no_place_at_a_target_that_answers_does_not_go_behind_others(settings: Settings) -> None:
@@ -212,10 +211,7 @@ async def test_what_finds_no_place_at_a_target_that_answers_does_not_go_behind_o
         await poke(runtime, gate)
         await run_all(runtime, SEND, gate)
 
-        put_back = await runtime.pool.fetchval(
-            "select q.priority from pgqueuer q join effects f on q.dedupe_key = f.id || ':' || f.round where round = 1"
-        )
-        assert put_back == Priority.SOON
+        assert await runtime.pool.fetchval("select yields from effects where round = 1") is False
 
 
 async def test_what_has_failed_goes_behind_others(settings: Settings) -> None:
@@ -225,9 +221,9 @@ async def test_what_has_failed_goes_behind_others(settings: Settings) -> None:
     gate = Gate(places=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(fail),))) as runtime:
         await poke(runtime, gate)
-        assert await priorities(runtime, SEND) == [Priority.SOON] * 2
+        assert await yielding(runtime, SEND) == [False] * 2
         await run_all(runtime, SEND, gate)
-        assert await priorities(runtime, SEND) == [Priority.LATER] * 2
+        assert await yielding(runtime, SEND) == [True] * 2
 
 
 async def test_what_would_be_turned_away_is_planned_for_its_turn_at_once(settings: Settings) -> None:
@@ -236,7 +232,7 @@ async def test_what_would_be_turned_away_is_planned_for_its_turn_at_once(setting
         assert isinstance(gate.enter(SEND, Destination("a", None), now=runtime.clock()), Place)
         await poke(runtime, gate)
 
-        assert await priorities(runtime, SEND) == [Priority.LATER, Priority.SOON]
+        assert await yielding(runtime, SEND) == [True, False]
         rows = await runtime.pool.fetch(
             """select target, next_try_at > created_at as waits, last_error, attempts, state from effects
             where reaction = $1 order by no""",

@@ -7,14 +7,11 @@ import pytest
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.effects import enqueue_due
 from openslot.core.events import Effect, NewEffect, insert_effects
 from openslot.core.ids import new_id
-from openslot.core.queue import AHEAD, PLANNED, Job
 from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Done, Expanded, Outcome, Reaction, Target, Wiring, Work
-from openslot.jobs.effects import run_effect
-from openslot.jobs.worker import run_job
+from openslot.jobs.periodic import run_job
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.planning import (
@@ -32,12 +29,11 @@ from tests.jobs.planning import (
     states,
 )
 from tests.jobs.probes import Poked
-from tests.jobs.support import settled
-from tests.support.effects import working
+from tests.jobs.support import settled, until
+from tests.support.effects import run_attempt, working
 
 TIDY = next(job for job in WIRING.periodic if job.name == "effects.tidy")
 SWEEP = next(job for job in WIRING.periodic if job.name == "effects.sweep")
-CARRIED = "select count(*) from pgqueuer"
 
 
 async def test_it_happens_when_it_is_due_and_not_before(settings: Settings) -> None:
@@ -71,7 +67,7 @@ async def test_it_is_planned_with_the_change_or_not_at_all(settings: Settings) -
                 await work.plan(REMIND, "one", due_at=clock.now, payload=Reminder("never"))
                 raise RuntimeError("changed my mind")
 
-        assert (await rows(runtime), await runtime.pool.fetchval(CARRIED)) == ([], 0)
+        assert await rows(runtime) == []
 
 
 async def test_what_is_planned_twice_is_moved_and_not_doubled(settings: Settings) -> None:
@@ -118,7 +114,7 @@ async def test_what_is_dropped_never_happens_and_says_why(settings: Settings) ->
         await plan(runtime, "never", due_at=clock.now)
         (job,) = await jobs(runtime)
         assert await drop(runtime)
-        await run_effect(runtime, job)
+        await run_attempt(runtime, job)
         clock.pass_time(hours=100)
         await run_due(runtime, clock)
 
@@ -134,10 +130,10 @@ async def test_a_job_for_the_old_time_finds_nothing_to_do(settings: Settings) ->
         await plan(runtime, "moved", due_at=clock.now)
         (old,) = await jobs(runtime)
         await plan(runtime, "moved", due_at=clock.now + HOUR)
-        await run_effect(runtime, old)
+        await run_attempt(runtime, old)
         (older,) = await jobs(runtime)
         await move(runtime, due_at=clock.now + 2 * HOUR)
-        await run_effect(runtime, older)
+        await run_attempt(runtime, older)
 
         assert (reminders.sent, await states(runtime)) == ([], ["queued"])
 
@@ -204,43 +200,18 @@ async def test_a_dead_one_is_not_tried_again_after_it_was_planned_anew_or_droppe
         assert (await states(runtime))[0] == "skipped"
 
 
-async def test_only_what_is_due_soon_is_in_the_queue_and_the_sweeper_brings_the_rest(settings: Settings) -> None:
-    async with planning(settings) as (runtime, reminders, clock):
-        await plan(runtime, "far", due_at=clock.now + 24 * HOUR)
-        assert await runtime.pool.fetchval(CARRIED) == 0
-        assert await run_job(runtime, SWEEP) == "0 released, 0 brought to the queue"
-
-        clock.pass_time(hours=24)
-        clock.now -= AHEAD - timedelta(seconds=1)
-        assert await run_job(runtime, SWEEP) == "0 released, 1 brought to the queue"
-        assert await run_job(runtime, SWEEP) == "0 released, 0 brought to the queue"
-        row = await runtime.pool.fetchrow("select *, execute_after - created as after from pgqueuer")
-        assert row is not None
-        assert row["entrypoint"] == PLANNED
-        assert AHEAD - timedelta(seconds=2) <= row["after"] <= AHEAD
-        await run_effect(runtime, Job.unpack(row["payload"]))
-        assert reminders.sent == ["far"]
-
-
-async def test_one_that_has_lost_its_job_is_taken_up_again(settings: Settings) -> None:
-    async with planning(settings) as (runtime, _, clock):
-        await plan(runtime, "lost", due_at=clock.now)
-        await runtime.pool.execute("delete from pgqueuer")
-        async with runtime.transaction(SYSTEM) as work:
-            assert await enqueue_due(work.db, now=clock.now) == (1, None)
-        assert await runtime.pool.fetchval("select entrypoint from pgqueuer") == PLANNED
-
-
-async def test_a_retry_of_a_planned_one_is_left_to_workers_that_know_planned_ones(settings: Settings) -> None:
-    async with planning(settings) as (runtime, reminders, clock):
-        reminders.failures = 1
-        await plan(runtime, "again", due_at=clock.now)
-        await runtime.pool.execute("delete from pgqueuer")
-        quick = Reaction(name=REMIND, run=reminders.send, delays=(timedelta(seconds=5),))
-        runtime.wiring = Wiring(reactions=(quick,))
-        await run_due(runtime, clock)
-
-        assert await runtime.pool.fetchval("select entrypoint from pgqueuer") == PLANNED
+async def test_a_worker_sends_what_is_due_and_leaves_what_is_due_later(settings: Settings) -> None:
+    reminders = Reminders()
+    async with open_runtime(settings, wiring=reminders.wiring) as runtime:
+        now = runtime.clock()
+        await plan(runtime, "far", due_at=now + HOUR, key="far")
+        await plan(runtime, "overdue", due_at=now - HOUR, key="overdue")
+        async with working(runtime):
+            await until(lambda: reminders.sent == ["overdue"])
+            await plan(runtime, "now", due_at=now, key="now")
+            await plan(runtime, "soon", due_at=runtime.clock() + timedelta(seconds=0.5), key="soon")
+            await until(lambda: reminders.sent == ["overdue", "now", "soon"])
+        assert sorted(await states(runtime)) == ["done", "done", "done", "queued"]
 
 
 async def test_it_has_a_tenant_and_a_target_and_no_event(settings: Settings) -> None:
@@ -255,7 +226,7 @@ async def test_it_has_a_tenant_and_a_target_and_no_event(settings: Settings) -> 
     async with open_runtime(settings, wiring=Wiring(reactions=(Reaction(name=REMIND, run=look),))) as runtime:
         async with runtime.transaction(OPERATOR) as work:
             await work.plan(REMIND, "one", due_at=work.now, tenant_id=tenant_id, target="mail.example")
-        await run_effect(runtime, (await jobs(runtime))[0])
+        await run_attempt(runtime, (await jobs(runtime))[0])
 
     (effect,) = seen
     assert (effect.key, effect.tenant_id, effect.target, effect.plan(type(None))) == (
@@ -275,7 +246,7 @@ async def test_one_that_fans_out_fails_with_a_reason(settings: Settings) -> None
 
     async with open_runtime(settings, wiring=Wiring(reactions=(Reaction(name=REMIND, run=fan_out),))) as runtime:
         await plan(runtime, "many", due_at=runtime.clock())
-        await run_effect(runtime, (await jobs(runtime))[0])
+        await run_attempt(runtime, (await jobs(runtime))[0])
         (row,) = await rows(runtime)
         assert (row["state"], row["attempts"]) == ("queued", 1)
         assert "belongs to no event" in row["last_error"]

@@ -8,12 +8,9 @@ from random import Random
 
 import pytest
 
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.config import Settings
-from openslot.core.effects import start_effect
-from openslot.core.queue import Job
 from openslot.core.work import Runtime, Work
-from openslot.jobs.effects import run_effect
 from tests.jobs.planning import (
     HOUR,
     REMIND,
@@ -28,6 +25,7 @@ from tests.jobs.planning import (
     states,
     until_somebody_waits_for_a_lock,
 )
+from tests.support.effects import run_attempt, start_effect
 
 
 class RolledBack(Exception):
@@ -51,7 +49,7 @@ async def test_run_and_move_when_the_move_is_first(settings: Settings, commits: 
         (job,) = await jobs(runtime)
         async with a_transaction(runtime, commits=commits) as work:
             assert await work.move_planned(REMIND, "one", due_at=clock.now + HOUR)
-            running = asyncio.create_task(run_effect(runtime, job))
+            running = asyncio.create_task(run_attempt(runtime, job))
             await until_somebody_waits_for_a_lock(runtime)
         await running
 
@@ -63,7 +61,7 @@ async def test_run_and_move_when_the_run_is_first(settings: Settings) -> None:
     async with planning(settings) as (runtime, reminders, clock):
         await plan(runtime, "hello", due_at=clock.now)
         reminders.may_end.clear()
-        running = asyncio.create_task(run_effect(runtime, (await jobs(runtime))[0]))
+        running = asyncio.create_task(run_attempt(runtime, (await jobs(runtime))[0]))
         await reminders.began.wait()
         assert not await move(runtime, due_at=clock.now + HOUR)
         reminders.may_end.set()
@@ -79,7 +77,7 @@ async def test_run_and_drop_when_the_drop_is_first(settings: Settings, commits: 
         (job,) = await jobs(runtime)
         async with a_transaction(runtime, commits=commits) as work:
             assert await work.drop_planned(REMIND, "one", reason="cancelled")
-            running = asyncio.create_task(run_effect(runtime, job))
+            running = asyncio.create_task(run_attempt(runtime, job))
             await until_somebody_waits_for_a_lock(runtime)
         await running
 
@@ -97,7 +95,7 @@ async def test_run_and_drop_when_the_run_is_first(settings: Settings, failures: 
             clock.pass_time(hours=2)
         reminders.may_end.clear()
         reminders.began.clear()
-        running = asyncio.create_task(run_effect(runtime, (await jobs(runtime))[0]))
+        running = asyncio.create_task(run_attempt(runtime, (await jobs(runtime))[0]))
         await reminders.began.wait()
         assert not await drop(runtime)
         reminders.may_end.set()
@@ -119,7 +117,7 @@ async def test_run_and_plan_when_the_run_is_first(settings: Settings, failures: 
         await plan(runtime, "old", due_at=clock.now)
         reminders.failures = failures
         reminders.may_end.clear()
-        running = asyncio.create_task(run_effect(runtime, (await jobs(runtime))[0]))
+        running = asyncio.create_task(run_attempt(runtime, (await jobs(runtime))[0]))
         await reminders.began.wait()
         await plan(runtime, "new", due_at=clock.now + HOUR)
         assert await states(runtime) == ["running", "queued"]
@@ -144,7 +142,7 @@ async def test_what_a_killed_worker_was_at_is_not_begun_again_after_it_was_plann
             await plan(runtime, "new", due_at=clock.now + HOUR)
         else:
             assert not await drop(runtime)
-        await run_effect(runtime, job)
+        await run_attempt(runtime, job)
 
         assert reminders.sent == []
         first = (await rows(runtime))[0]
@@ -157,7 +155,7 @@ async def test_what_a_killed_worker_was_at_is_begun_again(settings: Settings) ->
         await plan(runtime, "old", due_at=clock.now)
         (job,) = await jobs(runtime)
         assert await start_effect(runtime.pool, job, now=clock.now) is not None
-        await run_effect(runtime, job)
+        await run_attempt(runtime, job)
 
         assert (reminders.sent, await states(runtime)) == (["old"], ["done"])
 
@@ -222,7 +220,7 @@ async def test_plan_and_drop_when_the_drop_is_first(settings: Settings) -> None:
 
 async def test_whatever_happens_at_once_one_waits_at_most_and_what_was_dropped_did_not_run(settings: Settings) -> None:
     chance = Random(7)
-    taken: set[Job] = set()
+    taken: set[EffectAttempt] = set()
     async with planning(settings) as (runtime, reminders, clock):
 
         async def run_any() -> None:
@@ -230,7 +228,7 @@ async def test_whatever_happens_at_once_one_waits_at_most_and_what_was_dropped_d
             for job in await jobs(runtime):
                 if job not in taken:
                     taken.add(job)
-                    await run_effect(runtime, job)
+                    await run_attempt(runtime, job)
 
         async def do(number: int) -> None:
             key = f"key {chance.randrange(4)}"

@@ -10,20 +10,18 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR, SYSTEM
+from openslot.core.actor import OPERATOR, SYSTEM, EffectAttempt
 from openslot.core.config import Settings
-from openslot.core.effects import finish_effect, release_held, replay_lane, start_effect
+from openslot.core.effects import finish_effect, release_held, replay_lane
 from openslot.core.events import Effect, NewEffect, insert_effects
 from openslot.core.ids import new_id
-from openslot.core.queue import Job
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
 from openslot.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
-from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
-from tests.jobs.reviving import Receiver, effects, error_of, has_job_now, is_counted_right, job_of, retry, run, run_all
+from tests.jobs.reviving import Receiver, effects, error_of, is_counted_right, is_due, job_of, retry, run, run_all
 from tests.jobs.support import poke, settled
-from tests.support.effects import working
+from tests.support.effects import run_attempt, start_effect, working
 
 
 @pytest.fixture
@@ -92,16 +90,16 @@ async def test_a_revived_one_goes_before_what_is_planned_behind_it(
     assert await effects(runtime) == {"created": "dead", "moved": "queued", "cancelled": "waiting"}
     if tried:
         await runtime.pool.execute("update effects set attempts = 3 where state = 'queued'")
-        await runtime.pool.execute("update pgqueuer set execute_after = now() + interval '1 day'")
+        await runtime.pool.execute("update effects set next_try_at = now() + interval '1 day' where state = 'queued'")
     outdated = await job_of(runtime, "moved")
     target.refuses = set()
 
     assert await retry(runtime) == [(RevivalVerdict.QUEUED, None)]
     assert await effects(runtime) == {"created": "queued", "moved": "waiting", "cancelled": "waiting"}
-    await run_effect(runtime, outdated)
+    await run_attempt(runtime, outdated)
     assert target.got == [], "the job that carried it before leaves it alone"
     await run(runtime, "created")
-    assert await has_job_now(runtime, "moved"), "it does not wait for its next try any more"
+    assert await is_due(runtime, "moved"), "it does not wait for its next try any more"
     await run_all(runtime)
     assert target.got == ["created", "moved", "cancelled"]
     assert await is_counted_right(runtime)
@@ -315,7 +313,7 @@ async def test_a_revived_fan_out_does_not_overtake_and_is_not_overtaken(settings
                 await poke(runtime, note, thing=thing)
         heads = await runtime.pool.fetch("select id, round from effects where state = 'queued' order by no")
         for row in heads:
-            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+            await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
         await run(runtime, "cancelled")
         broken.clear()
 

@@ -33,8 +33,8 @@ async def test_an_event_that_nobody_needs_to_hear_of_leaves_no_effect_no_lane_an
     async with open_runtime(settings, wiring=wired_if(Notebook(), WANTED)) as runtime:
         await record(runtime, Poked(thing=new_id(), note="ignored"))
 
-        left = {table: await count(runtime, table) for table in ("events", "effects", "lanes", "pgqueuer")}
-        assert left == {"events": 1, "effects": 0, "lanes": 0, "pgqueuer": 0}
+        left = {table: await count(runtime, table) for table in ("events", "effects", "lanes")}
+        assert left == {"events": 1, "effects": 0, "lanes": 0}
 
 
 async def test_a_reaction_without_a_condition_is_not_asked_for_that_of_another(settings: Settings) -> None:

@@ -7,10 +7,9 @@ from uuid import UUID
 from openslot.accounts.models import User
 from openslot.contacts import imports
 from openslot.contacts.import_models import ContactImport, ExistingContacts
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.queue import Job
+from openslot.core.actor import Actor, ActorKind, EffectAttempt
 from openslot.core.work import Runtime
-from openslot.jobs.effects import run_effect
+from tests.support.effects import run_attempt
 
 UPDATE, SKIP = ExistingContacts.UPDATE, ExistingContacts.SKIP
 
@@ -46,7 +45,7 @@ async def run_imports(runtime: Runtime) -> None:
         )
         if row is None:
             return
-        await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
     raise AssertionError("the import does not come to its end")
 
 

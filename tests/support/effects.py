@@ -1,17 +1,40 @@
-"""Workers in the test's own process."""
+"""Workers in the test's own process, and effects that a test starts one by one."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from openslot.core.queue import Job
+from openslot.core.actor import EffectAttempt
+from openslot.core.db import Db
+from openslot.core.effects import TAKE, read_effect
+from openslot.core.events import Effect
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
+from openslot.jobs.gate import Gate
 from openslot.jobs.worker import run_worker
 from tests.support.clocks import MovingClock
 
 WITHIN = 60.0
+TAKE_ONE = TAKE.format(
+    due="""due as (
+        select id from effects
+        where id = $3 and round = $4 and state in ('queued', 'running') for update)"""
+)
+
+
+async def start_effect(db: Db, attempt: EffectAttempt, *, now: datetime) -> Effect | None:
+    """Start an attempt as a worker does, whether it is due or not; None if the effect is finished or at another."""
+    rows = await db.fetch(TAKE_ONE, new_id(), now, *attempt)
+    return read_effect(rows[0]) if rows[0]["id"] is not None else None
+
+
+async def run_attempt(runtime: Runtime, attempt: EffectAttempt, gate: Gate | None = None) -> None:
+    """Make one attempt of an effect, if it can be started."""
+    effect = await start_effect(runtime.pool, attempt, now=runtime.clock())
+    if effect is not None:
+        await run_effect(runtime, effect, gate)
 
 
 @asynccontextmanager
@@ -42,7 +65,7 @@ async def work_off(runtime: Runtime, clock: MovingClock) -> None:
         )
         if row is None:
             return
-        await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
 
 
 async def work_until_settled(runtime: Runtime, clock: MovingClock) -> None:

@@ -10,10 +10,9 @@ from openslot.access import operations as access
 from openslot.accounts.models import Organization
 from openslot.accounts.organizations import add_domain, add_organization
 from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.queue import Job
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.work import Runtime, system_clock
-from openslot.jobs.effects import run_effect
+from tests.support.effects import run_attempt
 
 BASE = "/api/scim/v2"
 DOMAIN = "harbor.example"
@@ -98,4 +97,4 @@ def token(harbor: tuple[Organization, str]) -> str:
 async def work_ahead(runtime: Runtime) -> None:
     """Run what is due within the next ten minutes, now."""
     for row in await runtime.pool.fetch(DUE, system_clock() + timedelta(minutes=10)):
-        await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))

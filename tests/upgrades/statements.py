@@ -29,7 +29,7 @@ PYTHON_TYPES: dict[str, type] = {
     "uuid": UUID,
 }
 AS_AT_COMMIT = "set constraints all immediate"
-MAY_FIND_MORE = ("openslot/cli/", "pgqueuer")
+MAY_FIND_MORE = ("openslot/cli/",)
 # What a statement refers to may be made by another one: here each runs alone. Triggers of our own stay on.
 WITHOUT_REFERENCES = """
 do $$ declare name regclass; begin

@@ -16,8 +16,7 @@ from openslot.bookings.models import BookingWanted, Invitee
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.queue import Job
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from openslot.webhooks import operations as webhooks
@@ -64,10 +63,10 @@ def happen(runtime: Runtime, user: User) -> Happen:
     return add_contact
 
 
-async def planned_jobs(runtime: Runtime) -> list[Job]:
+async def planned_jobs(runtime: Runtime) -> list[EffectAttempt]:
     """Name what is planned, whenever it is due."""
     rows = await runtime.pool.fetch("select id, round from effects where state = 'queued' order by no")
-    return [Job(effect_id=row["id"], round=row["round"]) for row in rows]
+    return [EffectAttempt(row["id"], row["round"]) for row in rows]
 
 
 async def live_through(runtime: Runtime, user: User, start: datetime, number: int = 0) -> UUID:

@@ -17,14 +17,13 @@ from openslot.core.config import Settings
 from openslot.core.outbound import Outbound, OutboundRefused, Resolver
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
-from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
 from openslot.webhooks.rules import ANSWER_WITHIN
 from tests.support.clocks import MovingClock
-from tests.support.effects import next_try, work_off
+from tests.support.effects import next_try, run_attempt, work_off
 from tests.support.peers import PUBLIC, Identity, Internet, Names, serve
 from tests.support.ports import held_port
 from tests.support.receiver import Receiver, hang_up, receiving, say_nothing, tarpit
@@ -124,8 +123,8 @@ async def test_one_who_never_ends_and_one_who_never_begins_have_failed_when_the_
         await add(pit.url)
         await add(silent.url)
         await happen()
-        await run_effect(runtime, (await planned_jobs(runtime))[0])
-        await asyncio.gather(*(run_effect(runtime, job) for job in await planned_jobs(runtime)))
+        await run_attempt(runtime, (await planned_jobs(runtime))[0])
+        await asyncio.gather(*(run_attempt(runtime, job) for job in await planned_jobs(runtime)))
 
     tried = await deliveries(runtime)
     assert {one["error"] for one in tried} == {"127.0.0.1 took too long to answer."}

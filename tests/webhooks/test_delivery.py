@@ -10,14 +10,13 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR, Destination
 from openslot.core.effects import release_held
 from openslot.core.work import Runtime
-from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.webhooks.store import DELIVER
 from tests.support.clocks import MovingClock
-from tests.support.effects import next_try, work_off, work_until_settled
+from tests.support.effects import next_try, run_attempt, work_off, work_until_settled
 from tests.support.receiver import Receiver, receiving
 from tests.webhooks.conftest import Add, Happen, deliveries, gaps, live_through, planned_jobs, state_of, states
 
@@ -199,10 +198,10 @@ async def test_a_delivery_that_finds_its_endpoint_full_comes_again_and_loses_no_
     endpoint, _ = await add(receiver.url)
     gate = Gate(places=20)
     await happen()
-    await run_effect(runtime, (await planned_jobs(runtime))[0], gate)
+    await run_attempt(runtime, (await planned_jobs(runtime))[0], gate)
     place = gate.enter(DELIVER, Destination(str(endpoint.id), user.id), now=clock.now)
     assert isinstance(place, Place)
-    await run_effect(runtime, (await planned_jobs(runtime))[0], gate)
+    await run_attempt(runtime, (await planned_jobs(runtime))[0], gate)
     due = await next_try(runtime)
     assert due is not None
     assert timedelta() < due - clock.now <= timedelta(seconds=1)
@@ -211,7 +210,7 @@ async def test_a_delivery_that_finds_its_endpoint_full_comes_again_and_loses_no_
 
     gate.leave(place, answered=None, now=clock.now)
     clock.now = due
-    await run_effect(runtime, (await planned_jobs(runtime))[0], gate)
+    await run_attempt(runtime, (await planned_jobs(runtime))[0], gate)
     assert [one["attempt"] for one in await deliveries(runtime)] == [1]
 
 

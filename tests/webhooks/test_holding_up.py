@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.jobs.gate import AT_ONCE
-from openslot.jobs.worker import run_job, run_worker
+from openslot.jobs.periodic import run_job
+from openslot.jobs.worker import run_worker
 from openslot.webhooks.rules import ANSWER_WITHIN
 from openslot.wiring import WIRING
 from tests.support.clocks import real_clock as clock

@@ -19,7 +19,7 @@ from openslot.core.moments import Span
 from openslot.core.retention import delete_events, find_old_events
 from openslot.core.work import Runtime
 from openslot.jobs import housekeeping
-from openslot.jobs.worker import run_job
+from openslot.jobs.periodic import run_job
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks

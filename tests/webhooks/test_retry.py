@@ -13,17 +13,16 @@ from typer.testing import CliRunner
 
 from openslot.accounts.models import User
 from openslot.cli.commands import app
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.config import Settings
 from openslot.core.errors import Invalid, NotFound
 from openslot.core.ids import new_id
-from openslot.core.queue import Job
 from openslot.core.work import Runtime
-from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.wiring import WIRING
+from tests.support.effects import run_attempt
 from tests.support.races import workday
 from tests.support.receiver import Receiver, answering
 from tests.webhooks.conftest import Add, live_through
@@ -82,7 +81,7 @@ async def work_off(runtime: Runtime) -> None:
     """Run whatever is queued, one after the other, until nothing is."""
     while rows := await runtime.pool.fetch("select id, round from effects where state = 'queued' order by no"):
         for row in rows:
-            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+            await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
 
 
 async def dead(runtime: Runtime) -> list[UUID]:

@@ -43,7 +43,7 @@ async def show_jobs(request: Request, work: Work, user: User) -> Response:
         user,
         here="/admin/jobs",
         notice=_all_notice(request) if done == "all" else NOTICES.get(done),
-        workers=await count_workers(work.db, now=work.now),
+        workers=await count_workers(work.db),
         counts=counts,
         dead=dead,
         jobs=[_describe_job(each, runs.get(each.name), now=work.now) for each in periodic],

@@ -7,11 +7,9 @@ import icalendar
 
 from openslot.accounts.models import User
 from openslot.bookings.links import calendar_url
-from openslot.core.actor import OPERATOR
-from openslot.core.queue import Job
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind, MailStatus
-from openslot.jobs.effects import run_effect
 from tests.integrations.mail.conftest import (
     ELEVEN,
     TEN,
@@ -26,6 +24,7 @@ from tests.integrations.mail.conftest import (
     work_off,
 )
 from tests.support.clocks import MovingClock
+from tests.support.effects import run_attempt
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 
@@ -156,7 +155,7 @@ async def test_a_meeting_that_is_over_needs_no_confirmation(runtime: Runtime, cl
     assert await runtime.pool.fetchval(sends) == 0
     await book(clock.now + timedelta(hours=15))
     fan_out = "select id from effects where reaction = 'mail.fan_out' and state = 'queued'"
-    await run_effect(runtime, Job(effect_id=await runtime.pool.fetchval(fan_out), round=0))
+    await run_attempt(runtime, EffectAttempt(effect_id=await runtime.pool.fetchval(fan_out), round=0))
     assert await runtime.pool.fetchval(sends) == 2
     clock.pass_time(hours=16)
     await work_off(runtime, clock)

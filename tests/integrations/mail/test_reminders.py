@@ -6,7 +6,8 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.effects import enqueue_due
+from openslot.core.effects import take_effects
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import MailKind, MailStatus
@@ -161,12 +162,13 @@ async def test_planned_reminders_are_no_mail_yet(runtime: Runtime, clock: Moving
     assert {each.kind for each in await mails(runtime, booking_id=booking.id)} == {MailKind.CONFIRMATION}
 
 
-async def test_the_sweeper_brings_a_reminder_in_time(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+async def test_a_worker_takes_a_reminder_in_time(runtime: Runtime, clock: MovingClock, book: Book) -> None:
     await book(WEDNESDAY)
     await work_off(runtime, clock)
-    await runtime.pool.execute("delete from pgqueuer")
-    assert (await enqueue_due(runtime.pool, now=WEDNESDAY - timedelta(hours=25)))[0] == 0
-    assert (await enqueue_due(runtime.pool, now=WEDNESDAY - timedelta(hours=24, minutes=1)))[0] == 1
+    due_at = WEDNESDAY - timedelta(hours=24)
+    assert await take_effects(runtime.pool, new_id(), now=due_at - timedelta(seconds=1), limit=9) == ([], due_at)
+    (reminder,), _ = await take_effects(runtime.pool, new_id(), now=due_at, limit=9)
+    assert reminder.reaction == "mail.remind"
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from openslot.accounts.models import Brand, User
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
-from openslot.core.actor import DEMO, OPERATOR, SYSTEM, Destination
+from openslot.core.actor import DEMO, OPERATOR, SYSTEM, Destination, EffectAttempt
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
-from openslot.core.queue import Job
 from openslot.core.revivals import revive_effects
 from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Runtime
@@ -26,7 +25,6 @@ from openslot.integrations.mail.models import Draft, Letter, MailKind, MailStatu
 from openslot.integrations.mail.ports import OutgoingMail
 from openslot.integrations.mail.reactions import tidy_mail
 from openslot.integrations.mail.rules import DELAYS
-from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from openslot.webhooks.events import WebhookDisabled
@@ -42,7 +40,7 @@ from tests.integrations.mail.conftest import (
 )
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MovingClock
-from tests.support.effects import work_until_settled
+from tests.support.effects import run_attempt, work_until_settled
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
@@ -360,9 +358,9 @@ async def work_at_once(runtime: Runtime, gate: Gate | None = None) -> None:
 async def _run(runtime: Runtime, which: str, gate: Gate | None = None) -> None:
     rows = await runtime.pool.fetch(f"select id, round from effects where state = 'queued' and {which}")
     assert rows
-    jobs = [Job(effect_id=row["id"], round=row["round"]) for row in rows]
+    jobs = [EffectAttempt(row["id"], row["round"]) for row in rows]
     if gate is None:
-        await asyncio.gather(*(run_effect(runtime, job) for job in jobs))
+        await asyncio.gather(*(run_attempt(runtime, job) for job in jobs))
         return
     for job in jobs:
-        await run_effect(runtime, job, gate)
+        await run_attempt(runtime, job, gate)

@@ -11,7 +11,7 @@ import asyncpg
 import msgspec
 
 ROOT = Path(__file__).parents[3]
-PACKAGE, TESTS, QUEUE = f"{ROOT / 'openslot'}{os.sep}", f"{ROOT / 'tests'}{os.sep}", f"{os.sep}pgqueuer{os.sep}"
+PACKAGE, TESTS = f"{ROOT / 'openslot'}{os.sep}", f"{ROOT / 'tests'}{os.sep}"
 # It passes on what others say.
 POOL = f"{PACKAGE}core{os.sep}pooling.py"
 
@@ -21,7 +21,7 @@ noted: dict[str, int] = {}
 
 
 class RecordingConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver is not typed
-    """Notes what the package and its queue say, and with which arguments it worked."""
+    """Notes what the package says, and with which arguments it worked."""
 
     async def execute(self, query: str, *args: object, **options: Any) -> Any:
         """Note a statement that is executed."""
@@ -56,7 +56,7 @@ async def _noting(running: Awaitable[Any], query: str, args: Sequence[object] = 
 
 
 def _find_origin() -> str | None:
-    """Tell whose statement it is: a file of the package, or the queue's; None where a test speaks."""
+    """Tell whose statement it is: a file of the package; None where a test speaks."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -64,8 +64,6 @@ def _find_origin() -> str | None:
             return None
         if name.startswith(PACKAGE) and name != POOL:
             return str(Path(name).relative_to(ROOT))
-        if QUEUE in name:
-            return "pgqueuer"
         frame = frame.f_back
     return None
 
