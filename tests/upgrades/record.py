@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +19,7 @@ from openslot.core.migrate import migrate
 from openslot.wiring import WIRING
 from tests.upgrades import facts, statements
 from tests.upgrades.facts import GoldenFact, choose_facts, load_facts
-from tests.upgrades.statements import DATA, Statement, describe, find_fault
+from tests.upgrades.statements import DATA, RELEASE, Release, Statement, describe, find_fault
 
 HERE = Path(__file__).parent
 PLUGIN = ("-p", "tests.upgrades.fact_recorder")
@@ -34,13 +35,32 @@ def main(arguments: list[str]) -> int:
         said, written = Path(place, "statements"), Path(place, "facts")
         said.mkdir()
         written.mkdir()
+        release = None if facts_only else _read_release()
         code = _run_tests(chosen, said=said, written=written)
         if code != 0:
             return code
-        _keep_facts(written)
-        if not facts_only:
+        _keep_facts(written, kept=load_facts if facts_only else _load_earlier)
+        if release is not None:
             asyncio.run(_keep_statements(said, Path(place, "postgres")))
+            _write(RELEASE, release)
     return 0
+
+
+def _read_release() -> Release:
+    """Name the version and the commit that are recorded: what is recorded must be in it."""
+    if _ask_git("status", "--porcelain", "--", "openslot"):
+        sys.exit("Commit the changes of the package first: the recording names its commit.")
+    return Release(version=__version__, commit=_ask_git("rev-parse", "HEAD"))
+
+
+def _ask_git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=HERE.parents[1], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _load_earlier(event_type: str) -> list[GoldenFact]:
+    """Read the facts of releases before this one; its own are recorded anew."""
+    return [one for one in load_facts(event_type) if one.written_by != __version__]
 
 
 def _run_tests(arguments: list[str], *, said: Path, written: Path) -> int:
@@ -55,14 +75,14 @@ def _run_tests(arguments: list[str], *, said: Path, written: Path) -> int:
     return subprocess.run(command, env=environment, check=False).returncode
 
 
-def _keep_facts(written: Path) -> None:
+def _keep_facts(written: Path, *, kept: Callable[[str], list[GoldenFact]]) -> None:
     found: dict[str, list[GoldenFact]] = {}
     for row in _read_lines(written):
         public = msgspec.json.decode(row["public"]) if row["public"] else None
         fact = GoldenFact(written_by=__version__, fact=msgspec.json.decode(row["fact"]), public=public)
         found.setdefault(row["type"], []).append(fact)
     for event in WIRING.events:
-        chosen = choose_facts(load_facts(event.type), found.get(event.type, []))
+        chosen = choose_facts(kept(event.type), found.get(event.type, []))
         if chosen:
             _write(facts.KEPT / f"{event.type}.json", chosen)
 

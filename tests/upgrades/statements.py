@@ -13,6 +13,7 @@ from asyncpg.prepared_stmt import PreparedStatement
 from msgspec import Struct
 
 KEPT = Path(__file__).parent / "statements"
+RELEASE = KEPT.with_name("release.json")
 DATA = re.compile(r"(\s|--[^\n]*\n)*(select|insert|update|delete|with|values)\b", re.IGNORECASE)
 PYTHON_TYPES: dict[str, type] = {
     "bool": bool,
@@ -38,6 +39,13 @@ do $$ declare name regclass; begin
         execute format('alter table %s enable trigger user', name);
     end loop;
 end $$"""
+
+
+class Release(Struct, frozen=True, kw_only=True):
+    """The release that is recorded, and the commit that its recording was made of."""
+
+    version: str
+    commit: str
 
 
 class Bounds(Struct, frozen=True):
@@ -77,6 +85,11 @@ class Statement(Struct, frozen=True, kw_only=True):
     def values(self) -> list[object]:
         """The arguments as the driver takes them."""
         return [_convert(value, kind) for value, kind in zip(self.arguments or [], self.parameters, strict=True)]
+
+
+def load_release() -> Release:
+    """Read which release is recorded."""
+    return msgspec.json.decode(RELEASE.read_bytes(), type=Release)
 
 
 def load_statements() -> list[Statement]:

@@ -1,5 +1,6 @@
 """Every statement of the last release works on this one's database: expand first, contract a release later."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -7,7 +8,7 @@ import asyncpg
 import pytest
 
 from tests.support.databases import new_database
-from tests.upgrades.statements import WITHOUT_REFERENCES, find_faults, load_statements
+from tests.upgrades.statements import KEPT, WITHOUT_REFERENCES, find_faults, load_release, load_statements
 
 STATEMENTS = load_statements()
 
@@ -68,6 +69,9 @@ async def database(connection: asyncpg.Connection) -> AsyncIterator[asyncpg.Conn
 
 
 def test_the_last_release_is_recorded() -> None:
+    release = load_release()
+    assert [path.stem for path in KEPT.glob("*.json")] == [release.version]
+    assert re.fullmatch("[0-9a-f]{40}", release.commit)
     assert len(STATEMENTS) > 150
     assert sum(one.arguments is not None for one in STATEMENTS) > 0.95 * len(STATEMENTS)
     assert {"openslot/core/effects.py", "openslot/bookings/store.py"} <= {one.origin for one in STATEMENTS}
