@@ -12,6 +12,7 @@ from typing import Any
 
 import asyncpg
 import msgspec
+import pytest
 
 from openslot import __version__
 from openslot.core.embedded import start_server, stop_server
@@ -28,7 +29,7 @@ NOT_OURS = re.compile(r"\btypeinfo\b|^select count\(\*\) from public\.\"")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests with everything recorded; keep what was recorded when they pass."""
+    """Run the tests with everything recorded, and keep it unless the run was cut off; a failed test has said it too."""
     facts_only = "--facts-only" in arguments
     chosen = [one for one in arguments if one != "--facts-only"]
     with TemporaryDirectory(prefix="openslot-record-") as place:
@@ -37,13 +38,13 @@ def main(arguments: list[str]) -> int:
         written.mkdir()
         release = None if facts_only else _read_release()
         code = _run_tests(chosen, said=said, written=written)
-        if code != 0:
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return code
         _keep_facts(written, kept=load_facts if facts_only else _load_earlier)
         if release is not None:
             asyncio.run(_keep_statements(said, Path(place, "postgres")))
             _write(RELEASE, release)
-    return 0
+    return code
 
 
 def _read_release() -> Release:

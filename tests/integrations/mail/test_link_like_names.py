@@ -90,7 +90,7 @@ async def test_mails_about_an_organization_show_its_name_without_links(
     async with runtime.transaction(OPERATOR) as work:
         # The reason for the cancellation names the host and the organization.
         await people.suspend_member(on_behalf(work, organization), organization, hostile, keeps_bookings=False)
-    await runtime.pool.execute("update users set disabled_at = null")
+    await runtime.pool.execute("update users set disabled_at = null, suspended_by = null")
     await work_off(runtime, clock)
     async with runtime.transaction(OPERATOR) as work:
         await organization_deletions.delete_as_operator(work, organization)
