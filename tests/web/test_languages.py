@@ -13,6 +13,7 @@ from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES
 from tests.support.browsers import open_page
 from tests.support.languages import check_language, english_texts
+from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import carry_csrf_token
 
@@ -107,8 +108,8 @@ async def test_a_plan_that_ended_is_told_in_the_members_language(
         token = await access.begin_session(work, user, user_agent="")
     answer = await client.get("/account", headers={"cookie": f"openslot_session={token}"})
 
-    assert "Kostenlos, da Pro am 31. Januar 2026 endete" in answer.text
-    assert "API-Schlüssel gibt es in den Tarifen Pro und Business." in answer.text
+    assert "Kostenlos, da Pro am 31. Januar 2026 endete" in read_page(answer).text
+    assert read_page(answer).notices == ["API-Schlüssel gibt es in den Tarifen Pro und Business."]
 
 
 async def test_faults_stand_below_their_fields_in_the_pages_language(client: httpx2.AsyncClient, link: str) -> None:
@@ -121,7 +122,7 @@ async def test_faults_stand_below_their_fields_in_the_pages_language(client: htt
         "Doit comporter au moins 10 caractères",
         "N’est pas un fuseau horaire",
     ):
-        assert fault in answer.text
+        assert fault in read_page(answer).text
 
 
 async def test_the_first_account_keeps_the_language_of_its_set_up(

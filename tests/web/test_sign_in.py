@@ -16,6 +16,7 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.web.sign_in import local_path
 from tests.support.live import connect, serving
+from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import carry_csrf_token, sign_in
 
@@ -132,8 +133,8 @@ async def test_a_wrong_sign_in_is_told_at_the_form_and_keeps_the_address(
 
         assert answer.status_code == 401
         assert "set-cookie" not in answer.headers
-        assert "The email address or the password is wrong" in answer.text
-        assert f'value="{email}"' in answer.text
+        assert "The email address or the password is wrong" in read_page(answer).notices[0]
+        assert read_page(answer).fields["email"].value == email
         assert WRONG not in answer.text
 
 

@@ -9,6 +9,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.support.agent import TestAgent
+from tests.support.page import read_page
 
 
 def rows_of(page: str) -> int:
@@ -31,8 +32,8 @@ async def test_calls_are_listed_and_filtered(admin: httpx2.AsyncClient, support:
         "?status=denied_scope": 1,
         "?agent=nobody": 3,
     }
-    assert "No call matches this filter" in (await admin.get("/admin/audit?agent=seo")).text
-    assert str(user.id) in (await admin.get("/admin/audit?tool=get_user")).text
+    assert "No call matches this filter" in read_page(await admin.get("/admin/audit?agent=seo")).text
+    assert str(user.id) in read_page(await admin.get("/admin/audit?tool=get_user")).text
 
 
 @pytest.mark.parametrize("query", ["from=x", "to=2026-13-01", "from=2026-03-02&to=2026-03-01", "from=%00"])

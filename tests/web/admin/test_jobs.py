@@ -9,6 +9,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import Book, fail, listen
+from tests.support.page import read_page
 
 
 async def test_a_dead_effect_is_listed_and_tried_again(
@@ -28,7 +29,7 @@ async def test_a_dead_effect_is_listed_and_tried_again(
     assert "&lt;xss-probe&gt;" in page
     assert answer.headers["location"] == "/admin/jobs?done=queued"
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == dead - 1
-    assert "will be retried" in (await admin.get(answer.headers["location"])).text
+    assert "will be retried" in read_page(await admin.get(answer.headers["location"])).notices[0]
 
 
 async def test_all_dead_effects_are_tried_again(
@@ -40,7 +41,7 @@ async def test_all_dead_effects_are_tried_again(
     answer = await admin.post("/admin/jobs/effects/retry")
 
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
-    assert "1 step will be retried." in (await admin.get(answer.headers["location"])).text
+    assert read_page(await admin.get(answer.headers["location"])).notices == ["1 step will be retried."]
     assert (await admin.get("/admin/jobs?done=all&tried=x&left=%00")).status_code == 200
 
 

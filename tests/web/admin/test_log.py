@@ -16,6 +16,7 @@ from openslot.web.organization.log import PLATFORM_ACTIONS
 from tests.support.agent import TestAgent
 from tests.support.clocks import MovingClock
 from tests.support.host import TWELVE, Book, fail, listen
+from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 
 # Forms that change nothing.
@@ -149,5 +150,5 @@ async def test_before_and_after_are_told_filtered_and_exported(
     assert re.search(r"<bdi>Pro</bdi>.*<bdi>Free</bdi>", page)
     assert file.text.count("\n") == 2
     assert "Plan: Free" in file.text
-    assert "No change matches" in (await admin.get("/admin/log?q=nobody")).text
+    assert "No change matches" in read_page(await admin.get("/admin/log?q=nobody")).text
     assert (await admin.get("/admin/log?from=x")).status_code == 400

@@ -10,6 +10,7 @@ from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import TWELVE, Book
+from tests.support.page import read_page
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ async def test_a_mail_is_shown_with_all_its_parts(admin: httpx2.AsyncClient, let
     assert f'<iframe class="mail" sandbox src="{letter}/html"' in page.text
     assert "frame-src 'self'" in page.headers["content-security-policy"]
     assert "<xss-probe>" not in page.text
-    assert "30 minute meeting" in page.text
+    assert "30 minute meeting" in read_page(page).text
     assert source.headers["content-disposition"].startswith("attachment; filename=")
     message = message_from_bytes(source.content)
     assert message["to"] is not None
@@ -57,14 +58,14 @@ async def test_the_list_is_filtered_by_recipient(admin: httpx2.AsyncClient, lett
     one = (await admin.get("/admin/mailbox?recipient=jonas@okafor.example")).text.count("booking-row")
 
     assert 0 < one < everyone
-    assert "No email matches" in (await admin.get("/admin/mailbox?recipient=nobody@nowhere.example")).text
+    assert "No email matches" in read_page(await admin.get("/admin/mailbox?recipient=nobody@nowhere.example")).text
     assert (await admin.get("/admin/mailbox?recipient=%00")).status_code == 400
 
 
 async def test_a_message_that_was_not_kept_says_so(admin: httpx2.AsyncClient, runtime: Runtime, letter: str) -> None:
     await runtime.pool.execute("update mail_messages set content = null")
 
-    assert "Only the entry in the log is kept" in (await admin.get(letter)).text
+    assert "Only the entry in the log is kept" in read_page(await admin.get(letter)).notices[0]
     for part in ("html", "source", "attachments/1"):
         assert (await admin.get(f"{letter}/{part}")).status_code == 404
     assert (await admin.get("/admin/mailbox/01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f")).status_code == 404

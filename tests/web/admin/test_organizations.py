@@ -9,6 +9,7 @@ from openslot.accounts.models import Organization, Role, User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from tests.support.page import read_page
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ async def test_organizations_are_listed_and_found(admin: httpx2.AsyncClient, stu
     assert "2 organizations" in every
     assert "&lt;b&gt;Harbor" in every
     assert "Harbor" not in one
-    assert "No organization matches" in (await admin.get("/admin/organizations?q=nothing")).text
+    assert "No organization matches" in read_page(await admin.get("/admin/organizations?q=nothing")).text
     assert (await admin.get("/admin/organizations?q=%00")).status_code == 400
 
 

@@ -20,6 +20,7 @@ from tests.support.clocks import MovingClock
 from tests.support.forms import NOBODY
 from tests.support.host import Book
 from tests.support.hostile_text import CORPUS
+from tests.support.page import read_page
 from tests.support.radicale import PASSWORD, Radicale
 from tests.web.calendars.support import lose, spoil_password
 
@@ -73,7 +74,7 @@ async def test_a_wrong_choice_is_told_and_changes_nothing(
         answer = await member.post(f"{LIST}/{connection.id}", data=sent)
 
         assert answer.status_code == 400, (sent, field)
-        assert f"fault-{field}" in answer.text, (sent, field)
+        assert field in read_page(answer).faults, (sent, field)
         assert await get(runtime, connection) == connection, (sent, field)
 
 
@@ -93,7 +94,7 @@ async def test_the_calendar_for_bookings_is_chosen_among_all_that_can_be_written
     assert [each.receives for each in (await get(runtime, other)).calendars] == [False]
     refused = await member.post(f"{LIST}/target", data={"calendar": NOBODY})
     assert refused.status_code == 400
-    assert "Is no longer one of your calendars" in refused.text
+    assert read_page(refused).faults == {"calendar": "Is no longer one of your calendars"}
 
 
 async def test_another_hosts_calendar_can_not_be_chosen(
@@ -114,10 +115,10 @@ async def test_a_test_says_that_it_works_and_what_is_wrong(
     answer = await member.post(f"{LIST}/{connection.id}/test")
 
     assert answer.status_code == 200
-    assert "The connection works. The server shows 1 calendar." in answer.text
+    assert read_page(answer).notices == ["The connection works. The server shows 1 calendar."]
     await radicale.send("DELETE", work_calendar)
     answer = await member.post(f"{LIST}/{connection.id}/test")
-    assert "The test has failed." in answer.text
+    assert "The test has failed." in read_page(answer).notices[0]
     assert await get(runtime, connection) == connection
 
 
@@ -143,7 +144,7 @@ async def test_a_test_asks_the_server_and_not_what_is_kept(
 
     answer = await member.post(f"{LIST}/{connection.id}/test")
 
-    assert "The server refuses the user name or the password." in answer.text
+    assert "The server refuses the user name or the password." in read_page(answer).notices[0]
     assert 'role="status"' in answer.text
 
 
@@ -160,9 +161,9 @@ async def test_a_new_password_mends_a_broken_connection(
     wrong = await member.post(path, data={"password": "still-wrong"})
 
     assert wrong.status_code == 400
-    assert 'id="fault-password">Was refused by the server' in wrong.text
+    assert read_page(wrong).faults["password"].startswith("Was refused by the server")
     assert "still-wrong" not in wrong.text
-    assert 'id="fault-password">Enter the new password' in (await member.post(path, data={"password": ""})).text
+    assert read_page(await member.post(path, data={"password": ""})).faults == {"password": "Enter the new password"}
     right = await member.post(path, data={"password": PASSWORD})
     assert right.headers["location"] == f"{LIST}/{connection.id}?done=password"
     assert await sync_connection(runtime, connection.id) is None
@@ -184,7 +185,7 @@ async def test_a_reading_is_planned_at_once(
         str(connection.id),
     )
     assert due == clock.now
-    assert "Next: now" in (await member.get(f"{LIST}/{connection.id}")).text
+    assert "Next: now" in read_page(await member.get(f"{LIST}/{connection.id}")).text
 
 
 async def test_disconnecting_asks_first_and_says_what_stays(
@@ -227,7 +228,7 @@ async def test_the_feed_is_shown_once_replaced_and_ended(member: httpx2.AsyncCli
 
     assert (await member.get(first)).status_code == 404
     assert (await member.get(second)).status_code == 200
-    assert "Revoke the link to your bookings?" in (await member.get(f"{LIST}/feed/end")).text
+    assert "Revoke the link to your bookings?" in read_page(await member.get(f"{LIST}/feed/end")).headings
     assert (await member.post(f"{LIST}/feed/end")).headers["location"] == f"{LIST}?done=feed-ended"
     assert (await member.get(second)).status_code == 404
     assert (await member.get(f"{LIST}/feed/end")).status_code == 303
@@ -238,7 +239,7 @@ async def test_missing_bookings_are_decided_about(
 ) -> None:
     booking = await book()
     await lose(runtime, connection, booking.id)
-    assert "1 booking is missing from your calendar" in (await member.get(LIST)).text
+    assert "1 booking is missing from your calendar" in read_page(await member.get(LIST)).notices[0]
     page = (await member.get(f"{LIST}/missing")).text
     assert "Jonas Okafor" in page
 

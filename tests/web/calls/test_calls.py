@@ -8,6 +8,7 @@ import pytest
 from openslot.calls.models import CallDirection, CallStatus
 from openslot.web.dashboard.talks import length_of
 from tests.support.clocks import MONDAY
+from tests.support.page import read_page
 from tests.web.contacts.conftest import PHONE, Add, Ring
 
 OTHER = "+493087654321"
@@ -73,15 +74,15 @@ async def test_a_call_that_is_under_way_has_no_page_yet(member: httpx2.AsyncClie
 
 
 async def test_without_calls_the_list_says_what_will_appear(member: httpx2.AsyncClient) -> None:
-    assert "There are no calls yet. Calls that a voice agent has answered" in (await member.get("/calls")).text
+    assert "There are no calls yet. Calls that a voice agent has answered" in read_page(await member.get("/calls")).text
 
 
 async def test_what_is_wrong_with_a_filter_stands_at_its_field(member: httpx2.AsyncClient) -> None:
     answer = await member.get("/calls?from=yesterday&q=%00")
 
     assert answer.status_code == 400
-    assert "Must be a date, such as 2026-03-16" in answer.text
-    assert "Has characters that are not allowed" in answer.text
+    assert read_page(answer).faults["from"] == "Must be a date, such as 2026-03-16"
+    assert read_page(answer).faults["q"] == "Has characters that are not allowed"
 
 
 @pytest.mark.parametrize(

@@ -185,8 +185,8 @@ FAULTS: list[tuple[dict[str, str], str]] = [
 async def test_all_faults_are_shown_at_once(member: httpx2.AsyncClient) -> None:
     answer = await member.post("/contacts", data={**FORM, "email": "nobody", "tags": '"a'})
 
-    assert 'id="fault-email">Is not a valid email address' in answer.text
-    assert 'id="fault-tags">Has characters that are not allowed' in answer.text
+    assert read_page(answer).faults["email"] == "Is not a valid email address"
+    assert read_page(answer).faults["tags"] == "Has characters that are not allowed"
 
 
 async def test_every_fault_stands_at_its_field_and_nothing_is_changed(
@@ -201,8 +201,8 @@ async def test_every_fault_stands_at_its_field_and_nothing_is_changed(
             answer = await member.post(path, data={**FORM, "company": "Typed & kept", **changes})
 
             assert answer.status_code == 400, (changes, fault)
-            assert f'id="fault-{field}">{fault}' in answer.text, (changes, fault)
-            assert field == "company" or "Typed &amp; kept" in answer.text, (changes, fault)
+            assert read_page(answer).faults[field].startswith(fault), (changes, fault)
+            assert field == "company" or read_page(answer).fields["company"].value == "Typed & kept", (changes, fault)
         assert await read_people(runtime, user) == before, (changes, fault)
 
 

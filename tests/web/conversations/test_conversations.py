@@ -16,6 +16,7 @@ from openslot.runtime import open_runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect, serving
+from tests.support.page import read_page
 from tests.web.contacts.conftest import PHONE, Add, Say
 
 OTHER = "+493087654321"
@@ -70,12 +71,15 @@ async def test_what_is_wrong_with_a_filter_stands_at_its_field(member: httpx2.As
 
     assert wrong.status_code == swapped.status_code == 400
     assert wrong.text.count("Must be a date, such as 2026-03-16") == 2
-    assert "Has characters that are not allowed" in wrong.text
-    assert "Must not be before the first day" in swapped.text
+    assert read_page(wrong).faults["q"] == "Has characters that are not allowed"
+    assert read_page(swapped).faults == {"to": "Must not be before the first day"}
 
 
 async def test_without_conversations_the_list_says_what_will_appear(member: httpx2.AsyncClient) -> None:
-    assert "There are no conversations yet. SMS and WhatsApp messages" in (await member.get("/conversations")).text
+    assert (
+        "There are no conversations yet. SMS and WhatsApp messages"
+        in read_page(await member.get("/conversations")).text
+    )
 
 
 async def test_a_thread_shows_its_messages_in_order_and_older_ones_on_other_pages(
@@ -110,7 +114,7 @@ async def test_without_a_connected_channel_there_is_no_reply(
     assert "<textarea" not in page
     assert "You can reply here once SMS is connected" in page
     assert forced.status_code == 400
-    assert "You have not connected this channel, so the message was not sent" in forced.text
+    assert "You have not connected this channel, so the message was not sent" in read_page(forced).notices[0]
     assert await runtime.pool.fetchval("select count(*) from messages") == 1
 
 
@@ -161,7 +165,8 @@ async def test_a_reply_is_sent_and_kept_where_the_channel_is_connected(
         page = (await client.get(sent.headers["location"])).text
 
     assert [answer.status_code for answer in (*refused, other)] == [400, 400, 400, 400]
-    assert ["Must not be empty" in refused[0].text, "5000 characters" in refused[2].text] == [True, True]
+    assert read_page(refused[0]).faults == {"content": "Must not be empty"}
+    assert "5000 characters" in read_page(refused[2]).faults["content"]
     assert phone.sent == [(user.id, Channel.SMS, PHONE, "Behind the\ngreen gate <b>")]
     assert "The message was sent." in page
     assert "green gate &lt;b&gt;" in page

@@ -41,7 +41,7 @@ async def test_cancelling_asks_first_and_keeps_the_reason(
     after = await stored(runtime, booking.id)
     shown = await member.get(done.headers["location"])
 
-    assert "Cancel the booking with <bdi>Jonas Okafor</bdi>?" in asked.text
+    assert "Cancel the booking with Jonas Okafor?" in read_page(asked).text
     assert before["status"] == "CONFIRMED"
     assert done.headers["location"] == f"/bookings/{booking.id}?done=cancelled"
     assert (after["status"], after["cancel_reason"], after["cancelled_by"]) == ("CANCELLED", "Ill today, sorry", "host")

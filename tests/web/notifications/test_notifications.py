@@ -17,6 +17,7 @@ from tests.support.effects import work_off
 from tests.support.forms import FOREIGN
 from tests.support.host import TEN, Book, open_session
 from tests.support.live import connect, serving
+from tests.support.page import read_page
 from tests.support.statements import CountingPool, count_statements
 
 HERE = "/settings/notifications"
@@ -39,7 +40,7 @@ async def test_the_boxes_show_what_is_chosen(member: httpx2.AsyncClient, runtime
     answer = await member.post(HERE, data={"topics": ["reminder", "booked", "nonsense"]})
     assert answer.headers["location"] == f"{HERE}?done=saved"
     shown = await member.get(answer.headers["location"])
-    assert "Your choice was saved." in shown.text
+    assert read_page(shown).notices == ["Your choice was saved."]
     assert checked(shown, "topics") == ["booked", "reminder"]
     await member.post(HERE, data={})
     assert checked(await member.get(HERE), "topics") == []
@@ -54,7 +55,7 @@ async def test_the_booking_says_that_the_mail_was_left_out(
     booking = await book(TEN + timedelta(days=3))
     await work_off(runtime, clock)
 
-    assert "you have turned these emails off" in (await member.get(f"/bookings/{booking.id}")).text
+    assert "you have turned these emails off" in read_page(await member.get(f"/bookings/{booking.id}")).text
     assert await runtime.pool.fetchval("select count(*) from mail_messages where role = 'host'") == 0
     assert await runtime.pool.fetchval("select count(*) from mail_messages where role = 'invitee'") == 1
 
@@ -63,13 +64,13 @@ async def test_reminders_are_chosen_and_own_times_stay_on_offer(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     answer = await member.post(f"{HERE}/reminders", data={"minutes": ["2880", "15"]})
-    assert "The reminders were saved." in (await member.get(answer.headers["location"])).text
+    assert "The reminders were saved." in read_page(await member.get(answer.headers["location"])).notices[0]
     assert checked(await member.get(HERE), "minutes") == ["2880", "15"]
     await runtime.pool.execute("update reminder_settings set minutes_before = '{4320,7}'")
     shown = await member.get(HERE)
     assert checked(shown, "minutes") == ["4320", "7"]
-    assert "3 days before" in shown.text
-    assert "7 minutes before" in shown.text
+    assert "3 days before" in read_page(shown).text
+    assert "7 minutes before" in read_page(shown).text
     await member.post(f"{HERE}/reminders", data={})
     assert checked(await member.get(HERE), "minutes") == []
 
@@ -90,7 +91,7 @@ async def test_wrong_reminders_are_refused_at_their_field(member: httpx2.AsyncCl
         answer = await member.post(f"{HERE}/reminders", data={"minutes": minutes})
 
         assert answer.status_code == 400, (minutes, fault)
-        assert fault in answer.text, (minutes, fault)
+        assert read_page(answer).faults == {"minutes": fault}, (minutes, fault)
         assert "<xss-probe" not in answer.text, (minutes, fault)
         assert await runtime.pool.fetchval("select count(*) from reminder_settings") == 0, (minutes, fault)
 

@@ -14,6 +14,7 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving
+from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.support.two_factor import App, turn_on
 from tests.web.conftest import sign_in
@@ -42,7 +43,7 @@ async def test_the_password_leads_to_the_code_and_the_code_to_the_page(
     assert shown.status_code == 200
     assert 'autocomplete="one-time-code"' in shown.text
     assert 'inputmode="numeric"' in shown.text
-    assert 'value="/bookings?view=past"' in shown.text
+    assert read_page(shown).fields["next"].value == "/bookings?view=past"
     done = await send(client, phone.code(runtime), "/bookings?view=past")
     assert (done.status_code, done.headers["location"]) == (303, "/bookings?view=past")
     assert await is_in(client)
@@ -113,7 +114,7 @@ async def test_without_the_first_step_there_is_no_second(client: httpx2.AsyncCli
 
     assert (shown.status_code, shown.headers["location"]) == (303, "/login")
     assert sent.status_code == 401
-    assert "Your sign-in has expired" in sent.text
+    assert "Your sign-in has expired" in read_page(sent).notices[0]
 
 
 async def test_a_sign_in_that_took_too_long_begins_again(
@@ -124,8 +125,8 @@ async def test_a_sign_in_that_took_too_long_begins_again(
     answer = await send(client, phone.code(runtime), "/bookings")
 
     assert answer.status_code == 401
-    assert "Your sign-in has expired" in answer.text
-    assert 'href="/login?next=/bookings"' in answer.text
+    assert "Your sign-in has expired" in read_page(answer).notices[0]
+    assert "/login?next=/bookings" in read_page(answer).addresses
 
 
 async def test_one_never_lands_on_another_site(

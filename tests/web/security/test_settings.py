@@ -16,6 +16,7 @@ from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect, serving
+from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.support.statements import CountingPool, count_statements
 from tests.support.two_factor import App, turn_on
@@ -54,7 +55,7 @@ async def test_it_is_turned_on_with_the_password_and_a_first_code(
     assert image is not None
     assert base64.b64decode(image[1]).startswith(b"<svg")
     assert done.status_code == 200
-    assert "Two-factor authentication is on" in done.text
+    assert "Two-factor authentication is on" in read_page(done).notices[0]
     assert len(codes_on(done.text)) == 10
     assert ">On<" in (await member.get(HERE)).text
     assert not set(codes_on(done.text)) & set(re.findall(r"[\d-]{23}", (await member.get(HERE)).text))
@@ -85,7 +86,7 @@ async def test_a_setup_that_can_not_begin_says_why_at_its_field(member: httpx2.A
         answer = await member.post(SETUP, data={"current": current})
 
         assert answer.status_code == 400, (current, words)
-        assert words in answer.text, (current, words)
+        assert read_page(answer).faults == {"current": words}, (current, words)
         assert 'aria-invalid="true"' in answer.text, (current, words)
 
 
@@ -98,7 +99,7 @@ async def test_a_wrong_first_code_is_told_at_its_field_and_keeps_the_secret(
         answer = await member.post(CONFIRM, data={"code": code})
 
         assert answer.status_code == 400
-        assert words in answer.text
+        assert read_page(answer).faults == {"code": words}
         assert secret_on(answer.text) == secret
     assert (await member.post(CONFIRM, data={"code": "1\n2"})).status_code == 400
 
@@ -106,7 +107,7 @@ async def test_a_wrong_first_code_is_told_at_its_field_and_keeps_the_secret(
 async def test_a_setup_that_nobody_began_leads_back(member: httpx2.AsyncClient) -> None:
     assert (await member.get(SETUP)).headers["location"] == HERE
     assert (await member.post(CONFIRM, data={"code": "123123"})).headers["location"] == f"{HERE}?done=expired"
-    assert "Start again" in (await member.get(f"{HERE}?done=expired")).text
+    assert "Start again" in read_page(await member.get(f"{HERE}?done=expired")).notices[0]
 
 
 async def test_another_session_does_not_see_the_secret(
@@ -130,12 +131,12 @@ async def test_it_is_turned_off_with_both_factors(
         ):
             answer = await member.post(path, data={"current": current, "code": code})
             assert answer.status_code == 400, path
-            assert words in answer.text
+            assert words in read_page(answer).faults.values()
             await runtime.pool.execute("delete from wrong_passwords")
     answer = await member.post(OFF, data={"current": PASSWORD, "code": phone.recovery_codes[0]})
 
     assert answer.headers["location"] == f"{HERE}?done=off"
-    assert "Two-factor authentication is off" in (await member.get(answer.headers["location"])).text
+    assert "Two-factor authentication is off" in read_page(await member.get(answer.headers["location"])).notices[0]
     for path in (OFF, CODES):
         assert (await member.get(path)).headers["location"] == HERE
         sent = await member.post(path, data={"current": PASSWORD, "code": "123123"})
@@ -159,7 +160,7 @@ async def test_an_account_without_a_password_is_told_what_to_do(
 ) -> None:
     await runtime.pool.execute("update users set password_hash = null where id = $1", host.id)
 
-    assert "Your account has no password" in (await member.get(HERE)).text
+    assert "Your account has no password" in read_page(await member.get(HERE)).text
     assert (await member.post(SETUP, data={"current": "x"})).status_code == 409
 
 

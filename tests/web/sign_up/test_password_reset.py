@@ -22,6 +22,7 @@ from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import open_session
+from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import sign_in
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in, visiting
@@ -47,8 +48,8 @@ async def stored_hash(runtime: Runtime, user: User) -> str:
 
 
 async def test_the_sign_in_page_leads_there(client: httpx2.AsyncClient) -> None:
-    assert 'href="/password/forgot"' in (await client.get("/login")).text
-    assert "Forgot your password?" in (await client.get("/password/forgot")).text
+    assert "/password/forgot" in read_page(await client.get("/login")).addresses
+    assert "Forgot your password?" in read_page(await client.get("/password/forgot")).headings
 
 
 async def test_the_link_replaces_the_password_ends_every_session_and_leaves_the_keys(
@@ -60,9 +61,9 @@ async def test_the_link_replaces_the_password_ends_every_session_and_leaves_the_
     shown = await client.get(link)
     changed = await client.post(link, data={"password": NEW})
 
-    assert (shown.status_code, user.email in shown.text) == (200, True)
+    assert (shown.status_code, user.email in read_page(shown).text) == (200, True)
     assert (changed.status_code, changed.headers["location"]) == (303, "/login?done=password")
-    assert "Your password was changed" in (await client.get("/login?done=password")).text
+    assert "Your password was changed" in read_page(await client.get("/login?done=password")).notices[0]
     assert (await client.get("/account", headers=elsewhere)).headers["location"] == "/login?next=/account"
     assert "set-cookie" not in changed.headers
     assert (await sign_in(client, user.email)).status_code == 401
@@ -111,8 +112,8 @@ async def test_a_link_works_once(client: httpx2.AsyncClient, user: User, link: s
     again = await client.post(link, data={"password": "yet another password"})
 
     assert (again.status_code, (await client.get(link)).status_code) == (403, 403)
-    assert "already used" in again.text
-    assert 'href="/password/forgot"' in again.text
+    assert "already used" in read_page(again).text
+    assert "/password/forgot" in read_page(again).addresses
     assert (await sign_in(client, user.email, NEW)).status_code == 303
 
 
@@ -277,7 +278,7 @@ async def test_a_wrong_address_is_told_at_its_field(client: httpx2.AsyncClient, 
     for sent, says in WRONG_ADDRESSES:
         answer = await client.post("/password/forgot", data=sent)
 
-        assert (answer.status_code, says in answer.text) == (400, True), (sent, says)
+        assert (answer.status_code, says in read_page(answer).faults.values()) == (400, True), (sent, says)
         assert "<script>alert" not in answer.text, (sent, says)
         assert (
             await runtime.pool.fetchval("select count(*) from effects where reaction = 'mail.reset_password'") == 0
@@ -288,7 +289,7 @@ async def test_a_weak_password_is_told_at_its_field_and_uses_nothing_up(client: 
     for password, says in (("", "Choose a password"), ("short", "at least 10"), ("x" * 201, "200")):
         answer = await client.post(link, data={"password": password})
 
-        assert (answer.status_code, says in answer.text) == (400, True), password
+        assert (answer.status_code, says in read_page(answer).faults["password"]) == (400, True), password
     assert (await client.post(link, data={"password": NEW})).status_code == 303
 
 

@@ -20,6 +20,7 @@ from openslot.people import operations as people
 from tests.support.clocks import MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect, serving
+from tests.support.page import read_page
 from tests.support.statements import CountingPool
 
 PATH = "/settings/sessions"
@@ -59,7 +60,7 @@ async def test_signing_out_one_session_ends_it_and_no_other(
     answer = await member.post(f"{PATH}/{await id_of(runtime, one)}/end")
 
     assert (answer.status_code, answer.headers["location"]) == (303, f"{PATH}?done=one")
-    assert "The session was signed out" in (await member.get(answer.headers["location"])).text
+    assert "The session was signed out" in read_page(await member.get(answer.headers["location"])).notices[0]
     assert [await is_signed_in(member, each) for each in (one, two)] == [False, True]
     assert (await member.get("/account")).status_code == 200
 
@@ -152,7 +153,7 @@ async def test_the_last_use_is_shown_to_the_hour(
     await runtime.pool.execute("update sessions set last_seen_at = $2 where id = $1", elsewhere, seen)
     clock.pass_time(hours=2)
 
-    assert "Today, 13:00" in (await member.get(PATH)).text
+    assert "Today, 13:00" in read_page(await member.get(PATH)).text
 
 
 async def test_hostile_names_of_browsers_are_harmless(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
@@ -185,4 +186,4 @@ async def test_the_page_needs_two_statements_however_many_sessions_there_are(
 
     assert (answer.status_code, len(pool.asked)) == (200, 2)
     assert answer.text.count("Firefox on Windows") >= 199
-    assert "This browser" in answer.text
+    assert "This browser" in read_page(answer).text

@@ -13,6 +13,7 @@ from openslot.demo.seed import seed
 from openslot.people import operations as people
 from openslot.web.widget import DEMO_HOST
 from tests.support.browsers import open_page
+from tests.support.page import read_page
 from tests.support.page_checks import AXE, AXE_ON_COLORS, OVERFLOW, PHONE, TOO_SMALL, WIDE, bring_axe, run_axe
 from tests.support.page_templates import list_walked_templates, recording_templates
 
@@ -34,8 +35,8 @@ async def test_without_demo_data_it_says_what_to_do(client: httpx2.AsyncClient) 
     answer = await client.get("/widget-demo")
 
     assert answer.status_code == 404
-    assert "There is no demo here" in answer.text
-    assert "openslot-booking" in answer.text
+    assert "There is no demo here" in read_page(answer).headings
+    assert "openslot-booking" in read_page(answer).text
 
 
 async def test_it_shows_three_modes_and_a_plain_link(client: httpx2.AsyncClient, runtime: Runtime) -> None:

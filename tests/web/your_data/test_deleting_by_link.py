@@ -12,6 +12,7 @@ from tests.integrations.mail.conftest import messages
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import open_session
+from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.support.two_factor import turn_on
 from tests.web.sign_up.conftest import path_in
@@ -48,10 +49,10 @@ async def test_the_link_opens_the_page_and_only_the_button_deletes(
     assert f'action="{LINK}"' in page
     assert "Delete my account" not in page
     path = await ask(bare, runtime, clock, user)
-    assert "We have sent you an email with a link" in (await bare.get(f"{PAGE}?done=sent")).text
+    assert "We have sent you an email with a link" in read_page(await bare.get(f"{PAGE}?done=sent")).notices[0]
     opened = await bare.get(path)
     assert (opened.status_code, opened.headers["cache-control"]) == (200, "no-store")
-    assert "Delete my account" in opened.text
+    assert "Delete my account" in read_page(opened).buttons
     assert await find_message(runtime) is None
 
     proof = path.rpartition("/")[2]
@@ -79,7 +80,7 @@ async def test_without_the_link_nothing_is_deleted(
         answer = await bare.post(PAGE, data={"proof": proof, "email": user.email, "password": PASSWORD})
 
         assert answer.status_code == 400, name
-        assert "The link is not valid or has expired" in answer.text, name
+        assert "The link is not valid or has expired" in read_page(answer).notices[0], name
         assert await find_message(runtime) is None, name
     assert (await bare.get(f"{PAGE}/{wrong['an expired one']}")).status_code == 400
 
@@ -98,7 +99,7 @@ async def test_the_link_needs_the_session_and_a_password_is_asked_for_all_the_sa
     member: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User
 ) -> None:
     proof = proof_of(runtime, user)
-    assert 'id="fault-password"' in (await member.post(PAGE, data={"proof": proof})).text
+    assert read_page(await member.post(PAGE, data={"proof": proof})).faults.keys() == {"password"}
     member.headers.update(await open_session(runtime, stranger))
     await runtime.pool.execute("update users set password_hash = null")
     assert (await member.post(PAGE, data={"proof": proof})).status_code == 400
@@ -115,7 +116,7 @@ async def test_a_code_of_the_second_factor_replaces_the_link(
     page = (await member.get(PAGE)).text
     assert 'name="code"' in page
     assert f'action="{LINK}"' not in page
-    assert 'id="fault-code"' in (await member.post(PAGE, data={"code": "000000"})).text
+    assert read_page(await member.post(PAGE, data={"code": "000000"})).faults.keys() == {"code"}
     assert await find_message(runtime) is None
 
     assert (await member.post(PAGE, data={"code": phone.code(runtime)})).status_code == 200
@@ -131,4 +132,4 @@ async def test_mails_with_a_link_are_limited_and_go_to_accounts_without_a_passwo
     codes = [(await member.post(LINK)).status_code for _ in range(3)]
 
     assert codes == [303, 303, 429]
-    assert "Too many requests. Wait " in (await member.post(LINK)).text
+    assert "Too many requests. Wait " in read_page(await member.post(LINK)).notices[0]

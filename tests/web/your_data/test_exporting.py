@@ -18,6 +18,7 @@ from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.forms import NOBODY
 from tests.support.host import Book
+from tests.support.page import read_page
 
 PAGE = "/settings/data"
 
@@ -42,7 +43,7 @@ async def test_it_is_requested_made_and_downloaded(
     assert "data-palette" in page
     refused = await member.post(f"{PAGE}/export")
     assert refused.status_code == 409
-    assert "An export is already in progress. Wait until it is ready." in refused.text
+    assert read_page(refused).notices == ["An export is already in progress. Wait until it is ready."]
     await work_off(runtime, clock)
 
     page = (await member.get(PAGE)).text
@@ -110,5 +111,5 @@ async def test_the_fourth_of_a_day_is_refused_with_a_sentence(
     answer = await member.post(f"{PAGE}/export")
 
     assert answer.status_code == 429
-    assert "You can request 3 exports a day. Try again tomorrow." in answer.text
+    assert read_page(answer).notices == ["You can request 3 exports a day. Try again tomorrow."]
     assert await runtime.pool.fetchval("select count(*) from data_exports") == 3

@@ -19,6 +19,7 @@ from tests.support.clocks import MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect, serving
 from tests.support.oidc_provider import FakeProvider
+from tests.support.page import read_page
 from tests.web.security.oidc.signing_in import BACK, MARA, START, callback_of, is_in, sign_in
 
 HUGE = (200, {"Content-Type": "application/json"}, b'{"keys": [' + b" " * 400_000 + b"]}")
@@ -232,7 +233,7 @@ async def test_claims_that_the_token_lacks_come_from_the_userinfo_of_the_same_pe
         provider.userinfo = told
         answer = await sign_in(client, provider)
         assert answer.headers.get("x-error-code") == code, told
-    assert mara.name in (await client.get("/account")).text
+    assert mara.name in read_page(await client.get("/account")).text
 
 
 async def test_too_many_sign_ins_from_one_address_have_to_wait(client: httpx2.AsyncClient) -> None:

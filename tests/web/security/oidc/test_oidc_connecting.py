@@ -13,6 +13,7 @@ from tests.support.effects import work_off
 from tests.support.host import open_session
 from tests.support.live import connect
 from tests.support.oidc_provider import FakeProvider
+from tests.support.page import read_page
 from tests.support.passwords import CHEAP, PASSWORD
 from tests.support.two_factor import turn_on
 from tests.web.security.oidc.signing_in import sign_in
@@ -39,34 +40,34 @@ async def test_an_account_is_connected_with_the_password_whatever_the_address(
     member: httpx2.AsyncClient, provider: FakeProvider, runtime: Runtime, clock: MovingClock, host: User
 ) -> None:
     provider.person = {"sub": "somebody", "email": "other@elsewhere.example"}
-    assert "Not connected" in (await member.get(SECURITY)).text
+    assert "Not connected" in read_page(await member.get(SECURITY)).text
     wrong = await member.post(f"{SECURITY}/provider", data={"password": "wrong"})
     assert wrong.status_code == 400
-    assert "Is not your current password" in wrong.text
+    assert read_page(wrong).faults == {"password": "Is not your current password"}
     done = await come_back(member, await connecting(member, provider))
 
     assert done.headers["location"] == f"{SECURITY}?done=connected"
-    assert "Your account is connected" in (await member.get(done.headers["location"])).text
+    assert "Your account is connected" in read_page(await member.get(done.headers["location"])).notices[0]
     await work_off(runtime, clock)
     (mail,) = await messages(runtime, host.email)
     assert mail["Subject"] == "A new way to sign in to your account"
     assert provider.issuer in part(mail, "text/plain")
     async with connect(str(member.base_url), timeout=60) as other:
         assert (await sign_in(other, provider)).headers["location"] == "/"
-        assert host.email in (await other.get("/account")).text
+        assert host.email in read_page(await other.get("/account")).text
 
 
 async def test_with_a_second_factor_a_code_is_needed_to_connect(
     member: httpx2.AsyncClient, provider: FakeProvider, runtime: Runtime, host: User
 ) -> None:
     phone = await turn_on(runtime, host)
-    assert 'name="code"' in (await member.get(SECURITY)).text
+    assert "code" in read_page(await member.get(SECURITY)).fields
     for code, words in (("", "Enter a code"), ("000000", "Is wrong, has expired or was already used")):
         refused = await member.post(f"{SECURITY}/provider", data={"password": PASSWORD, "code": code})
 
         assert refused.status_code == 400
-        assert 'id="fault-code"' in refused.text
-        assert words in refused.text
+        assert read_page(refused).faults.keys() == {"code"}
+        assert read_page(refused).faults == {"code": words}
         assert provider.issuer not in refused.text
         assert "openslot_oidc" not in str(refused.headers.get_list("set-cookie"))
 
@@ -113,9 +114,9 @@ async def test_an_account_with_a_password_can_be_disconnected(
     done = await member.post(path)
 
     assert refused.status_code == 409
-    assert "your only way to sign in" in refused.text
+    assert "your only way to sign in" in read_page(refused).notices[0]
     assert done.headers["location"] == f"{SECURITY}?done=disconnected"
-    assert "no longer connected" in (await member.get(done.headers["location"])).text
+    assert "no longer connected" in read_page(await member.get(done.headers["location"])).notices[0]
     assert await runtime.pool.fetchval("select count(*) from identities") == 0
 
 

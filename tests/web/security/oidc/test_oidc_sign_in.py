@@ -17,6 +17,7 @@ from openslot.people import operations as people
 from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving
 from tests.support.oidc_provider import FakeProvider
+from tests.support.page import read_page
 from tests.support.two_factor import add_host, turn_on
 from tests.web.security.oidc.signing_in import BACK, MARA, START, is_in, sign_in
 
@@ -25,12 +26,12 @@ async def test_the_sign_in_page_leads_to_the_provider_and_back(
     client: httpx2.AsyncClient, provider: FakeProvider, mara: User
 ) -> None:
     page = await client.get("/login", params={"next": "/bookings"})
-    assert "Continue with Keycloak" in page.text
-    assert f'href="{START}?next=/bookings"' in page.text
+    assert "Continue with Keycloak" in read_page(page).links
+    assert f"{START}?next=/bookings" in read_page(page).addresses
     done = await sign_in(client, provider, "/bookings")
 
     assert (done.status_code, done.headers["location"]) == (303, "/bookings")
-    assert mara.name in (await client.get("/account")).text
+    assert mara.name in read_page(await client.get("/account")).text
 
 
 @pytest.mark.usefixtures("mara")
@@ -81,7 +82,7 @@ async def test_a_person_is_found_by_the_subject_even_if_the_address_changes(
     provider.person |= {"email": "new@lindqvist.example", "email_verified": False}
 
     assert (await sign_in(client, provider)).status_code == 303
-    assert mara.name in (await client.get("/account")).text
+    assert mara.name in read_page(await client.get("/account")).text
 
 
 async def test_an_address_that_is_not_verified_finds_no_account(
@@ -130,7 +131,7 @@ async def test_a_person_without_an_account_is_told_whom_to_ask(
     answer = await sign_in(client, provider)
 
     assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_account_not_found")
-    assert "Ask your administrator to create an account" in answer.text
+    assert "Ask your administrator to create an account" in read_page(answer).text
     assert await runtime.pool.fetchval("select count(*) from users") == 0
 
 

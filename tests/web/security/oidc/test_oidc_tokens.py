@@ -12,6 +12,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.integrations.oidc import provider as wire
 from tests.support.oidc_provider import CLIENT_ID, FakeProvider
+from tests.support.page import read_page
 from tests.web.security.oidc.signing_in import is_in, sign_in
 
 
@@ -68,7 +69,7 @@ async def test_several_audiences_are_accepted_if_the_token_was_made_for_us(
     provider.change_claims = lie(aud=[CLIENT_ID, "another"], azp=CLIENT_ID)
 
     assert (await sign_in(client, provider)).headers["location"] == "/"
-    assert mara.name in (await client.get("/account")).text
+    assert mara.name in read_page(await client.get("/account")).text
 
 
 @pytest.mark.usefixtures("mara")
