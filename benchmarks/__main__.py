@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from benchmarks import agents, dashboard, effects, engine, growth, mail, pages, scim
+from benchmarks import agents, dashboard, drain, effects, engine, growth, mail, pages, scim
 from benchmarks.data import BenchmarkData, list_made, set_up
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
@@ -29,6 +29,7 @@ def main() -> None:
             uvloop.run(_measure_all(here, data, (top.port, own.port)))
     print()
     effects.main()
+    drain.main()
     mail.main()
     print()
     scim.main()
@@ -39,7 +40,7 @@ def main() -> None:
     print()
     dashboard.main()
     print()
-    growth.main([])
+    growth.main(["200000"])
 
 
 async def _measure_all(here: Stage, data: BenchmarkData, ports: tuple[int, int]) -> None:

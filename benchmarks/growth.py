@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.history import EFFECTS_AN_EVENT, Size, age_events, let_time_pass, make_history
-from benchmarks.stage import Stage, service, stage
+from benchmarks.stage import METRICS_TOKEN, Stage, service, stage
 from openslot.core.config import load_settings
 from openslot.core.db import Pool
 from openslot.core.migrate import migrate
@@ -142,7 +142,8 @@ async def _time_job(runtime: Runtime, job: Periodic) -> Timing:
 
 async def _time_metrics(here: Stage) -> Timing:
     with service(here) as server:
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{server.port}") as client:
+        headers = {"Authorization": f"Bearer {METRICS_TOKEN}"}
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{server.port}", headers=headers) as client:
             took = []
             # The first request of a process pays for all that is loaded then.
             await client.get("/metrics")

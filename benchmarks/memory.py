@@ -1,7 +1,6 @@
 """Memory of the running service, all processes together: idle, after load, and when the load has ended."""
 
 import asyncio
-import itertools
 import os
 import random
 import subprocess
@@ -19,8 +18,9 @@ import psutil
 import uvloop
 
 from benchmarks.data import BenchmarkData, create_data
-from benchmarks.load import Tally, get, run_load
+from benchmarks.load import Tally, run_load
 from benchmarks.operations import changes, operations
+from benchmarks.pages import visit
 from benchmarks.stage import free_port
 from openslot.core.embedded import find_server
 
@@ -56,6 +56,7 @@ def _serving(place: Path, port: int) -> Iterator[psutil.Process]:
         "OPENSLOT_PORT": str(port),
         "OPENSLOT_LIMIT_KEY": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
+        "OPENSLOT_TRUSTED_PROXIES": "127.0.0.1",
     }
     environment.pop("DATABASE_URL", None)
     command = [sys.executable, "-m", "openslot", "serve", "--demo"]
@@ -76,7 +77,7 @@ def _wait_for_answer(port: int, process: "subprocess.Popen[bytes]") -> None:
     raise SystemExit("the service did not start")
 
 
-async def _fill(place: Path) -> tuple[BenchmarkData, list[bytes]]:
+async def _fill(place: Path) -> tuple[BenchmarkData, Iterator[bytes]]:
     """Write hosts with bookings beside the demo data; return them and requests for their pages."""
     connection = await asyncpg.connect(find_server(place))
     try:
@@ -84,14 +85,15 @@ async def _fill(place: Path) -> tuple[BenchmarkData, list[bytes]]:
         rows = await connection.fetch("select username from users where id = any($1)", [host.id for host in data.hosts])
     finally:
         await connection.close()
-    pages = [get(path) for row in rows for path in (f"/{row['username']}", f"/{row['username']}/30min", "/login")]
+    paths = [path for row in rows for path in (f"/{row['username']}", f"/{row['username']}/30min", "/login")]
+    pages = visit(paths)
     return data, pages
 
 
-def _mixed(data: BenchmarkData, pages: list[bytes]) -> Iterator[bytes]:
+def _mixed(data: BenchmarkData, pages: Iterator[bytes]) -> Iterator[bytes]:
     """Send each operation as often as any other, in an order that is random but the same in every run."""
     booking, _ = changes(data)
-    streams = [*(operation.requests for operation in operations(data)), booking.requests, itertools.cycle(pages)]
+    streams = [*(operation.requests for operation in operations(data)), booking.requests, pages]
     chosen = random.Random(7)
     while True:
         yield next(chosen.choice(streams))

@@ -48,16 +48,16 @@ def rows(names: list[str]) -> list[Row]:
     return [
         Row(
             name="booking page, first month in it",
-            requests=_visit([f"/{name}/30min" for name in names]),
+            requests=visit([f"/{name}/30min" for name in names]),
             count=600,
             at_least="0.10",
             beyond="0.20",
         ),
-        Row(name="host's page", requests=_visit([f"/{name}" for name in names]), count=1_500),
+        Row(name="host's page", requests=visit([f"/{name}" for name in names]), count=1_500),
     ]
 
 
-def _visit(paths: list[str]) -> Iterator[bytes]:
+def visit(paths: list[str]) -> Iterator[bytes]:
     """Open pages from many addresses: each has a limit, and a log whose row would be fought over."""
     visitors = itertools.cycle(f"10.0.{n // 250}.{n % 250}" for n in range(VISITORS))
     return (get(path, address=next(visitors)) for path in itertools.cycle(paths))

@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from openslot.core.embedded import start_server, stop_server
 
+METRICS_TOKEN = "m" * 32
+
 
 class Stage(Struct, frozen=True, kw_only=True):
     """Where everything is."""
@@ -53,6 +55,7 @@ def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]
         "OPENSLOT_LIMIT_AGENT": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
         "OPENSLOT_TRUSTED_PROXIES": "127.0.0.1",
+        "OPENSLOT_METRICS_TOKEN": METRICS_TOKEN,
     }
     process = subprocess.Popen([sys.executable, "-m", *command], env=environment)
     try:
