@@ -19,6 +19,7 @@ LONGEST = (
     "tests/hostile/",
     "tests/webhooks/test_holding_up.py",
     "tests/contacts/test_killed_imports.py",
+    "tests/scim/test_brake.py",
     "tests/scim/test_conformance.py",
     "tests/agents/test_table.py",
     "tests/integrations/calendars/",
