@@ -21,7 +21,7 @@ class BookingEvent(Event, frozen=True, kw_only=True):
     booking: Booking
     event_type: EventType
     contact: Contact | None
-    base_url: str = ""
+    base_url: str
     """Where the service was reached then: links begin with it."""
 
     @property
