@@ -86,6 +86,10 @@ screenshots: setup chromium ## Take pictures of the pages for the documentation
 messages: setup ## Collect the texts of pages into the catalogs
 	@scripts/messages
 
+docs: setup ## Write the tables of settings, commands and agents' tools into the documentation
+	@$(BIN)/python -m scripts.tables
+	@$(BIN)/python -m tests.agents.documenting
+
 wheel: $(VENV)/.runtime ## Build dist/openslot-VERSION-py3-none-any.whl, which people install
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
 
@@ -104,4 +108,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots messages wheel audit lock clean
+.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots messages docs wheel audit lock clean

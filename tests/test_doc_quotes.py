@@ -30,7 +30,7 @@ def _show(module: str, part: ast.expr) -> str:
 
 
 def test_every_quoted_message_exists() -> None:
-    page = (ROOT / "docs/operations.md").read_text("utf-8").partition("## When something is wrong")[2]
+    page = (ROOT / "docs/troubleshooting.md").read_text("utf-8").partition("## Messages at the start")[2]
     quoted = re.findall(r"^\| (.+?) \| .+ \|$", page, re.MULTILINE)[1:]
     known = "\n".join(messages())
     patterns = {text: ".*".join(re.escape(piece.strip()) for piece in text.split("…")) for text in quoted}

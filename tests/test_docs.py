@@ -14,8 +14,8 @@ from openslot.cli.commands import app
 from openslot.core.config import Settings, environment_name
 from openslot.core.errors import all_refusals
 from openslot.core.migrate import known_migrations
-from openslot.web.admin.system import list_settings
 from openslot.wiring import WIRING
+from scripts.tables import GROUPS_IN_DETAIL, SETTINGS_IN_DETAIL, TABLES, renew
 
 ROOT = Path(__file__).parents[1]
 MODULES = [
@@ -46,37 +46,47 @@ def commands() -> list[str]:
     return walk(get_command(app), "openslot")
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_are_written_from_the_code(table: str) -> None:
+    name, write = TABLES[table]
+    page = read(f"docs/{name}")
+
+    assert renew(page, table, write()) == page, "run `make docs`"
+
+
 @pytest.mark.parametrize("field", Settings.__struct_fields__)
 def test_every_setting_is_documented(field: str) -> None:
-    assert f"`{environment_name(field)}`" in read("docs/operations.md")
-
-
-def test_no_setting_is_documented_that_does_not_exist() -> None:
-    known = {environment_name(field) for field in Settings.__struct_fields__}
-    told = set(re.findall(r"^\| `((?:OPENSLOT|DATABASE)_[A-Z_]+)`", read("docs/operations.md"), re.MULTILINE))
-
-    assert told == known
-
-
-def test_settings_are_described_in_the_same_words_on_the_system_page() -> None:
-    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| (.*) \|$", read("docs/operations.md"), re.MULTILINE))
-    told = {name: re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", meaning) for name, meaning in rows.items()}
-
-    # The page for operators may say more, and links to more.
-    assert [row.name for row in list_settings(Settings()) if not told[row.name].startswith(row.meaning)] == []
-
-
-def test_no_proxy_is_told_to_publish_the_metrics() -> None:
-    blocks = re.findall(r"^```\n(.*?)^```", read("docs/operations.md"), re.MULTILINE | re.DOTALL)
-    proxies = [block for block in blocks if re.search(r"\b(proxy_pass|reverse_proxy)\b", block)]
-
-    assert len(proxies) == 2
-    assert all(re.search(r"/metrics\b[^\n]*\s+(return|respond @metrics) 404", block) for block in proxies)
+    assert re.search(rf"^\| `{environment_name(field)}` \| [^|]+ \| [\w`]", read("docs/settings.md"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", commands())
 def test_every_command_is_documented(command: str) -> None:
-    assert f"`{command}" in read("docs/operations.md")
+    assert re.search(rf"^\| `{command}[` ][^|]*\| \w", read("docs/commands.md"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["", "begin only <!-- x: begin -->", "<!-- x: begin --><!-- x: end -->" * 2])
+def test_a_page_without_the_place_of_its_table_is_refused(page: str) -> None:
+    with pytest.raises(ValueError, match="once each"):
+        renew(page, "x", "text")
+
+
+def test_details_are_about_what_exists() -> None:
+    assert set(SETTINGS_IN_DETAIL) <= set(Settings.__struct_fields__)
+    assert all(any(command.startswith(f"{group} ") for command in commands()) for group in GROUPS_IN_DETAIL)
+
+
+def test_every_page_is_in_the_index() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+    assert pages - set(re.findall(r"\]\(([^)#]+\.md)\)", read("docs/README.md"))) == set()
+
+
+def test_no_proxy_is_told_to_publish_the_metrics() -> None:
+    blocks = re.findall(r"^```\n(.*?)^```", read("docs/proxy.md"), re.MULTILINE | re.DOTALL)
+    proxies = [block for block in blocks if re.search(r"\b(proxy_pass|reverse_proxy)\b", block)]
+
+    assert len(proxies) == 2
+    assert all(re.search(r"/metrics\b[^\n]*\s+(return|respond @metrics) 404", block) for block in proxies)
 
 
 def test_every_error_code_is_documented_and_no_other() -> None:

@@ -26,7 +26,7 @@ ApprovalId = Annotated[str, typer.Argument(help="The approval's id, as in `agent
 
 @command(app, "list")
 async def list_agents(work: Work) -> Answer:
-    """List the agents."""
+    """List the agents with their levels, keys and scopes."""
     found = await operations.list_agents(work)
     rows = [(a.slug, a.autonomy_level.name, a.email_level.name, a.active_keys, len(a.scopes)) for a in found]
     columns = ("Agent", "Autonomy", "Email", "Active keys", "Scopes")

@@ -21,7 +21,7 @@ OfOrganization = Annotated[str | None, typer.Option("--organization", help="An o
 
 @command(app, "show")
 async def show_brand(work: Work, user: OfUser = None, organization: OfOrganization = None) -> Answer:
-    """Show a brand."""
+    """Show the name, color and logo on emails."""
     return _answer(await profiles.get_brand(work, await _get_owner(work, user, organization)))
 
 
@@ -35,7 +35,7 @@ async def set_brand(
     color: Annotated[str | None, typer.Option(help="Such as #3155d9; empty: the event type's")] = None,
     logo: Annotated[str | None, typer.Option(help="An https:// link to an image; empty: the name instead")] = None,
 ) -> Answer:
-    """Change a brand. Omitted fields stay unchanged."""
+    """Change the name, color and logo on emails. Omitted fields stay unchanged."""
     owner = await _get_owner(work, user, organization)
     before = await profiles.get_brand(work, owner)
     changed = ChosenBrand(

@@ -18,7 +18,7 @@ COLORS = {FindingState.OK: "green", FindingState.WARNING: "yellow", FindingState
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Check the installation. Exits with 1 if there is a problem."""
+    """Check everything and report what is wrong. Exits with 1 if there is a problem."""
     findings = examine()
     counted = Counter(finding.state for finding in findings)
     worst = max(counted, key=list(FindingState).index)

@@ -36,7 +36,7 @@ async def create_key(
     name: Annotated[str, typer.Option(help="What the key is for")] = "Command line",
     days: Annotated[int | None, typer.Option(min=1, max=3650, help="Days until the key expires")] = None,
 ) -> Answer:
-    """Create a key and print it once."""
+    """Create an API key (--user), SCIM token (--organization) or agent key (--agent) and print it once."""
     _check_one_owner(user, organization, agent)
     expires_at = work.now + timedelta(days=days) if days else None
     if user is not None:
@@ -52,7 +52,7 @@ async def create_key(
 async def list_keys(
     work: Work, user: ForUser = None, organization: ForOrganization = None, agent: ForAgent = None
 ) -> Answer:
-    """List the keys of an owner, newest first."""
+    """List an owner's keys by their last four characters, newest first."""
     kind, owner = await _find_owner(work, user, organization, agent)
     found = [(key, key.is_active(now=work.now)) for key in await access.list_credentials(work, kind, owner)]
     rows = [(str(c.id), c.name, f"…{c.last_four}", active, c.last_used_at, c.expires_at) for c, active in found]
@@ -71,7 +71,10 @@ async def rotate_key(
     agent: ForAgent = None,
     hours: Annotated[int, typer.Option(min=0, max=720, help="Hours that the old key stays valid")] = 24,
 ) -> Answer:
-    """Create a key in place of another, and print it once."""
+    """Create a key in place of another and print it once.
+
+    The old one stays valid for 24 hours, or for --hours, and can't be rotated again.
+    """
     kind, owner = await _find_owner(work, user, organization, agent)
     kept_for = timedelta(hours=hours)
     return _answer(*await access.rotate_credential(work, kind, owner, parse_id(key_id), kept_for=kept_for))

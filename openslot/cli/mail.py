@@ -33,7 +33,7 @@ async def list_mail(
     booking: Annotated[str | None, typer.Option("--booking", help="Only emails about this booking, by its id")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
 ) -> Answer:
-    """List emails, newest first."""
+    """List emails with their status, newest first."""
     booking_id = parse_id(booking) if booking else None
     found = await mail.list_mail(work, recipient=to, booking_id=booking_id, limit=limit)
     rows = [(each.id, each.created_at, _status(each), each.recipient, each.subject, each.error) for each in found]

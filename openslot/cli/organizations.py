@@ -44,7 +44,7 @@ async def add_organization(
 
 @command(app, "list")
 async def list_organizations(work: Work) -> Answer:
-    """List organizations by their slug."""
+    """List organizations by their slug, with members and verified domains."""
     found = await organizations.list_organizations(work)
     rows = [
         (each.organization.slug, each.organization.name, each.organization.plan, each.members, ", ".join(each.domains))
@@ -79,7 +79,10 @@ async def change_settings(
         int | None, typer.Option(min=0, max=100, help="Percentage of members who may leave within an hour")
     ] = None,
 ) -> Answer:
-    """Show or change what happens when members leave."""
+    """Show or change what happens when members leave.
+
+    That is: to the bookings of suspended members, and what percentage of members may leave within an hour.
+    """
     found = await organizations.get_organization(work, slug)
     if keep_bookings is not None or departure_share is not None:
         found = await organizations.change_organization_settings(
@@ -155,7 +158,7 @@ async def set_role(
 
 @command(member_app, "invite")
 async def invite_member(work: Work, slug: Slug, email: Email) -> Answer:
-    """Create a new invitation and print its link. Earlier ones stop working."""
+    """Create a new invitation and print its link, valid once and for 14 days. Earlier ones stop working."""
     organization, member = await _get_member(work, slug, email)
     if not member.pending and await accounts.has_password(work, member.user):
         raise Invalid("This member has a password and has already joined")

@@ -66,7 +66,7 @@ async def set_password(
     email: Email,
     from_stdin: Annotated[bool, typer.Option("--stdin", help="Read the password from standard input")] = False,
 ) -> Answer:
-    """Set a new password, print it once and end the user's sessions and known devices."""
+    """Set a new password, print it once, and end the user's sessions, known devices and pauses after wrong ones."""
     password = sys.stdin.readline().rstrip("\n") if from_stdin else new_token()[:20]
     check_password(password)
     password_hash = await hash_password(password)
@@ -83,7 +83,7 @@ async def change_plan(
     plan: Annotated[Plan, typer.Argument(case_sensitive=False)],
     until: Annotated[datetime | None, typer.Option(help="When the plan ends, in UTC")] = None,
 ) -> Answer:
-    """Change a user's plan."""
+    """Change a user's own plan."""
     user = await accounts.get_user_by_email(work, email)
     lapses = until.replace(tzinfo=work.now.tzinfo) if until else None
     return _answer(await accounts.change_plan(work, user, plan, until=lapses, reason="by the operator"))
@@ -133,14 +133,17 @@ async def list_deletions(work: Work) -> Answer:
 async def set_admin(
     work: Work, email: Email, remove: Annotated[bool, typer.Option("--remove", help="Remove the role instead")] = False
 ) -> Answer:
-    """Make a user an administrator of the platform."""
+    """Make a user an administrator of the platform, or remove the role."""
     user = await accounts.get_user_by_email(work, email)
     return _answer(await accounts.set_admin(work, user, is_admin=not remove))
 
 
 @command(app, "reset-two-factor")
 async def reset_two_factor(work: Work, email: Email) -> Answer:
-    """Turn two-factor authentication off for a user who has lost the phone and the recovery codes."""
+    """Turn two-factor authentication off for a user who has lost the phone and the recovery codes.
+
+    The user is notified by email.
+    """
     was_on = await two_factor.reset(work, await accounts.get_user_by_email(work, email))
     done = f"Two-factor authentication is off for {email}; the user was told by email."
     return Answer(

@@ -78,7 +78,7 @@ async def change_endpoint(
 
 @command(app, "pause")
 async def pause_endpoint(work: Work, endpoint_id: EndpointId) -> Answer:
-    """Pause an endpoint."""
+    """Stop sending to an endpoint until it is resumed."""
     return _answer(await webhooks.pause_endpoint(work, EndpointRef(parse_id(endpoint_id))))
 
 

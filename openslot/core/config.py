@@ -113,7 +113,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = None
     postal_address: Annotated[
-        str | None, Meta(description="Operator's postal address, shown at the end of every email")
+        str | None,
+        Meta(
+            description="Operator's postal address, shown at the end of every email; "
+            "required for agents' marketing email"
+        ),
     ] = None
     limit_mail_recipient: Annotated[
         int, Meta(ge=1, le=1_000_000, description="Emails to one address in 24 hours triggered by the public")
@@ -137,7 +141,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int,
         Meta(ge=1, le=100, description="Percent of a host's open times on one day that can be held at the same time"),
     ] = 25
-    limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications per minute from one address")] = 5
+    limit_failed_auth: Annotated[
+        PerMinute,
+        Meta(
+            description="Failed authentications per minute from one address, including wrong passwords from unknown "
+            "devices; also for the forms to sign up and to choose a new password"
+        ),
+    ] = 5
     limit_scim: Annotated[PerMinute, Meta(description="Requests per minute for one SCIM token")] = 600
     limit_agent: Annotated[PerMinute, Meta(description="Requests per minute for one agent key")] = 120
     agent_budget: Annotated[Dollars, Meta(description="US dollars that an agent may spend per UTC day")] = Dollars(
@@ -194,7 +204,15 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Seconds,
         Meta(description="Seconds without a heartbeat after which `serve` replaces a web process or a worker"),
     ] = 15
-    worker_concurrency: Annotated[int, Meta(ge=2, le=500, description="Effects that one worker runs at a time")] = 100
+    worker_concurrency: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=500,
+            description="Effects that one worker runs at a time; at most half of them wait for targets that are slow, "
+            "failing or new",
+        ),
+    ] = 100
     keep_events_days: Annotated[
         int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept; at least 30")
     ] = 90

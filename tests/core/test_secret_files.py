@@ -142,4 +142,4 @@ def test_files_of_other_settings_are_unknown_to_the_doctor(tmp_path: Path) -> No
 
 @every_secret
 def test_the_documentation_names_every_file(field: str) -> None:
-    assert f"`{file_variable(field)}`" in (ROOT / "docs/install.md").read_text("utf-8")
+    assert f"`{file_variable(field)}`" in (ROOT / "docs/secrets.md").read_text("utf-8")
