@@ -33,6 +33,7 @@ PROMISES = (
     "tests/availability/*",
     "tests/bookings/test_far_dates.py",
     "tests/bookings/test_state_machine.py",
+    "tests/integrations/calendars/test_drawn_calendars.py",
     "tests/integrations/calendars/test_longer_events.py",
     "tests/integrations/calendars/test_recurrence.py",
     "tests/scim/test_searching.py",

@@ -1,37 +1,45 @@
-"""When the events of a calendar keep somebody busy: recurring, all-day, moved, cancelled, declined or free."""
+"""When the events of a calendar keep somebody busy: recurring, all-day, moved, cancelled, declined or free.
+
+icalendar reads an event, and recurring-ical-events decides when it takes place. Both get times without zones, as the
+wall clock of the event shows them: they would keep a zone of one calendar for all others, add hours as if clocks never
+changed, and take a repetition for another one that is as many hours away as the zone is from UTC.
+"""
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from datetime import date, datetime, timedelta
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import cached_property
+from typing import Any
+from zoneinfo import ZoneInfo
 
+from icalendar import Event
+from icalendar.prop import vBroken, vDuration
 from msgspec import Struct
-from msgspec.structs import replace
+from recurring_ical_events import EventAdapter
+from recurring_ical_events.series import Series
 
 from openslot.availability.grid import merge
 from openslot.core.times import floor_second
-from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
+from openslot.integrations.calendars.prefilter import Block, Filtered, filter_text
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
-from openslot.integrations.calendars.times import (
-    MAX_DATES,
-    EventTime,
-    Length,
-    Scope,
-    between,
-    find_moment,
-    find_until,
-    read_length,
-    read_moment,
-    read_moments,
-    read_wall,
-    write_group,
-)
+from openslot.integrations.calendars.zones import find_named, list_lines
 
 DAY = timedelta(days=1)
-SEQUENCE = re.compile(r"[0-9]{1,9}")
+LONGEST = timedelta(days=3_660)
 
 Interval = tuple[int, int]
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """Whose calendar it is, and which time counts."""
+
+    zone: ZoneInfo
+    """The host's: of all-day events, and of times that name no zone."""
+    addresses: frozenset[str] = frozenset()
+    """The host's own, in lower case: what one of them has declined keeps nobody busy."""
+    first: datetime
+    last: datetime
 
 
 class BusyEvent(Struct, frozen=True, kw_only=True):
@@ -51,181 +59,288 @@ class BusyEvent(Struct, frozen=True, kw_only=True):
     """What could not be read of it."""
 
 
+class EventTime(Struct, frozen=True):
+    """A time as it was written: on the wall clock of a zone, or a whole day."""
+
+    wall: datetime
+    zone: tzinfo
+    is_day: bool
+
+    def instant(self) -> datetime:
+        return self.wall.replace(tzinfo=self.zone).astimezone(UTC)
+
+    def on(self, zone: tzinfo) -> datetime:
+        """Return what the wall clock of a zone shows then."""
+        return self.wall if zone is self.zone else self.instant().astimezone(zone).replace(tzinfo=None)
+
+
 class Version(Struct, frozen=True, kw_only=True):
     """An event as one component describes it: the series, or a changed repetition."""
 
-    start: EventTime
-    length: Length
-    is_busy: bool
-    is_live: bool
-    replaces: EventTime | None
-    and_future: bool
+    component: Any
     sequence: int
-    component: Component
+    place: int
+    start: EventTime
+    replaces: EventTime | None
+    days: int
+    """How long it lasts: days by the calendar, and the rest by the clock."""
+    elapsed: timedelta
+    is_live: bool
+    is_busy: bool
+
+    def end_of(self, begins: datetime) -> datetime:
+        """Return when something ends that begins then, in the zone of that time."""
+        return (begins + self.days * DAY).astimezone(UTC) + self.elapsed
+
+
+class Found(Struct):
+    """One occurrence; the library asks whether it is in the span, which is decided later, by its true end."""
+
+    adapter: "WallClockEvent"
+    start: datetime
+    end: datetime
+
+    def is_in_span(self, *_: datetime) -> bool:
+        return True
+
+
+class WallClockEvent(EventAdapter):  # type: ignore[misc]
+    """An event as the library sees it: all of its times are shown by the clock of one zone."""
+
+    def __init__(self, version: Version, reader: "Reader", zone: tzinfo, changed: frozenset[datetime]) -> None:
+        super().__init__(version.component)
+        self.version = version
+        self.reader = reader
+        self.zone = zone
+        self._changed = changed
+
+    @property
+    def raw_start(self) -> datetime:
+        return self.version.start.on(self.zone)
+
+    @property
+    def raw_end(self) -> datetime:
+        return self.raw_start + self.version.days * DAY + self.version.elapsed
+
+    @cached_property
+    def recurrence_ids(self) -> tuple[datetime, ...]:
+        return (self.version.replaces.on(self.zone),) if self.version.replaces else ()
+
+    @cached_property
+    def move_recurrences_by(self) -> timedelta:
+        return self.raw_start - self.recurrence_ids[0] if self.this_and_future else timedelta()
+
+    @cached_property
+    def extend_query_span_by(self) -> tuple[timedelta, timedelta]:
+        moved = self.raw_start - self.recurrence_ids[0] if self.recurrence_ids else timedelta()
+        return self.duration + max(moved, timedelta()), max(-moved, timedelta())
+
+    @property
+    def sequence(self) -> int:
+        return self.version.sequence
+
+    @cached_property
+    def exdates(self) -> list[date]:
+        """A date excludes all that begins on it: some programs exclude timed events this way.
+
+        Others exclude the repetitions that they change; the library would leave out the change as well.
+        """
+        found = [each for line in list_lines(self._component, "EXDATE") for each in self.reader.read_all(line)]
+        kept = [each for each in found if each.on(self.zone) not in self._changed]
+        return [each.wall.date() if each.is_day else each.on(self.zone) for each in kept]
+
+    @cached_property
+    def rdates(self) -> list[datetime | tuple[datetime, timedelta]]:
+        found: list[datetime | tuple[datetime, timedelta]] = []
+        for line in list_lines(self._component, "RDATE"):
+            found += [each.on(self.zone) for each in self.reader.read_all(line)]
+            found += [(start.on(self.zone), length) for start, length in self.reader.read_periods(line)]
+        return found
+
+    @cached_property
+    def rrules(self) -> set[str]:
+        """None that the library would expand, because it sets no bounds."""
+        return set()
+
+    def expand(self, first: datetime, last: datetime) -> Iterator[datetime]:
+        for line in list_lines(self._component, "RRULE"):
+            try:
+                rule, until = self.reader.read_rule(line, self.version.start, self.zone)
+                end = min(until, last) if until else last
+                yield from expand(rule, self.start, first=first, last=end, budget=self.reader.budget)
+            except BadRule as fault:
+                self.reader.fault = f"its rule {fault}"
+
+
+class BoundedSeries(Series):  # type: ignore[misc]
+    """The library's rules for what a series consists of, with our own bounds for its recurrence rules."""
+
+    class RecurrenceRules(Series.RecurrenceRules):  # type: ignore[misc]
+        """The starts of a series: the first, those that it lists, and those that its rules give."""
+
+        def rrule_between(self, span_start: datetime, span_stop: datetime) -> Iterator[datetime]:
+            yield from super().rrule_between(span_start, span_stop)
+            yield from self.core.expand(span_start, span_stop)
+
+    def occurrence(self, adapter: WallClockEvent, start: datetime | None = None, end: datetime | None = None) -> Found:
+        return Found(adapter, start or adapter.start, end or adapter.end)
 
 
 def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> list[BusyEvent]:
     """Read every event of a text; an invalid event does not affect the others."""
-    lines = read_lines(text)
+    filtered = filter_text(text)
     # Events that don't repeat take no steps of the budget, so they count whatever the others cost.
     left = budget or Budget()
-    return [read_event(uid, group, lines, scope, budget=left) for uid, group in lines.group().items()]
+    return [read_event(uid, group, filtered, scope, budget=left) for uid, group in filtered.events.items()]
 
 
-def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, budget: Budget) -> BusyEvent:
-    versions = [found for component in group if (found := _find_version(component, lines, scope)) is not None]
-    fault = None if len(versions) == len(group) else "has no time that can be read"
+def read_event(uid: str, group: list[Block], filtered: Filtered, scope: Scope, *, budget: Budget) -> BusyEvent:
+    budget.check_time()
+    reader = Reader(scope, filtered.zones, budget)
+    versions = [found for place, block in enumerate(group) if (found := reader.find_version(block, place)) is not None]
+    reader.fault = None if len(versions) == len(group) else "has no time that can be read"
     spans: list[Interval] = []
     try:
-        # Spans are added one by one, so that those found before a rule fails still count.
-        for span in _list_spans(versions, lines, scope, budget):
+        # Spans are added one by one, so that those found before something fails still count.
+        for span in reader.list_spans(versions):
             spans.append(span)  # noqa: PERF402
     except BadRule as found:
-        fault = f"its rule {found}"
+        reader.fault = f"its rule {found}"
     except OverflowError:
-        fault = "is outside the supported years"
-    repeats = any(each.component.find(name) is not None for each in versions for name in ("RRULE", "RDATE"))
+        reader.fault = "is outside the supported years"
+    repeats = any(name in version.component for version in versions for name in ("RRULE", "RDATE"))
     only = versions[0] if len(versions) == 1 and not repeats else None
     return BusyEvent(
         uid=uid,
         spans=tuple(merge(spans)),
-        starts_at=only.start.instant if only else None,
-        ends_at=only.length.end_of(only.start) if only else None,
+        starts_at=only.start.instant() if only else None,
+        ends_at=only.end_of(only.start.wall.replace(tzinfo=only.start.zone)) if only else None,
         is_live=any(version.is_live for version in versions),
-        text=write_group(group, lines.zones),
-        fault=fault,
+        text=filtered.write(group),
+        fault=reader.fault,
     )
 
 
-def _list_spans(versions: list[Version], lines: Lines, scope: Scope, budget: Budget) -> Iterator[Interval]:
-    """List when an event keeps the host busy, those that need no rule first."""
-    by_sequence = sorted(versions, key=attrgetter("sequence"))
-    changed = {version.replaces.instant: version for version in by_sequence if version.replaces is not None}
-    for version in changed.values():
-        yield from _span_of(version, version.start, scope)
-    later = sorted((version for version in changed.values() if version.and_future), key=_replaced_at)
-    farthest = max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
-    for master in versions:
-        if master.replaces is not None:
-            continue
-        left_out, days_out = _read_excluded(master, lines, scope), _read_excluded_days(master)
-        yield from _list_periods(master, lines, scope)
-        for start in _list_starts(master, lines, scope, budget, moved=farthest):
-            is_changed = start.instant in changed
-            if not is_changed and start.instant not in left_out and start.wall.date() not in days_out:
-                yield from _span_of(*_apply(later, master, start), scope)
+class Reader:
+    """Reads one event: its times in their zones, and when it takes place."""
+
+    def __init__(self, scope: Scope, zones: dict[str, str], budget: Budget) -> None:
+        self.scope = scope
+        self.budget = budget
+        self.fault: str | None = None
+        self._zones = zones
+        # Wall clocks are less than a day ahead of UTC or behind it.
+        self._window = tuple(at.replace(tzinfo=None) for at in (scope.first - 2 * DAY, scope.last + 2 * DAY))
+
+    def find_version(self, block: Block, place: int) -> Version | None:
+        """Read a component; None if it has no time, or one that ends outside of the years that there are."""
+        component = _parse(block)
+        replaces = self._find(component, "RECURRENCE-ID")
+        start = self._find(component, "DTSTART") or replaces
+        if start is None:
+            return None
+        is_live = "STATUS" not in component and block.declined.isdisjoint(self.scope.addresses)
+        days, elapsed = self._find_length(block, component, start)
+        version = Version(
+            component=component,
+            sequence=int(component.get("SEQUENCE", 0)),
+            place=place,
+            start=start,
+            replaces=replaces,
+            days=days,
+            elapsed=elapsed,
+            is_live=is_live,
+            is_busy=is_live and "TRANSP" not in component,
+        )
+        try:
+            version.end_of(start.wall.replace(tzinfo=start.zone))
+        except OverflowError:
+            return None
+        return version
+
+    def list_spans(self, versions: Sequence[Version]) -> Iterator[Interval]:
+        # The newest word on each repetition; the library would let an older one change all that follow.
+        newest = sorted(versions, key=lambda version: (version.sequence, version.place))
+        changes = {each.replaces.instant(): each for each in newest if each.replaces is not None}
+        masters = [version for version in versions if version.replaces is None]
+        # Programs that give one UID to several events mean all of them.
+        for master in masters or list(changes.values())[:1]:
+            self.budget.spend(len(changes) if len(masters) > 1 else 0)
+            for found in self._make_series(master, tuple(changes.values())).between(*self._window):
+                yield from self._span_of(found)
+
+    def _make_series(self, master: Version, changes: tuple[Version, ...]) -> BoundedSeries:
+        zone = master.start.zone
+        changed = frozenset(each.replaces.on(zone) for each in changes if each.replaces is not None)
+        events = changes if master.replaces is not None else (*changes, master)
+        return BoundedSeries([WallClockEvent(version, self, zone, changed) for version in events])
+
+    def _span_of(self, found: Found) -> Iterator[Interval]:
+        version, adapter = found.adapter.version, found.adapter
+        if not version.is_busy:
+            return
+        begins, length = found.start.replace(tzinfo=adapter.zone), found.end - found.start
+        # A repetition may say by itself how long it lasts.
+        ends = version.end_of(begins) if length == adapter.duration else begins.astimezone(UTC) + length
+        if begins < ends and ends > self.scope.first and begins < self.scope.last:
+            yield floor_second(begins), floor_second(ends)
+
+    def read_all(self, line: Any) -> Iterator[EventTime]:
+        """Read the times of a property that may have several."""
+        return (self._read(each.dt, line) for each in line.dts if not isinstance(each.dt, tuple))
+
+    def read_periods(self, line: Any) -> Iterator[tuple[EventTime, timedelta]]:
+        for begin, end in (each.dt for each in line.dts if isinstance(each.dt, tuple)):
+            start = self._read(begin, line)
+            length = end if isinstance(end, timedelta) else self._read(end, line).instant() - start.instant()
+            yield start, max(length, timedelta())
+
+    def read_rule(self, line: Any, start: EventTime, zone: tzinfo) -> tuple[str, datetime | None]:
+        """Read a rule and its end on the wall clock of its start; a date includes its whole day."""
+        if isinstance(line, vBroken) or not line.get("FREQ"):
+            raise BadRule("is invalid")
+        rule = re.sub("UNTIL=[0-9TZ]*;?", "", line.to_ical().decode())
+        until = next(iter(line.get("UNTIL", [])), None)
+        if until is None:
+            return rule, None
+        read = self._read(until, line)
+        if read.is_day:
+            return rule, read.wall + DAY - timedelta(seconds=1)
+        return rule, read.on(zone) if read.zone is UTC else read.wall
+
+    def _find(self, component: Any, name: str) -> EventTime | None:
+        found = component.get(name)
+        return None if found is None or isinstance(found, vBroken) else self._read(found.dt, found)
+
+    def _read(self, value: date, line: Any) -> EventTime:
+        """Read a time; one without a zone is the host's."""
+        if not isinstance(value, datetime):
+            return EventTime(datetime(value.year, value.month, value.day), self.scope.zone, is_day=True)  # noqa: DTZ001
+        if value.tzinfo is not None:
+            return EventTime(value.replace(tzinfo=None), UTC, is_day=False)
+        name = line.params.get("X-TZID")
+        zone = find_named(name, self._zones.get(name)) if name else None
+        return EventTime(value, zone or self.scope.zone, is_day=False)
+
+    def _find_length(self, block: Block, component: Any, start: EventTime) -> tuple[int, timedelta]:
+        """Return how long something lasts, as days and the rest; what is negative lasts no time."""
+        if block.length:
+            # A day by the calendar is not always 24 hours; icalendar would make them one.
+            by_calendar, _, by_clock = block.length.partition("T")
+            read: Callable[[str], timedelta] = vDuration.from_ical
+            days, rest = read(by_calendar), read(f"PT{by_clock}") if by_clock else timedelta()
+            return (0, timedelta()) if "-" in block.length else (min(days, LONGEST).days, min(rest, LONGEST))
+        end = self._find(component, "DTEND")
+        if end is None:
+            return int(start.is_day), timedelta()
+        if start.is_day and end.is_day:
+            return max(min((end.wall - start.wall).days, LONGEST.days), 0), timedelta()
+        return 0, max(min(end.instant() - start.instant(), LONGEST), timedelta())
 
 
-def _apply(later: list[Version], master: Version, start: EventTime) -> tuple[Version, EventTime]:
-    """Apply a change of "this and all following" to a repetition."""
-    place = bisect_left(later, start.instant, key=_replaced_at)
-    version = later[place - 1] if place else None
-    if version is None or version.replaces is None:
-        return master, start
-    return version, version.start.at(start.wall + (version.start.wall - version.replaces.wall))
-
-
-def _replaced_at(version: Version) -> datetime:
-    return version.replaces.instant if version.replaces else version.start.instant
-
-
-def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Interval]:
-    if not version.is_busy:
-        return
-    begins, ends = start.instant, version.length.end_of(start)
-    if begins < ends and ends > scope.first and begins < scope.last:
-        yield floor_second(begins), floor_second(ends)
-
-
-def _list_starts(
-    master: Version, lines: Lines, scope: Scope, budget: Budget, *, moved: timedelta
-) -> Iterator[EventTime]:
-    """List the starts of a series that may reach into the scope, or are moved there, always including the first."""
-    yield master.start
-    component = master.component
-    for line in component.list("RDATE"):
-        if line.parameters.get("VALUE", "").upper() != "PERIOD":
-            yield from read_moments(line, lines, scope)
-    reach = master.length.end_of(master.start) - master.start.instant + max(moved, timedelta()) + 2 * DAY
-    first = scope.first.replace(tzinfo=None) - reach
-    last = scope.last.replace(tzinfo=None) + 2 * DAY
-    for line in component.list("RRULE"):
-        until = find_until(line.value, master.start)
-        for wall in expand(line.value, master.start.wall, until=until, first=first, last=last, budget=budget):
-            if wall != master.start.wall:
-                yield master.start.at(wall)
-
-
-def _list_periods(master: Version, lines: Lines, scope: Scope) -> Iterator[Interval]:
-    """List repetitions that say by themselves how long they last."""
-    for line in master.component.list("RDATE"):
-        if line.parameters.get("VALUE", "").upper() != "PERIOD":
-            continue
-        for text in line.value.split(",")[:MAX_DATES]:
-            begin, _, end = text.partition("/")
-            start = read_moment(begin, line.parameters.get("TZID"), lines, scope)
-            length = read_length(end) or between(start, read_moment(end, line.parameters.get("TZID"), lines, scope))
-            if start is not None and length is not None:
-                yield from _span_of(replace(master, length=length), start, scope)
-
-
-def _find_version(component: Component, lines: Lines, scope: Scope) -> Version | None:
-    """Read a component; None if it has no time, or one that ends outside of the years that there are."""
-    try:
-        version = _read_version(component, lines, scope)
-        if version is not None:
-            version.length.end_of(version.start)
-    except OverflowError:
-        return None
-    return version
-
-
-def _read_version(component: Component, lines: Lines, scope: Scope) -> Version | None:
-    start = find_moment(component, "DTSTART", lines, scope)
-    replaces = find_moment(component, "RECURRENCE-ID", lines, scope)
-    start = start or replaces
-    if start is None:
-        return None
-    is_live = component.value("STATUS") != "CANCELLED" and not _is_declined(component, scope.addresses)
-    line = component.find("RECURRENCE-ID")
-    return Version(
-        start=start,
-        length=_find_length(component, start, lines, scope),
-        is_busy=is_live and component.value("TRANSP") != "TRANSPARENT",
-        is_live=is_live,
-        replaces=replaces,
-        and_future=line is not None and line.parameters.get("RANGE", "").upper() == "THISANDFUTURE",
-        sequence=int(component.value("SEQUENCE")) if SEQUENCE.fullmatch(component.value("SEQUENCE")) else 0,
-        component=component,
-    )
-
-
-def _find_length(component: Component, start: EventTime, lines: Lines, scope: Scope) -> Length:
-    length = read_length(component.value("DURATION")) or between(start, find_moment(component, "DTEND", lines, scope))
-    if length is not None:
-        return length
-    return Length(days=1) if start.is_day else Length()
-
-
-def _is_declined(component: Component, addresses: Iterable[str]) -> bool:
-    declined = (
-        line.value.strip().lower().removeprefix("mailto:")
-        for line in component.list("ATTENDEE")
-        if line.parameters.get("PARTSTAT", "").upper() == "DECLINED"
-    )
-    return not set(declined).isdisjoint(addresses)
-
-
-def _read_excluded(master: Version, lines: Lines, scope: Scope) -> set[datetime]:
-    return {
-        moment.instant
-        for line in master.component.list("EXDATE")
-        for moment in read_moments(line, lines, scope)
-        if moment.is_day == master.start.is_day
-    }
-
-
-def _read_excluded_days(master: Version) -> set[date]:
-    """Read dates that exclude everything that begins on them: some programs exclude timed events this way."""
-    texts = (text for line in master.component.list("EXDATE") for text in line.value.split(",")[:MAX_DATES])
-    return {day.wall.date() for text in texts if "T" not in text.upper() and (day := read_wall(text)) is not None}
+def _parse(block: Block) -> Any:
+    # Zones that icalendar does not see it does not look up.
+    text = block.write().replace(";TZID=", ";X-TZID=")
+    with suppress(ValueError):
+        return Event.from_ical(text)
+    return Event()

@@ -21,6 +21,7 @@ TOO_LARGE = Text("The calendar has more than %(size)s megabytes")
 TOO_MANY_EVENTS = Text("The calendar has more than %(count)s events")
 FEED_STATUS = Text("The feed's server returned %(status)s")
 INCOMPLETE_FEED = Text("The feed's server returned an incomplete calendar")
+TAKES_TOO_LONG = Text("The calendar takes too long to read: its events repeat too often, or there are too many")
 LONG_ZONES = Text("The feed's time zones are too long to be kept with each of its events")
 OWN = (
     SIGN_IN_REFUSED,
@@ -40,6 +41,7 @@ OWN = (
     FEED_STATUS,
     INCOMPLETE_FEED,
     LONG_ZONES,
+    TAKES_TOO_LONG,
     *SENTENCES.values(),
     *OUTBOUND_FAILURES,
 )

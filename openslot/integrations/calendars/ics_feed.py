@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, RequestLimits
-from openslot.integrations.calendars.content_lines import read_lines
 from openslot.integrations.calendars.dav_client import to_calendar_fault
 from openslot.integrations.calendars.errors import (
     BAD_ADDRESS,
@@ -25,7 +24,7 @@ from openslot.integrations.calendars.errors import (
     ReadOnlyCalendar,
 )
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
-from openslot.integrations.calendars.times import write_group
+from openslot.integrations.calendars.prefilter import filter_text
 
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
 # Each event is kept with the time zones that it names, so a feed of a few megabytes could become gigabytes.
@@ -120,11 +119,11 @@ def _find_header(response: httpx2.Response, name: str) -> str | None:
 def _split(body: bytes) -> dict[str, RemoteObject]:
     """Split a feed into its events, each with the zones that it names."""
     # NUL can't be stored.
-    lines = read_lines(body.replace(b"\0", b"").decode(errors="replace"))
+    filtered = filter_text(body.replace(b"\0", b"").decode(errors="replace"))
     objects: dict[str, RemoteObject] = {}
     left = LONGEST_SPLIT
-    for href, group in lines.group().items():
-        text = write_group(group, lines.zones)
+    for href, group in filtered.events.items():
+        text = filtered.write(group)
         objects[href] = RemoteObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)
         left -= len(text)
         if left < 0:

@@ -1,45 +1,72 @@
-"""Recurrence rules between two moments, by dateutil, with a bound on the work that any rule can cause."""
+"""Recurrence rules by dateutil between two times of a wall clock, with a bound on the work that any rule can cause."""
 
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from time import thread_time
 from typing import Self
 
 from dateutil.rrule import rrulestr
 
-LONGEST_RULE = 2_000
 MAX_OF_ONE_RULE = 20_000
 MAX_INTERVAL = 10_000
 MAX_TIMES_OF_DAY = 1_500
-# A rule with a count is expanded from its beginning, so a daily rule that began before this year would take too long.
-FIRST_COUNTED_YEAR = 1970
-
+# What dateutil does for a rule: it looks at every day of a period, and for some rules at every hour, minute or second.
 UNITS = {
     "SECONDLY": timedelta(seconds=1),
     "MINUTELY": timedelta(minutes=1),
     "HOURLY": timedelta(hours=1),
     "DAILY": timedelta(days=1),
     "WEEKLY": timedelta(weeks=1),
+    "MONTHLY": timedelta(days=28),
+    "YEARLY": timedelta(days=365),
 }
-STEPS = {**UNITS, "MONTHLY": timedelta(days=28), "YEARLY": timedelta(days=365)}
-DAYS_LOOKED_AT = {"WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
+DAYS_OF = {"WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
 WITHIN_A_DAY = frozenset({"SECONDLY", "MINUTELY", "HOURLY"})
-LOOKS_A_STEP = 20
 TIMES_OF_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
-TRIES_A_STEP = 100
-PART = re.compile(r"([A-Z]+)=([^;]*)")
+LOOKS_A_STEP, TRIES_A_STEP = 20, 100
+CHECK_EVERY = 200
 
 
 class BadRule(ValueError):
     """The rule is invalid, or would take too long to expand."""
 
 
+class TakesTooLongError(Exception):
+    """The time for one calendar is over."""
+
+
 class PastTheEndError(Exception):
     """The rule gives nothing more before the end."""
 
 
+class Budget:
+    """How much work one calendar may still cause: steps of its rules, and seconds of the processor."""
+
+    def __init__(self, steps: int = 300_000, *, seconds: float = 60) -> None:
+        self.left = steps
+        self._until = thread_time() + seconds
+        self._unchecked = CHECK_EVERY
+
+    def spend(self, steps: int) -> None:
+        """Take steps for a rule, or refuse it; a rule that is refused takes none, and so leaves the others theirs."""
+        self.check_time(steps)
+        if steps > self.left:
+            raise BadRule("takes too long to expand")
+        self.left -= steps
+
+    def check_time(self, steps: int = 1) -> None:
+        # To ask for the time takes longer than a step.
+        self._unchecked += steps
+        if self._unchecked < CHECK_EVERY:
+            return
+        self._unchecked = 0
+        if thread_time() > self._until:
+            raise TakesTooLongError
+
+
 class CountedMonths(tuple[int, ...]):  # noqa: SLOT001 - a tuple has no slots for more
-    """The months of a rule, which count how often they are asked for."""
+    """The months of a rule. dateutil asks for them at each day, and can't be stopped before the year 9999 otherwise."""
 
     left: int
 
@@ -55,54 +82,32 @@ class CountedMonths(tuple[int, ...]):  # noqa: SLOT001 - a tuple has no slots fo
         return len(self) > 0
 
 
-class Budget:
-    """How many steps may still be taken for one calendar."""
-
-    def __init__(self, steps: int = 300_000) -> None:
-        self.left = steps
-
-    def spend(self, steps: int) -> None:
-        """Take steps, or refuse if none are left."""
-        # A rule that is refused takes none, so that it leaves the others theirs.
-        if steps > self.left:
-            raise BadRule("takes too long to expand")
-        self.left -= steps
-
-
-def expand(
-    rule: str,
-    start: datetime,
-    *,
-    until: datetime | None,
-    first: datetime,
-    last: datetime,
-    budget: Budget,
-) -> Iterator[datetime]:
-    """List the local times that a rule gives from the first to the last moment; all times are without a zone.
-
-    `until` is the rule's own end in local time; the rule's text is read for everything else.
-    """
-    parts = read_parts(rule)
+def expand(rule: str, start: datetime, *, first: datetime, last: datetime, budget: Budget) -> Iterator[datetime]:
+    """List what a rule gives from the first to the last moment; all times, also the rule's end, are without a zone."""
+    parts = _read_parts(rule)
     start = _move_close(parts, start, first)
-    end = min(until, last) if until is not None else last
-    looks = _count_looks(parts, start, end)
-    budget.spend(10 + looks // LOOKS_A_STEP + _count_tries(parts, start, end) // TRIES_A_STEP)
-    for taken, moment in enumerate(_follow(_make(parts, start, looks))):
-        if moment > end:
-            return
-        if taken >= MAX_OF_ONE_RULE:
-            raise BadRule("repeats too often")
-        budget.spend(1)
-        if moment >= first:
-            yield moment
+    looks = _count_looks(parts, start, last)
+    budget.spend(10 + looks // LOOKS_A_STEP + _count_tries(parts, start, last) // TRIES_A_STEP)
+    try:
+        made = _make(parts, start, looks)
+        for taken, moment in enumerate(made):
+            if moment > last:
+                return
+            if taken >= MAX_OF_ONE_RULE:
+                raise BadRule("repeats too often")
+            budget.spend(1)
+            if moment >= first:
+                yield moment
+    except PastTheEndError:
+        return
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+        # dateutil notices some impossible values only when it reaches them.
+        raise fault if isinstance(fault, BadRule) else BadRule("is invalid") from None
 
 
-def read_parts(rule: str) -> dict[str, str]:
-    """Read the parts of a rule, and refuse invalid ones."""
-    if len(rule) > LONGEST_RULE:
-        raise BadRule("is too long")
-    parts = dict(PART.findall(rule.upper().replace(" ", "")))
-    if parts.get("FREQ") not in STEPS or not all(parts.get(name, "1").isdecimal() for name in ("INTERVAL", "COUNT")):
+def _read_parts(rule: str) -> dict[str, str]:
+    parts = dict(re.findall("([A-Z]+)=([^;]*)", rule))
+    if parts.get("FREQ") not in UNITS or not all(parts.get(name, "1").isdecimal() for name in ("INTERVAL", "COUNT")):
         raise BadRule("is invalid")
     if int(parts.get("INTERVAL", "1")) not in range(1, MAX_INTERVAL + 1):
         raise BadRule("is invalid")
@@ -114,71 +119,44 @@ def read_parts(rule: str) -> dict[str, str]:
     return parts
 
 
+def _step(parts: dict[str, str]) -> timedelta:
+    return UNITS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))
+
+
 def _move_close(parts: dict[str, str], start: datetime, first: datetime) -> datetime:
-    """Begin shortly before the first moment where the rule gives the same times from there on; a count is lowered."""
-    unit = UNITS.get(parts["FREQ"])
-    if unit is None:
-        return start if "COUNT" in parts else _move_months(parts, start, first)
-    step = unit * int(parts.get("INTERVAL", "1"))
-    skipped = (first - start) // step - 1
-    if skipped <= 0:
-        return start
+    """Begin shortly before the first moment where the rule gives the same times from there on."""
     if "COUNT" in parts:
-        if any(name.startswith("BY") for name in parts):
-            if start.year < FIRST_COUNTED_YEAR:
-                raise BadRule("began too long ago")
-            return start
-        parts["COUNT"] = str(max(int(parts["COUNT"]) - skipped, 0))
-    return start + skipped * step
-
-
-def _move_months(parts: dict[str, str], start: datetime, first: datetime) -> datetime:
-    """Begin some months or years later, on the same day of a month that has it for certain."""
-    step = int(parts.get("INTERVAL", "1")) * (12 if parts["FREQ"] == "YEARLY" else 1)
-    months = (first.year - start.year) * 12 + first.month - start.month
-    skipped = months // step - 1
+        return start
+    if parts["FREQ"] not in DAYS_OF or parts["FREQ"] == "WEEKLY":
+        return start + max((first - start) // _step(parts) - 1, 0) * _step(parts)
+    months = int(parts.get("INTERVAL", "1")) * (12 if parts["FREQ"] == "YEARLY" else 1)
+    skipped = ((first.year - start.year) * 12 + first.month - start.month) // months - 1
+    # Only the first 28 days are in every month.
     if skipped <= 0 or start.day > 28:
         return start
-    years, month = divmod(start.month - 1 + skipped * step, 12)
+    years, month = divmod(start.month - 1 + skipped * months, 12)
     return start.replace(year=start.year + years, month=month + 1)
 
 
 def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
     """Return at how many days dateutil looks, at most, before it is past the end."""
-    step = STEPS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))
-    periods = max((end - start) // step, 0) + 2
+    periods = max((end - start) // _step(parts), 0) + 2
+    if "COUNT" in parts and not any(name.startswith("BY") for name in parts):
+        periods = min(periods, int(parts["COUNT"]) + 2)
     if parts["FREQ"] in WITHIN_A_DAY:
         # Days that don't match are skipped one at a time.
         return min(periods, (end - start).days + MAX_OF_ONE_RULE)
-    return periods * DAYS_LOOKED_AT.get(parts["FREQ"], 1)
+    return periods * DAYS_OF.get(parts["FREQ"], 1)
 
 
 def _count_tries(parts: dict[str, str], start: datetime, end: datetime) -> int:
     """Return how many times of day dateutil tries, at most, if a rule wants only some of them."""
     if parts["FREQ"] not in WITHIN_A_DAY or not any(name in parts for name in TIMES_OF_DAY):
         return 0
-    return max((end - start) // (UNITS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))), 0)
+    return max((end - start) // _step(parts), 0)
 
 
-def _follow(moments: Iterator[datetime]) -> Iterator[datetime]:
-    try:
-        yield from moments
-    except PastTheEndError:
-        return
-    except (IndexError, OverflowError, TypeError, ValueError):
-        # dateutil notices some impossible values only when it reaches them.
-        raise BadRule("is invalid") from None
-
-
-def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[datetime]:
-    if parts.get("COUNT") == "0":
-        return iter(())
-    kept = {name: value for name, value in parts.items() if name != "UNTIL"}
-    try:
-        made = rrulestr(";".join(f"{name}={value}" for name, value in kept.items()), dtstart=start)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
-        raise BadRule("is invalid") from None
-    # dateutil asks for the months once for every day it checks, and has no other way to be stopped before the year
-    # 9999.
+def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterable[datetime]:
+    made = rrulestr(";".join(f"{name}={value}" for name, value in parts.items()), dtstart=start)
     vars(made)["_bymonth"] = CountedMonths(vars(made)["_bymonth"] or (), looks)
-    return iter(made)
+    return made

@@ -15,24 +15,25 @@ from openslot.core.ids import new_id
 from openslot.core.times import get_zone
 from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import event_store, operations, rules, store
-from openslot.integrations.calendars.busy_times import BusyEvent, read_events
-from openslot.integrations.calendars.content_lines import TooManyEvents
+from openslot.integrations.calendars.busy_times import BusyEvent, Scope, read_events
 from openslot.integrations.calendars.errors import (
     MISSING,
     SLOW,
+    TAKES_TOO_LONG,
     CalendarFault,
     CalendarForbidden,
     CalendarGone,
     CalendarSignInFailed,
     CalendarUnreachable,
+    CalendarUnreadable,
 )
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.host_changes import RemoteChanges, follow
 from openslot.integrations.calendars.models import Calendar, KeptObject, Lease, OwnTime
 from openslot.integrations.calendars.operations import open_server
 from openslot.integrations.calendars.ports import CalendarServer, RemoteObject
-from openslot.integrations.calendars.recurrence import Budget
-from openslot.integrations.calendars.times import Scope
+from openslot.integrations.calendars.prefilter import TooManyEvents
+from openslot.integrations.calendars.recurrence import Budget, TakesTooLongError
 
 # Waiting does not help with these faults: the owner has to act.
 FINAL = (CalendarSignInFailed, CalendarForbidden)
@@ -198,7 +199,10 @@ async def _expand_again(runtime: Runtime, calendar: Calendar, scope: Scope, fres
 
 def _read_objects(objects: Sequence[RemoteObject], scope: Scope) -> list[ReadObject]:
     budget = Budget()
-    return [ReadObject(each, read_events(each.text, scope, budget=budget)) for each in objects]
+    try:
+        return [ReadObject(each, read_events(each.text, scope, budget=budget)) for each in objects]
+    except TakesTooLongError:
+        raise CalendarUnreadable(TAKES_TOO_LONG) from None
 
 
 def _kept(read: ReadObject) -> KeptObject:

@@ -50,4 +50,4 @@ async def move_in_calendar(radicale: Radicale, place: str, booking: Booking, *, 
 
 def unbounded(rule: str, start: datetime, budget: Budget) -> Iterator[datetime]:
     first, last = (datetime.fromisoformat(day) for day in ("2026-03-01", "2028-03-01"))
-    return expand(rule, start, until=None, first=first, last=last, budget=budget)
+    return expand(rule, start, first=first, last=last, budget=budget)

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.content_lines import TooManyEvents, read_lines
+from openslot.integrations.calendars.prefilter import TooManyEvents, filter_text
 from tests.support.ical import BERLIN, busy, calendar, event, scope
 
 # March 2026: Berlin is an hour ahead of UTC until the 29th, then two.
@@ -258,7 +258,7 @@ def test_only_what_touches_the_time_asked_for_counts() -> None:
 
 def test_a_calendar_with_too_many_events_is_refused() -> None:
     with pytest.raises(TooManyEvents):
-        read_lines(calendar(*(event(str(n)) for n in range(20))), max_=19)
+        filter_text(calendar(*(event(str(n)) for n in range(20))), max_=19)
 
 
 def test_a_zone_of_one_calendar_means_nothing_in_another() -> None:

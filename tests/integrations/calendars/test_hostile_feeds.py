@@ -1,17 +1,19 @@
 """Hostile iCalendar texts: they cost a bounded part of time and memory, and spoil no other event."""
 
 import tracemalloc
+from time import process_time
 
 import pytest
+from icalendar.timezone import tzp
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import content_lines, times
+from openslot.integrations.calendars import prefilter, sync, zones
 from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.content_lines import LONGEST_ZONE, Component, read_lines
-from openslot.integrations.calendars.errors import CalendarUnreadable
+from openslot.integrations.calendars.errors import TAKES_TOO_LONG, CalendarUnreadable
 from openslot.integrations.calendars.ics_feed import _split
-from openslot.integrations.calendars.recurrence import BadRule, Budget
+from openslot.integrations.calendars.prefilter import LONGEST_ZONE, Block, filter_text
+from openslot.integrations.calendars.recurrence import BadRule, Budget, TakesTooLongError
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import feed, get, open_starts
 from tests.integrations.calendars.support import unbounded
@@ -71,17 +73,17 @@ def test_a_zone_that_never_ends_still_has_its_offset() -> None:
 
 def test_components_inside_one_another_are_followed_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     deepest = 0
-    begin = content_lines._begin
+    follow = prefilter._follow
 
-    def watch(found: content_lines.Lines, path: list[str], inside: list[Component], line: str) -> None:
+    def watch(block: Block, inside: list[str], kind: str, *, begins: bool) -> None:
         nonlocal deepest
-        begin(found, path, inside, line)
-        deepest = max(deepest, len(path))
+        follow(block, inside, kind, begins=begins)
+        deepest = max(deepest, len(inside))
 
-    monkeypatch.setattr(content_lines, "_begin", watch)
-    read = read_lines("\n".join(["BEGIN:VEVENT", *["BEGIN:X"] * 1000, *["END:Y"] * 1000, "END:VEVENT", TEN]))
+    monkeypatch.setattr(prefilter, "_follow", watch)
+    text = "\n".join(["BEGIN:VEVENT", *["BEGIN:X"] * 1000, *["END:Y"] * 1000, "END:VEVENT", TEN])
 
-    assert (len(read.events), deepest) == (2, 20)
+    assert (len(filter_text(text).events), deepest) == (2, 20)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_a_rule_that_searches_every_second_for_a_few_is_refused_and_takes_nothin
 def test_a_zone_that_is_too_long_is_left_out() -> None:
     text = calendar(zone("long", dates=LONGEST_ZONE // 16), zone("x" * 256), zone("short"), TEN)
 
-    assert list(read_lines(text).zones) == ["short"]
+    assert list(filter_text(text).zones) == ["short"]
 
 
 def test_zones_are_kept_only_with_events_that_need_them() -> None:
@@ -139,16 +141,15 @@ def test_a_feed_that_grows_by_its_zones_is_refused_before_memory_is_full() -> No
     assert max_ < 150_000_000
 
 
-def test_a_zone_is_written_once_however_many_times_name_it() -> None:
+def test_a_zone_is_read_once_however_many_times_name_it() -> None:
     dates = ",".join(["20260316T120000"] * 3000)
     text = calendar(zone("q", dates=1000), event("a", start="TZID=q:20260316T120000", more=[f"RDATE;TZID=q:{dates}"]))
-    times._define.cache_clear()
+    zones._define.cache_clear()
 
     read_events(text, ASKED)
 
-    found = times._define.cache_info()
+    found = zones._define.cache_info()
     assert (found.misses, found.hits >= 3000) == (1, True)
-    assert (zone_read := read_lines(text).zones["q"]).write() is zone_read.write()
 
 
 @pytest.mark.parametrize(
@@ -179,3 +180,52 @@ async def test_a_tag_that_can_not_be_sent_back_does_not_end_the_readings(runtime
 
         assert [await sync_connection(runtime, connection.id) for _ in range(2)] == [None, None]
         assert (await get(runtime, connection)).failures == 0
+
+
+def test_a_calendar_that_takes_too_long_is_left_when_its_time_is_over() -> None:
+    rule = ["RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5,6,7,8", "DURATION:PT1H"]
+    text = calendar(*(event(f"{n}", start="20260301T000000Z", more=rule) for n in range(5000)))
+
+    began = process_time()
+    with pytest.raises(TakesTooLongError):
+        read_events(text, scope("2026-03-01", "2028-03-01", BERLIN), budget=Budget(10**9, seconds=0.5))
+
+    assert process_time() - began < 10
+
+
+async def test_a_reading_that_takes_too_long_is_told_and_leaves_what_is_known(
+    runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with publishing(calendar(TEN)) as published:
+        connection = await feed(runtime, user, published.url)
+        assert await sync_connection(runtime, connection.id) is None
+        published.publish(calendar(event("two", start="20260316T140000Z", end="20260316T150000Z")))
+        monkeypatch.setattr(sync, "Budget", lambda: Budget(seconds=-1))
+
+        fault = await sync_connection(runtime, connection.id)
+
+        assert fault == str(TAKES_TOO_LONG)
+        assert (await get(runtime, connection)).last_error == fault
+        offered = await open_starts(runtime, user)
+        assert ("10:00" in offered, "14:00" in offered) == (False, True)
+        monkeypatch.setattr(sync, "Budget", Budget)
+        assert await sync_connection(runtime, connection.id) is None
+        offered = await open_starts(runtime, user)
+        assert ("10:00" in offered, "14:00" in offered) == (True, False)
+
+
+def test_a_zone_that_never_changes_is_left_at_the_end_of_the_time_asked_for() -> None:
+    never = zone("q").replace("FREQ=YEARLY;UNTIL=20300101T000000Z", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30")
+    zones._define.cache_clear()
+
+    began = process_time()
+    found = busy(calendar(never, event("a", start="TZID=q:20260316T120000", more=["DURATION:PT1H"])), ASKED)
+
+    assert [f"{start:%H:%M}" for start, _ in found] == ["07:00"]
+    assert process_time() - began < 1
+
+
+def test_no_zone_of_a_calendar_is_kept_by_the_library() -> None:
+    read_events(calendar(zone("Own"), event("a", start="TZID=Own:20260316T120000", more=["DURATION:PT1H"])), ASKED)
+
+    assert tzp.timezone("Own") is None

@@ -5,13 +5,18 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from msgspec import Struct
 
-from openslot.core.times import find_zone
-from openslot.integrations.calendars.content_lines import LONGEST_ZONE_NAME, Component, ContentLine, Lines, read_lines
-from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
+from tests.integrations.calendars.oracle.content_lines import (
+    LONGEST_ZONE_NAME,
+    Component,
+    ContentLine,
+    Lines,
+    read_lines,
+)
+from tests.integrations.calendars.oracle.recurrence import BadRule, Budget, expand
 
 OFFSET = re.compile(r"([+-])(\d\d)(\d\d)(\d\d)?")
 LOCAL = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?")
@@ -56,13 +61,16 @@ def write_group(group: Sequence[Component], defined: dict[str, Component]) -> st
     return "\n".join(component.write() for component in (*zones, *group))
 
 
+KNOWN = {name.lower(): name for name in available_timezones()}
+
+
 @lru_cache(maxsize=1024)
 def _find_known(name: str) -> tzinfo | None:
     """Find a zone by its name, which some programs write after a path of their own."""
     pieces = name.strip("/").split("/")[-8:]
     for start in range(len(pieces)):
-        if (zone := find_zone("/".join(pieces[start:]))) is not None:
-            return zone
+        if (known := KNOWN.get("/".join(pieces[start:]).lower())) is not None:
+            return ZoneInfo(known)
     return None
 
 

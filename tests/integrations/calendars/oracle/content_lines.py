@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from openslot.core.errors import Refusal, RefusalKind
-
 MAX_EVENTS = 50_000
 LONGEST_LINE = 256 * 1024
 # In bytes still short enough for an index.
@@ -29,10 +27,8 @@ NAME = re.compile(r"[A-Za-z0-9-]+")
 PARAMETER = re.compile(r';\s*([A-Za-z0-9-]+)\s*=\s*("[^"]*"|[^;:"]*)')
 
 
-class TooManyEvents(Refusal):
-    code = "calendar_too_large"
-    kind = RefusalKind.INVALID
-    message = f"The calendar has more than {MAX_EVENTS} events"
+class TooManyEvents(Exception):
+    """The calendar has more events than are read."""
 
 
 class ContentLine(Struct, frozen=True):
