@@ -17,7 +17,9 @@ from openslot.accounts.errors import (
 )
 from openslot.accounts.members import add_member
 from openslot.accounts.models import RESERVED, User, UserWanted
-from openslot.accounts.organizations import add_domain, add_organization
+from openslot.accounts.organizations import add_domain, add_organization, change_organization_settings
+from openslot.accounts.plans import Plan
+from openslot.accounts.profiles import find_welcome, set_welcome
 from openslot.accounts.rules import check_user, find_username_fault, suggest_username
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid, Refusal
@@ -240,3 +242,22 @@ RECIPIENTS = [
 async def test_limits_count_the_addresses_of_one_mailbox_together(runtime: Runtime) -> None:
     for address, canonical in RECIPIENTS:
         assert await runtime.pool.fetchval("select canonical_recipient($1)", address) == canonical, address
+
+
+async def test_a_welcome_text_that_no_page_can_show_changes_nothing(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        assert await set_welcome(work, user, "  Hello!\nSecond line ") == "Hello!\nSecond line"
+        for text, fault in (("Bell\x07", "characters"), ("x" * 5001, "at most")):
+            with pytest.raises(Invalid) as refused:
+                await set_welcome(work, user, text)
+            assert fault in refused.value.faults["welcome"]
+        assert await find_welcome(work, user) == "Hello!\nSecond line"
+
+
+@pytest.mark.parametrize("share", [-1, 101])
+async def test_the_share_that_may_leave_is_a_percentage(runtime: Runtime, share: int) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        harbor = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        with pytest.raises(Invalid) as refused:
+            await change_organization_settings(work, harbor, departure_share=share)
+    assert refused.value.faults == {"departureShare": "must be 0 to 100"}

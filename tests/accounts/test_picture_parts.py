@@ -1,5 +1,6 @@
 """Small files that would take minutes to decode, or fill the log, do neither."""
 
+import asyncio
 import struct
 import warnings
 from io import BytesIO
@@ -7,8 +8,9 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
+from openslot.accounts import pictures
 from openslot.accounts.picture_decoding import MAX_PARTS, make_square
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, Unavailable
 
 
 def segment(marker: int, body: bytes) -> bytes:
@@ -67,3 +69,13 @@ def test_wrong_exif_data_does_not_fill_the_log() -> None:
         assert make_square(body).startswith(b"\xff\xd8")
 
     assert said == []
+
+
+async def test_of_many_pictures_at_once_those_beyond_the_places_are_refused() -> None:
+    wanted = pictures.AT_ONCE + pictures.WAITING
+    results = await asyncio.gather(
+        *(pictures.prepare_picture(jpeg_with(b"")) for _ in range(wanted + 2)), return_exceptions=True
+    )
+
+    assert [type(each) for each in results] == [pictures.Picture] * wanted + [Unavailable] * 2
+    assert await pictures.prepare_picture(jpeg_with(b"")) == results[0]

@@ -17,6 +17,7 @@ from openslot.schedules.models import (
     WeeklyHours,
 )
 from openslot.schedules.rules import (
+    find_out_of_office_faults,
     find_schedule_faults,
     holidays_of,
     hours_on,
@@ -95,3 +96,12 @@ def test_too_much_of_anything_is_refused() -> None:
     away = OutOfOffice(datetime.fromisoformat("2026-01-01T00:00Z"), datetime.fromisoformat("2026-01-02T00:00Z"))
     faults = find_schedule_faults(replace(SCHEDULE, overrides=many, out_of_office=(away,) * 1001))
     assert faults.keys() == {"dateOverrides", "outOfOffice"}
+
+
+@pytest.mark.parametrize("reason", ["x" * 201, "Two\nlines", "Bell\x07"])
+def test_the_reason_for_time_away_is_one_line(reason: str) -> None:
+    early, late = datetime.fromisoformat("2026-01-01T00:00Z"), datetime.fromisoformat("2026-01-02T00:00Z")
+
+    assert find_out_of_office_faults(OutOfOffice(early, late, "Sailing")) == {}
+    assert find_out_of_office_faults(OutOfOffice(early, late, reason)).keys() == {"reason"}
+    assert find_out_of_office_faults(OutOfOffice(late, early, reason)).keys() == {"reason", "to"}
