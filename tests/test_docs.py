@@ -124,6 +124,16 @@ def test_every_decision_has_a_number_of_its_own() -> None:
     assert numbers == [f"{n:04}" for n in range(1, len(numbers) + 1)]
 
 
+DECISION = r"\[decision \d+\]\(\d{4}-[a-z0-9-]+\.md\)"
+STATUS = re.compile(rf"# \d+\. .+\n\nStatus: (accepted|(replaced|changed) by {DECISION}(, {DECISION})*)\n\n")
+
+
+def test_every_decision_says_whether_it_still_holds() -> None:
+    pages = sorted((ROOT / "docs/decisions").glob("*.md"))
+
+    assert [page.name for page in pages if not STATUS.match(page.read_text("utf-8"))] == []
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     broken = []
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
