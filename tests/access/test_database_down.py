@@ -1,11 +1,11 @@
 """A database that goes away: JSON and Retry-After while it is gone, and everything as before when it is back."""
 
 import asyncio
-import os
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
@@ -38,7 +38,8 @@ class Cord:
         """End every connection and take no new one."""
         assert self._server is not None
         self._server.close()
-        os.unlink(self._here)
+        # From Python 3.13 on, closing a server removes its socket.
+        Path(self._here).unlink(missing_ok=True)
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
