@@ -1,6 +1,7 @@
 """One worker process."""
 
 import asyncio
+import os
 from functools import partial
 
 import uvloop
@@ -14,10 +15,14 @@ from openslot.processes.inheritance import beating
 from openslot.processes.runtimes import with_runtime
 from openslot.wiring import WIRING
 
+# People wait for requests: on a busy machine the worker gets what they leave.
+NICENESS = 5
+
 
 def work(wiring: Wiring = WIRING) -> None:
     """Run a worker until told to stop; jobs in progress are finished first."""
     leave_on_signals(0)
+    os.nice(NICENESS)
     prepare = partial(bring_up_to_date, known=wiring.migrations)
     with_runtime(_work, prepare=prepare, wiring=wiring, profile=JOBS, new_loop=uvloop.new_event_loop)
 

@@ -20,7 +20,7 @@ from openslot.core.errors import StartupError
 # An eighth, so that a small machine has room for everything else. The kernel caches files too: with 100,000 bookings a
 # larger cache of our own makes no difference that can be measured, and it never gives its memory back.
 SHARE = 8
-SMALLEST, LARGEST = 64, 128
+SMALLEST, LARGEST = 64, 96
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
