@@ -72,7 +72,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 10
     database_cache_mb: Annotated[
         Megabytes | None,
-        Meta(description="Cache of the embedded database, in MB; if not set, an eighth of all memory, 64 to 128"),
+        Meta(description="Cache of the embedded database, in MB; if not set, an eighth of all memory, 64 to 96"),
     ] = None
     database_wait_seconds: Annotated[
         int,
