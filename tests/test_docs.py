@@ -134,6 +134,12 @@ def test_every_decision_says_whether_it_still_holds() -> None:
     assert [page.name for page in pages if not STATUS.match(page.read_text("utf-8"))] == []
 
 
+def test_the_changelog_tells_of_this_version() -> None:
+    version = re.escape(openslot.__version__)
+
+    assert re.search(rf"^## {version} - \d{{4}}-\d\d-\d\d\n\n\w", read("CHANGELOG.md"), re.MULTILINE)
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     broken = []
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
