@@ -39,6 +39,18 @@ def test_every_quoted_message_exists() -> None:
     assert [text for text, pattern in patterns.items() if not re.search(pattern, known)] == []
 
 
+def test_every_line_that_the_log_is_said_to_have_exists() -> None:
+    known = "\n".join(messages())
+    quoted = [
+        (page.name, " ".join(text.split()))
+        for page in PAGES
+        for text in re.findall(r"\b(?:log says|logs|log has a line)\s+`([^`]+)`", page.read_text("utf-8"))
+    ]
+
+    assert len(quoted) >= 7
+    assert [(name, text) for name, text in quoted if text not in known] == []
+
+
 def test_every_file_that_is_named_exists() -> None:
     missing = []
     for page in PAGES:
