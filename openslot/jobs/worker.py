@@ -78,15 +78,15 @@ class Worker:
         try:
             await connection.add_listener(CHANNEL, lambda *_: self._woken.set())
             await self._beat(connection)
-            await self._work_until((stop, lost), self._keep_beating(connection))
+            await self._work_until(stop, lost, self._keep_beating(connection))
         finally:
             with suppress(*DOWN):
                 await connection.close(timeout=5)
 
-    async def _work_until(self, signals: Iterable[asyncio.Event], beat: Coroutine[None, None, None]) -> None:
+    async def _work_until(self, stop: asyncio.Event, lost: asyncio.Event, beat: Coroutine[None, None, None]) -> None:
         self._is_ending = False
         taking, ticking = asyncio.create_task(self._take_effects()), asyncio.create_task(self._run_periodic())
-        others = [asyncio.create_task(beat), ticking, *(asyncio.create_task(signal.wait()) for signal in signals)]
+        others = [asyncio.create_task(beat), ticking, *(asyncio.create_task(event.wait()) for event in (stop, lost))]
         try:
             done, _ = await asyncio.wait([taking, *others], return_when=asyncio.FIRST_COMPLETED)
             # A statement that takes effects is not cancelled: nobody would know what it has taken.
@@ -95,7 +95,9 @@ class Worker:
             await taking
             for task in done:
                 task.result()
-            await self.finish_running()
+            # If only the connection is lost, what is running goes on, and heartbeats soon do, too.
+            if stop.is_set():
+                await self.finish_running()
         finally:
             for task in (taking, *others):
                 task.cancel()
