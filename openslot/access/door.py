@@ -161,7 +161,6 @@ def gate_of(address: str) -> str:
 
 
 def bearer(authorization: str) -> str:
-    """Take the credential out of an Authorization header; empty if there is none."""
     scheme, _, credential = authorization.partition(" ")
     return credential.strip() if scheme.lower() == "bearer" else ""
 

@@ -4,17 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from openslot.access import store, two_factor_store
-from openslot.access.errors import (
-    ApiPlanRequired,
-    CredentialAlreadyRotated,
-    CredentialNotFound,
-    InvalidCredentials,
-    InvalidPassword,
-    InvalidSetupLink,
-    PasswordChanged,
-    SignInExpired,
-)
+from openslot.access import errors, store, two_factor_store
 from openslot.access.limits import by_code, by_device, by_session, by_stranger, counted, forgive_strangers
 from openslot.access.models import AGENTS, Credential, CredentialKind, KeyName, SecondFactorNeeded, SignedIn, new_key
 from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
@@ -42,7 +32,7 @@ async def create_api_key(
 ) -> tuple[str, Credential]:
     """Make an API key for a user; the key itself is returned only once."""
     if user.effective_plan not in PLANS_WITH_API:
-        raise ApiPlanRequired
+        raise errors.ApiPlanRequired
     _check_new(work, name=name, expires_at=expires_at)
     return await _create(work, CredentialKind.API_KEY, user.id, name=name, expires_at=expires_at)
 
@@ -79,7 +69,7 @@ async def list_credentials(work: Work, kind: CredentialKind, owner: UUID | str) 
 async def revoke_credential(work: Work, kind: CredentialKind, owner: UUID | str, credential_id: UUID) -> None:
     """Close a credential from the next request on."""
     if not await store.revoke_credential(work.db, kind, owner, credential_id, now=work.now):
-        raise CredentialNotFound
+        raise errors.CredentialNotFound
 
 
 async def rotate_credential(
@@ -89,13 +79,13 @@ async def rotate_credential(
     found = await store.list_credentials(work.db, kind, owner)
     old = next((each for each in found if each.id == credential_id), None)
     if old is None or not old.is_active(now=work.now):
-        raise CredentialNotFound
+        raise errors.CredentialNotFound
     made = await _create(work, kind, owner, name=old.name, expires_at=None)
     if kind is CredentialKind.AGENT_KEY:
         await store.give_default_scopes(work.db, str(owner), made[1].id)
     at = work.now + kept_for
     if not await store.replace_credential(work.db, kind, owner, credential_id, by=made[1].id, at=at):
-        raise CredentialAlreadyRotated
+        raise errors.CredentialAlreadyRotated
     return made
 
 
@@ -108,7 +98,7 @@ async def sign_in(
     are counted separately.
     """
     if len(email) > LONGEST_EMAIL or not is_line(email):
-        raise InvalidCredentials
+        raise errors.InvalidCredentials
     user, stored = await find_sign_in(work.db, email.strip(), now=work.now)
     known = None
     if user is not None and stored is not None:
@@ -116,7 +106,7 @@ async def sign_in(
     async with counted(work, by_stranger(email, address) if known is None else by_device(known)):
         is_right = await is_password(password, stored, STRANGERS if known is None else KNOWN)
         if not is_right or user is None or stored is None:
-            raise InvalidCredentials
+            raise errors.InvalidCredentials
         return await let_in(work, user, password_hash=stored, user_agent=user_agent)
 
 
@@ -153,7 +143,7 @@ async def begin_session(
         now=work.now,
         expires_at=work.now + SESSION_LASTS,
     ):
-        raise InvalidCredentials
+        raise errors.InvalidCredentials
     return token
 
 
@@ -187,7 +177,7 @@ async def change_password(
     password_hash = await hash_password(new)
     async with work.transaction():
         if not await accounts.replace_password(work, user, old=stored, new=password_hash):
-            raise PasswordChanged
+            raise errors.PasswordChanged
         if work.actor.credential_id not in await store.delete_sessions_of(work.db, user.id):
             raise Unauthorized
         await forgive_strangers(work.db, user.email)
@@ -203,7 +193,7 @@ async def confirm_password(work: Work, user: User, password: str) -> str | None:
     stored = await find_password_hash(work.db, user.id)
     async with counted(work, by_session(work.actor.credential_id)):
         if not await is_password(password, stored):
-            raise InvalidPassword
+            raise errors.InvalidPassword
     return stored
 
 
@@ -225,13 +215,13 @@ async def create_setup_link(work: Work) -> str | None:
 
 async def check_setup_link(work: Work, token: str) -> None:
     if not await store.has_setup_link(work.db, fingerprint(token), now=work.now) or await has_users(work.db):
-        raise InvalidSetupLink
+        raise errors.InvalidSetupLink
 
 
 async def use_setup_link(work: Work, token: str) -> None:
     used = await store.use_setup_link(work.db, fingerprint(token), now=work.now)
     if not used or await has_users(work.db):
-        raise InvalidSetupLink
+        raise errors.InvalidSetupLink
 
 
 def _check_new(work: Work, *, name: str, expires_at: datetime | None) -> None:
@@ -269,12 +259,12 @@ async def finish_sign_in(
     """Begin the session of a pending sign-in if the code is right; wrong codes are limited as passwords are."""
     row = await two_factor_store.find_pending(work.db, fingerprint(token), now=work.now)
     if row is None:
-        raise SignInExpired
+        raise errors.SignInExpired
     user, stored = to_user(row, now=work.now), row["password_hash"]
     known = find_device(work.runtime.signer, device, user.id, password_hash=stored or "", now=work.now)
     async with counted(work, by_code(user.id, address, device=known)), work.transaction():
         await two_factor_store.lock_user(work.db, user.id)
         if not await two_factor_store.use_pending(work.db, fingerprint(token), now=work.now):
-            raise SignInExpired
+            raise errors.SignInExpired
         await use_code(work, user, code)
         return await let_in_verified(work, user, password_hash=stored, user_agent=user_agent)

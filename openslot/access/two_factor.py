@@ -11,16 +11,8 @@ import structlog
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
+from openslot.access import errors
 from openslot.access import two_factor_store as store
-from openslot.access.errors import (
-    InvalidCode,
-    InvalidCredentials,
-    InvalidPassword,
-    PasswordRequired,
-    TwoFactorAlreadyEnabled,
-    TwoFactorNotEnabled,
-    TwoFactorSetupExpired,
-)
 from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFactorTurnedOff, TwoFactorTurnedOn
 from openslot.access.limits import by_own_code, by_session, counted
 from openslot.access.models import SecondFactorNeeded, TwoFactorState
@@ -60,13 +52,12 @@ async def is_on(work: Work, user: User) -> bool:
 
 
 async def check_current_password(work: Work, user: User, password: str) -> None:
-    """Refuse someone in the user's session who does not know the password."""
     async with counted(work, by_session(work.actor.credential_id)):
         stored = await find_password_hash(work.db, user.id)
         if stored is None:
-            raise PasswordRequired
+            raise errors.PasswordRequired
         if not await is_password(password, stored):
-            raise InvalidPassword
+            raise errors.InvalidPassword
 
 
 async def confirm_code(work: Work, user: User, code: str) -> None:
@@ -88,7 +79,7 @@ async def begin_setup(work: Work, user: User, *, password: str) -> None:
         if not await store.replace_setup(
             work.db, new_id(), user.id, secret=sealed, begun_in=work.actor.credential_id, now=work.now
         ):
-            raise TwoFactorAlreadyEnabled
+            raise errors.TwoFactorAlreadyEnabled
 
 
 async def get_setup(work: Work, user: User) -> str:
@@ -101,11 +92,11 @@ async def confirm_setup(work: Work, user: User, *, code: str) -> tuple[str, ...]
     async with counted(work, by_session(work.actor.credential_id)):
         step = find_step(work.runtime.secrets.open(sealed), bare_code(code), now=work.now)
         if step is None:
-            raise InvalidCode
+            raise errors.InvalidCode
     async with work.transaction():
         await store.lock_user(work.db, user.id)
         if not await store.confirm(work.db, user.id, secret=sealed, step=step, now=work.now):
-            raise TwoFactorSetupExpired
+            raise errors.TwoFactorSetupExpired
         codes = await _replace_recovery_codes(work, user)
         await work.record(TwoFactorTurnedOn(user_id=user.id, email=user.email))
         return codes
@@ -123,7 +114,6 @@ async def renew_recovery_codes(work: Work, user: User, *, password: str, code: s
 
 
 async def turn_off(work: Work, user: User, *, password: str, code: str) -> None:
-    """Turn the second factor off for a user who knows the password and has a code."""
     await check_current_password(work, user, password)
     async with counted(work, by_own_code(user.id)), work.transaction():
         await store.lock_user(work.db, user.id)
@@ -145,21 +135,21 @@ async def use_code(work: Work, user: User, code: str) -> None:
     """Use up a code of the app or a recovery code, or refuse it; each is accepted once."""
     if is_recovery_code(code):
         if not await store.use_recovery_code(work.db, user.id, hash_recovery_code(user.id, code), now=work.now):
-            raise InvalidCode
+            raise errors.InvalidCode
         left = await store.count_recovery_codes(work.db, user.id)
         await work.record(RecoveryCodeUsed(user_id=user.id, email=user.email, left=left))
         return
     authenticator = await store.find_authenticator(work.db, user.id)
     if authenticator is None:
-        raise TwoFactorNotEnabled
+        raise errors.TwoFactorNotEnabled
     try:
         secret = work.runtime.secrets.open(authenticator.secret)
     except SealBroken:
         log.error(LOST_SEAL, user_id=str(user.id))  # noqa: TRY400 - the trace says nothing more
-        raise InvalidCode from None
+        raise errors.InvalidCode from None
     step = find_step(secret, bare_code(code), now=work.now)
     if step is None or not await store.use_step(work.db, user.id, step):
-        raise InvalidCode
+        raise errors.InvalidCode
 
 
 async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> SecondFactorNeeded:
@@ -174,7 +164,7 @@ async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> 
         now=work.now,
         expires_at=work.now + PENDING_LASTS,
     ):
-        raise InvalidCredentials
+        raise errors.InvalidCredentials
     return SecondFactorNeeded(user=user, token=token)
 
 
@@ -186,7 +176,7 @@ async def _get_sealed_setup(work: Work, user: User) -> bytes:
     since = work.now - SETUP_LASTS
     sealed = await store.find_setup(work.db, user.id, begun_in=work.actor.credential_id, since=since)
     if sealed is None:
-        raise TwoFactorSetupExpired
+        raise errors.TwoFactorSetupExpired
     return sealed
 
 
@@ -252,7 +242,6 @@ def setup_url(secret: str, account: str) -> str:
 
 
 def grouped(secret: str) -> str:
-    """Write a secret in groups of four, for typing."""
     return " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
 
 

@@ -3,15 +3,9 @@
 from datetime import timedelta
 from uuid import UUID
 
+from openslot.accounts import errors, member_store
 from openslot.accounts import invitation_store as store
-from openslot.accounts import member_store
 from openslot.accounts import store as user_store
-from openslot.accounts.errors import (
-    InvalidInvitation,
-    InvitationLimitExceeded,
-    InvitationNotPending,
-    InvitationRecentlySent,
-)
 from openslot.accounts.events import InvitationAccepted, InvitationCreated
 from openslot.accounts.members import remove_member
 from openslot.accounts.models import Invitation, InvitationLimit, ListedMember, Member, Organization, User
@@ -60,9 +54,9 @@ async def invite_again(work: Work, organization: Organization, listed: ListedMem
     # The owner of the account may have accepted while this waited.
     now_listed = await member_store.find_listed(work.db, organization.id, member.id, now=work.now)
     if now_listed is None or not now_listed.can_be_invited:
-        raise InvitationNotPending
+        raise errors.InvitationNotPending
     if made_at is not None and now_listed.invited_at is not None and made_at > work.now - AGAIN_AFTER:
-        raise InvitationRecentlySent
+        raise errors.InvitationRecentlySent
     await invite_within_limits(work, organization, member.user)
 
 
@@ -71,14 +65,13 @@ async def withdraw_invitation(work: Work, organization: Organization, member: Me
     await store.lock_invitation(work.db, organization.id, member.user.id)
     current = await member_store.find_member(work.db, organization.id, member.id, now=work.now)
     if current is None or not current.pending:
-        raise InvitationNotPending
+        raise errors.InvitationNotPending
     await store.delete_invitation(work.db, organization.id, member.user.id)
     await remove_member(work, organization, member.user)
     await user_store.delete_unused_account(work.db, member.user.id, opened_at=member.created_at)
 
 
 async def invite_within_limits(work: Work, organization: Organization, user: User) -> None:
-    """Make an invitation, unless the organization or the recipient has reached a limit."""
     await lock_organization(work.db, organization.id)
     await store.lock_recipient(work.db, user.email)
     limits = (
@@ -93,7 +86,7 @@ async def invite_within_limits(work: Work, organization: Organization, user: Use
             work.db, organization.id, user.email, place=max_, since=since, by_organization=by_organization
         )
         if earlier is not None:
-            raise InvitationLimitExceeded(limit, max_=max_, wait=earlier - since)
+            raise errors.InvitationLimitExceeded(limit, max_=max_, wait=earlier - since)
     await invite(work, organization, user)
 
 
@@ -101,7 +94,7 @@ async def invite_if_allowed(work: Work, organization: Organization, user: User) 
     """Make an invitation; if a limit is reached, keep which one, so that an administrator can send it later."""
     try:
         await invite_within_limits(work, organization, user)
-    except InvitationLimitExceeded as refusal:
+    except errors.InvitationLimitExceeded as refusal:
         await store.set_refused(work.db, organization.id, user.id, refusal.limit)
 
 
@@ -118,13 +111,13 @@ def invitation_token(runtime: Runtime, invitation_id: UUID) -> str:
 async def get_invitation(work: Work, token: str) -> Invitation:
     found = await store.find_invitation(work.db, fingerprint(token), now=work.now)
     if found is None:
-        raise InvalidInvitation
+        raise errors.InvalidInvitation
     return found
 
 
 async def use_invitation(work: Work, invitation: Invitation) -> None:
     if not await store.use_invitation(work.db, invitation.id, now=work.now):
-        raise InvalidInvitation
+        raise errors.InvalidInvitation
     user = invitation.user
     await member_store.update_accepted(work.db, invitation.organization_id, user.id, now=work.now)
     accepted = InvitationAccepted(

@@ -6,18 +6,9 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct
 
+from openslot.accounts import errors
 from openslot.accounts import member_store as store
 from openslot.accounts import store as user_store
-from openslot.accounts.errors import (
-    AccountDeletionPending,
-    LastAdministratorRequired,
-    LastOwnerRequired,
-    MemberAlreadyExists,
-    MemberNotFound,
-    OrganizationNotFound,
-    OwnerRequired,
-    OwnMembershipProtected,
-)
 from openslot.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
 from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, Organization, Role, User
 from openslot.accounts.organization_store import lock_organization
@@ -41,7 +32,7 @@ class Administration(Struct, frozen=True, kw_only=True):
 async def check_another_admin(work: Work, user: User) -> None:
     """Refuse to lose the last administrator who can sign in."""
     if await user_store.lock_administrators(work.db) == {user.id}:
-        raise LastAdministratorRequired
+        raise errors.LastAdministratorRequired
 
 
 async def add_member(
@@ -71,24 +62,24 @@ async def add_described_member(
 async def get_member(work: Work, organization_id: UUID, member_id: UUID) -> Member:
     member = await store.find_member(work.db, organization_id, member_id, now=work.now)
     if member is None:
-        raise MemberNotFound
+        raise errors.MemberNotFound
     return member
 
 
 async def get_member_for_change(work: Work, organization_id: UUID, member_id: UUID) -> Member:
     """Read one member under the host's lock: what is decided from it holds until the commit."""
     if not await store.lock_member(work.db, organization_id, member_id):
-        raise MemberNotFound
+        raise errors.MemberNotFound
     member = await store.find_member_for_change(work.db, organization_id, member_id, now=work.now)
     if member is None:
-        raise MemberNotFound
+        raise errors.MemberNotFound
     return member
 
 
 async def get_member_by_user(work: Work, organization: Organization, user: User) -> Member:
     member = await find_member_by_user(work, organization, user)
     if member is None:
-        raise MemberNotFound
+        raise errors.MemberNotFound
     return member
 
 
@@ -103,7 +94,7 @@ async def list_members(work: Work, organization: Organization, *, page: int = 1,
 async def get_listed_member(work: Work, organization_id: UUID, member_id: UUID) -> ListedMember:
     listed = await store.find_listed(work.db, organization_id, member_id, now=work.now)
     if listed is None:
-        raise MemberNotFound
+        raise errors.MemberNotFound
     return listed
 
 
@@ -191,21 +182,20 @@ async def begin_administration(work: Work, organization_id: UUID, user_id: UUID)
 
 
 def check_may_decide(administration: Administration, member: Member) -> None:
-    """Refuse a decision about an owner by anyone but an owner."""
     if not may_decide_about(administration.role, member.role):
-        raise OwnerRequired
+        raise errors.OwnerRequired
 
 
 def check_may_grant(administration: Administration, role: Role) -> None:
     if role not in list_grantable(administration.role):
-        raise OwnerRequired
+        raise errors.OwnerRequired
 
 
 async def check_may_leave(work: Work, administration: Administration, member: Member) -> None:
     """Refuse to suspend or remove oneself, an owner without being one, or the last owner."""
     check_may_decide(administration, member)
     if member.user.id == administration.user_id:
-        raise OwnMembershipProtected
+        raise errors.OwnMembershipProtected
     await _check_another_owner(work, member)
 
 
@@ -222,7 +212,7 @@ async def _insert(
     work: Work, organization: Organization, user: User, *, role: Role, active: bool, member_id: UUID
 ) -> Membership:
     if await is_leaving(work.db, user.id):
-        raise AccountDeletionPending
+        raise errors.AccountDeletionPending
     membership = Membership(
         id=member_id,
         organization_id=organization.id,
@@ -235,11 +225,11 @@ async def _insert(
     try:
         await store.insert_membership(work.db, membership)
     except asyncpg.UniqueViolationError:
-        raise MemberAlreadyExists from None
+        raise errors.MemberAlreadyExists from None
     except asyncpg.ForeignKeyViolationError as fault:
         if fault.constraint_name != store.OF_ORGANIZATION:
             raise
-        raise OrganizationNotFound from None
+        raise errors.OrganizationNotFound from None
     await work.record(MemberAdded(user_id=user.id, email=user.email, organization_id=organization.id))
     return membership
 
@@ -248,4 +238,4 @@ async def _check_another_owner(work: Work, member: Member) -> None:
     if member.role is not Role.OWNER:
         return
     if not await store.has_other_owner(work.db, member.organization_id, member.user.id):
-        raise LastOwnerRequired
+        raise errors.LastOwnerRequired

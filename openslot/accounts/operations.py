@@ -9,15 +9,7 @@ import asyncpg
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts import member_store, store
-from openslot.accounts.errors import (
-    AccountDeletionPending,
-    AdministratorProtected,
-    EmailAlreadyExists,
-    EmailManagedByOrganization,
-    UsernameAlreadyExists,
-    UserNotFound,
-)
+from openslot.accounts import errors, member_store, store
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled, UserSettingsChanged
 from openslot.accounts.invitation_store import delete_open_invitations
 from openslot.accounts.members import check_another_admin
@@ -51,7 +43,7 @@ async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None 
         user_id = await _insert(work, replace(checked, username=choice), password_hash)
         tried.add(choice)
     if user_id is None:
-        raise UsernameAlreadyExists
+        raise errors.UsernameAlreadyExists
     user = await get_user(work, user_id)
     await work.record(UserAdded(user_id=user.id, email=user.email))
     return user
@@ -60,7 +52,7 @@ async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None 
 async def get_user(work: Work, user_id: UUID) -> User:
     user = await store.find_user(work.db, user_id, now=work.now)
     if user is None:
-        raise UserNotFound
+        raise errors.UserNotFound
     return user
 
 
@@ -71,7 +63,7 @@ async def find_user_by_email(work: Work, email: str) -> User | None:
 async def get_user_by_email(work: Work, email: str) -> User:
     user = await find_user_by_email(work, email)
     if user is None:
-        raise UserNotFound
+        raise errors.UserNotFound
     return user
 
 
@@ -113,10 +105,10 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
             if "username" in names:
                 # It is written: from here on nobody else changes the user before the commit.
                 if is_admin and work.actor.kind is ActorKind.AGENT:
-                    raise AdministratorProtected
+                    raise errors.AdministratorProtected
                 await check_may_reserve(work, user)
     except asyncpg.UniqueViolationError:
-        raise UsernameAlreadyExists from None
+        raise errors.UsernameAlreadyExists from None
     await work.record(
         UserSettingsChanged(
             user_id=user.id,
@@ -143,7 +135,6 @@ async def finish_welcome(work: Work, user: User) -> None:
 async def change_plan(
     work: Work, user: User, plan: Plan, *, until: datetime | None = None, reason: str | None = None
 ) -> User:
-    """Give a user another plan, for good or until a day."""
     await store.update_plan(work.db, user.id, plan, until=until, now=work.now)
     if plan != user.plan:
         changed = PlanChanged(user_id=user.id, email=user.email, plan=plan, previous=user.plan, reason=reason)
@@ -186,14 +177,14 @@ async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
 
 async def enable_user(work: Work, user: User) -> None:
     if await is_leaving(work.db, user.id):
-        raise AccountDeletionPending
+        raise errors.AccountDeletionPending
     if await store.update_disabled(work.db, user.id, None, now=work.now):
         await work.record(UserEnabled(user_id=user.id, email=user.email))
 
 
 async def close_for_good(work: Work, user: User) -> None:
     if not await store.close_for_good(work.db, user.id, now=work.now):
-        raise AccountDeletionPending
+        raise errors.AccountDeletionPending
 
 
 async def rename(work: Work, user: User, name: str) -> None:
@@ -205,7 +196,7 @@ async def change_email(work: Work, user: User, email: str) -> None:
     try:
         await store.update_email(work.db, user.id, email, now=work.now)
     except asyncpg.UniqueViolationError:
-        raise EmailAlreadyExists from None
+        raise errors.EmailAlreadyExists from None
     await work.record(UserChanged(user_id=user.id, email=email, name=user.name, previous_email=user.email))
 
 
@@ -229,7 +220,7 @@ async def check_own_address(work: Work, user: User) -> None:
         None if await _keeps_address(work, user) else await member_store.find_managing_organization(work.db, user.id)
     )
     if managed_by is not None:
-        raise EmailManagedByOrganization(managed_by)
+        raise errors.EmailManagedByOrganization(managed_by)
 
 
 async def replace_address(work: Work, user: User, email: str) -> None:
@@ -250,7 +241,7 @@ async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> 
             return await store.insert_user(work.db, wanted, password_hash=password_hash, now=work.now)
     except asyncpg.UniqueViolationError as fault:
         if fault.constraint_name != RESERVED:
-            raise EmailAlreadyExists from None
+            raise errors.EmailAlreadyExists from None
         return None
 
 

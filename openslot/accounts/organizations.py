@@ -9,14 +9,8 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
+from openslot.accounts import errors
 from openslot.accounts import organization_store as store
-from openslot.accounts.errors import (
-    DomainAlreadyClaimed,
-    DomainNotFound,
-    DomainNotVerified,
-    OrganizationNotFound,
-    OrganizationSlugAlreadyExists,
-)
 from openslot.accounts.events import DomainVerified, MemberRemoved
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.organization_store import CountedOrganization
@@ -51,7 +45,7 @@ async def add_organization(
         async with work.attempt():
             await store.insert_organization(work.db, organization)
     except asyncpg.UniqueViolationError:
-        raise OrganizationSlugAlreadyExists from None
+        raise errors.OrganizationSlugAlreadyExists from None
     return organization
 
 
@@ -62,7 +56,7 @@ async def change_organization(work: Work, organization: Organization, *, name: s
         async with work.attempt():
             await store.update_organization(work.db, changed)
     except asyncpg.UniqueViolationError:
-        raise OrganizationSlugAlreadyExists from None
+        raise errors.OrganizationSlugAlreadyExists from None
     return changed
 
 
@@ -87,14 +81,14 @@ def _check_names(name: str, slug: str) -> tuple[str, str]:
 async def get_organization(work: Work, slug: str) -> Organization:
     organization = await store.find_organization(work.db, slug)
     if organization is None:
-        raise OrganizationNotFound
+        raise errors.OrganizationNotFound
     return organization
 
 
 async def get_organization_by_id(work: Work, organization_id: UUID) -> Organization:
     organization = await store.find_organization_by_id(work.db, organization_id)
     if organization is None:
-        raise OrganizationNotFound
+        raise errors.OrganizationNotFound
     return organization
 
 
@@ -105,7 +99,6 @@ async def list_organizations(work: Work) -> list[CountedOrganization]:
 async def change_organization_plan(
     work: Work, organization: Organization, plan: Plan, *, until: datetime | None = None
 ) -> Organization:
-    """Give an organization another plan, for good or until a day."""
     await store.update_plan(work.db, organization.id, plan, until=until, now=work.now)
     return replace(organization, plan=plan, plan_until=until, updated_at=work.now)
 
@@ -142,7 +135,7 @@ async def add_domain(work: Work, organization: Organization, domain: str, *, ver
         async with work.attempt():
             return await store.upsert_domain(work.db, claim)
     except asyncpg.UniqueViolationError:
-        raise DomainAlreadyClaimed from None
+        raise errors.DomainAlreadyClaimed from None
 
 
 async def list_domains(work: Work, organization: Organization) -> list[Domain]:
@@ -165,7 +158,7 @@ async def verify_domain(work: Work, organization: Organization, domain: str, res
 async def check_proof(claim: Domain, resolver: TxtResolver) -> None:
     names = [name.format(domain=claim.domain) for name in PROOF_NAMES]
     if not any([claim.proof in await resolver.list_txt(name) for name in names]):
-        raise DomainNotVerified(
+        raise errors.DomainNotVerified(
             Text("%(name)s has no TXT record with the value %(record)s", name=record_name(claim), record=claim.proof)
         )
 
@@ -175,9 +168,9 @@ async def confirm_domain(work: Work, claim: Domain) -> Domain:
     try:
         async with work.attempt():
             if not await store.update_verified(work.db, claim.id, now=work.now):
-                raise DomainNotFound
+                raise errors.DomainNotFound
     except asyncpg.UniqueViolationError:
-        raise DomainAlreadyClaimed from None
+        raise errors.DomainAlreadyClaimed from None
     await work.record(DomainVerified(organization_id=claim.organization_id, domain=claim.domain))
     return replace(claim, verified_at=claim.verified_at or work.now)
 
@@ -189,14 +182,14 @@ def record_name(claim: Domain) -> str:
 async def get_domain(work: Work, organization_id: UUID, domain: str) -> Domain:
     claim = await store.find_domain(work.db, organization_id, domain.strip().lower().rstrip("."))
     if claim is None:
-        raise DomainNotFound
+        raise errors.DomainNotFound
     return claim
 
 
 async def lock_for_deletion(work: Work, organization_id: UUID) -> None:
     """Wait for everyone who changes an organization or its members, and keep others from it until the commit."""
     if not await store.lock_for_deletion(work.db, organization_id):
-        raise OrganizationNotFound
+        raise errors.OrganizationNotFound
 
 
 async def end_memberships(work: Work, organization: Organization) -> None:

@@ -78,7 +78,6 @@ async def set_brand(work: Work, owner: User | Organization, brand: ChosenBrand) 
 
 
 async def find_organization_brand(work: Work, organization_id: UUID, *, name: str) -> Brand:
-    """Read the brand of an organization, under this name if it has chosen no other."""
     chosen = await store.find_brand(work.db, owner="organization_id", owner_id=organization_id)
     return (chosen or ChosenBrand()).complete(name=name)
 

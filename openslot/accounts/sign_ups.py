@@ -62,7 +62,6 @@ async def find_sign_up(work: Work, sign_up_id: UUID) -> SignUp | None:
 
 
 async def has_enough_mail(work: Work, sign_up: SignUp) -> bool:
-    """Return whether the address was sent as many links in this hour as allowed."""
     since = sign_up.created_at - timedelta(hours=1)
     return await store.count_earlier(work.db, sign_up, since=since) >= MAX_IN_AN_HOUR
 

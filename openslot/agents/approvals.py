@@ -207,7 +207,6 @@ async def _request(work: Work, call: ToolCall, asked: AskedCall, arguments: Mapp
 
 
 async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUID) -> Verdict:
-    """Answer a requester's repeat with the stored result."""
     found = await store.find_with_result(work.db, approval_id)
     approval = rules.check_same_call(found[0] if found and found[0].requester == asked.agent else None, asked)
     if rules.is_expired(approval, now=work.now) or approval.status is ApprovalStatus.REJECTED:

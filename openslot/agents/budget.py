@@ -95,7 +95,6 @@ async def list_spending(work: Work, agents: Sequence[str]) -> tuple[Spending, di
 
 
 def check_budgets(settings: Settings) -> None:
-    """Refuse to start with a budget for an agent that does not exist."""
     unknown = [name for name, _ in settings.agent_budgets if name not in ROSTER]
     if unknown:
         names = f"{unknown[0]!r} is no agent. The agents are {', '.join(ROSTER)}"

@@ -239,7 +239,6 @@ def _translated() -> Iterator[None]:
 
 
 def actor_of(caller: Caller) -> Actor:
-    """Return on whose behalf the verbs run."""
     return Actor(kind=ActorKind.AGENT, agent=caller.agent.slug, credential_id=caller.key_id)
 
 
@@ -291,7 +290,6 @@ async def decide(
 
 
 async def keep_expired(work: Work, expired: list[Approval]) -> None:
-    """Keep a record of each call that nobody has decided about in time."""
     for approval in expired:
         tool = BY_NAME.get(approval.tool)
         record = CallRecord(

@@ -79,7 +79,6 @@ async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
 
 
 async def keep_effect(db: Db, email_id: UUID, effect_id: UUID, message_id: str) -> None:
-    """Write which effect sends an email, and its Message-ID."""
     statement = "update agent_emails set effect_id = $2, message_id = $3 where id = $1"
     await db.execute(statement, email_id, effect_id, message_id)
 

@@ -87,7 +87,6 @@ class ExactAddress(EmailAddress):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Return the normal form."""
         if not is_line(text):
             raise ValueError(NOT_ALLOWED)
         return super().parse(text)

@@ -65,7 +65,6 @@ def write_error(message_id: Id | None, code: int, message: str, data: Mapping[st
 
 
 def read_body(body: bytes) -> object:
-    """Decode a body, or raise a fault that says that it is not JSON."""
     try:
         check_depth(body)
         return msgspec.json.decode(body)

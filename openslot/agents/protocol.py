@@ -50,7 +50,6 @@ class RpcContext(NamedTuple):
 
 
 async def _answer(context: RpcContext, message: RpcMessage, *, is_stateless: bool) -> Raw:
-    """Answer a request with its result, or raise what its error says."""
     if message.method == "initialize" and is_stateless:
         raise _not_found(message.method, is_stateless=is_stateless)
     await _count_model_cost(context, message)

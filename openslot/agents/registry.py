@@ -121,7 +121,6 @@ def _define_arguments(function: Callable[..., Awaitable[object]], hints: dict[st
 
 
 def _describe(function: Callable[..., Awaitable[object]]) -> str:
-    """Take the docstring as the description, one line for each paragraph."""
     paragraphs = (getdoc(function) or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 

@@ -65,7 +65,6 @@ def check_same_call(approval: Approval | None, asked: AskedCall) -> Approval:
 
 
 def check_pending(approval: Approval, *, now: datetime) -> None:
-    """Refuse an approval that was decided or has expired."""
     if approval.status in {ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}:
         why = f": {approval.reason}" if approval.reason else ""
         raise refuse(f"already_{approval.status}", f"The call was already {approval.status}{why}")
@@ -111,7 +110,6 @@ class Spending(Struct, frozen=True, kw_only=True):
 
     @property
     def remaining(self) -> int:
-        """What may still be reserved."""
         return max(self.limit - self.counted - self.reserved, 0)
 
     @property
@@ -130,7 +128,6 @@ class Spending(Struct, frozen=True, kw_only=True):
 
 
 def warning_at(limit: int) -> int:
-    """Return the spend from which on an agent is warned."""
     return -(-limit * WARNING_PERCENT // 100)
 
 
@@ -172,7 +169,6 @@ def day_start(now: datetime) -> datetime:
 
 
 def counted_since(now: datetime) -> datetime:
-    """Return the time from which on emails count for one of the limits."""
     return min(day_start(now), now - HOUR)
 
 

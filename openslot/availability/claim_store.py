@@ -245,7 +245,6 @@ def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
 
 
 async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
-    """Return whether a seat is the only one taken in its session."""
     statement = """
         select count(*) from claim_seats mine join claim_seats t on t.claim_id = mine.claim_id and t.id <> mine.id
         where mine.id = $1 and t.active and (t.expires_at is null or t.expires_at > $2)"""

@@ -14,7 +14,6 @@ _DAY = timedelta(days=1)
 
 
 def begin_month(on: date, *, later: int = 0) -> date:
-    """Return the first day of a date's month, or of one that is so many months later."""
     months = min(on.year * 12 + on.month - 1 + later, LAST_YEAR * 12 + 11)
     return date(months // 12, months % 12 + 1, 1)
 
@@ -65,7 +64,6 @@ def pick_month(found: SlotContext, slots: Slots, *, month: date, zone: ZoneInfo,
 
 
 def month_of(start: int, zone: ZoneInfo) -> date:
-    """Return the first day of the month in which a zone's calendar shows an instant."""
     return begin_month(at_second(start).astimezone(zone).date())
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from openslot.availability import store
+from openslot.availability import months, store
 from openslot.availability.explain import explain_day, explain_start, explain_starts
 from openslot.availability.grid import Interval
 from openslot.availability.models import (
@@ -20,17 +20,6 @@ from openslot.availability.models import (
     Slots,
     StartExplained,
     WholeDayExplained,
-)
-from openslot.availability.months import (
-    begin_month,
-    days_after,
-    days_to_read,
-    default_days,
-    find_days_faults,
-    month_of,
-    nearest,
-    pick_month,
-    split_months,
 )
 from openslot.availability.slots import list_slots, spans_of
 from openslot.core.errors import Invalid
@@ -76,18 +65,18 @@ async def list_month(
 
     Without a zone it is the host's calendar. A claim or seat that is about to change is left out.
     """
-    asked = days_to_read(month, today=work.now.date())
+    asked = months.days_to_read(month, today=work.now.date())
     found = await _find_around(work, which, asked, without=without)
     zone = zone or get_zone(found.host_zone)
     today = work.now.astimezone(zone).date()
-    days = days_to_read(month, today=today)
+    days = months.days_to_read(month, today=today)
     slots = _list_first_month(found, days, zone)
-    later = days_after(found.inputs, days) if month is None and not slots.starts else None
+    later = months.days_after(found.inputs, days) if month is None and not slots.starts else None
     if later is not None:
         found = await _find_around(work, which, later, without=without)
         slots = _list_first_month(found, later, zone)
-    shown = month_of(slots.starts[0], zone) if month is None and slots.starts else begin_month(days.first)
-    return pick_month(found, slots, month=shown, zone=zone, today=today)
+    shown = months.month_of(slots.starts[0], zone) if month is None and slots.starts else months.begin_month(days.first)
+    return months.pick_month(found, slots, month=shown, zone=zone, today=today)
 
 
 async def list_nearest(
@@ -99,7 +88,7 @@ async def list_nearest(
     found = await _find_around(work, which, days, without=without)
     slots, wanted = list_slots(found.inputs, days, viewer=get_zone("UTC")), floor_second(starts_at)
     is_open = not starts_at.microsecond and wanted in slots.starts
-    return NearestSlots(found=found, starts=nearest(slots, wanted, max_=max_), is_open=is_open)
+    return NearestSlots(found=found, starts=months.nearest(slots, wanted, max_=max_), is_open=is_open)
 
 
 async def get_offer(work: Work, which: ByPage) -> SlotContext:
@@ -135,7 +124,7 @@ async def explain_whole_day(
 
 def _list_first_month(found: SlotContext, days: Days, zone: ZoneInfo) -> Slots:
     """List the starts of the first month among some days that has any."""
-    for month in split_months(days):
+    for month in months.split_months(days):
         slots = list_slots(found.inputs, month, viewer=zone)
         if slots.starts:
             break
@@ -151,8 +140,8 @@ def _instant_of(on: date, local_time: time, zone: ZoneInfo) -> datetime:
 def _read(timezone: str, first: date | None, last: date | None, *, now: datetime) -> tuple[ZoneInfo, Days]:
     zone = find_zone(timezone)
     faults = {} if zone else {"timezone": UNKNOWN_ZONE}
-    days = default_days(first=first, last=last, zone=zone or get_zone("UTC"), now=now)
-    faults |= find_days_faults(days)
+    days = months.default_days(first=first, last=last, zone=zone or get_zone("UTC"), now=now)
+    faults |= months.find_days_faults(days)
     if zone is None or faults:
         raise Invalid(details=faults)
     return zone, days

@@ -70,7 +70,6 @@ def _day_end(start: int, offset: int, duration: int) -> int:
 
 
 def _write_run(starts: list[int], offset: int, duration: int) -> list[str]:
-    """Write slots that share all three dates."""
     shown, begun, ended = (starts[0] + offset) // DAY, starts[0] // DAY, (starts[0] + duration) // DAY
     head = f'{{"date":"{_DATES[shown]}","time":"'
     start_date, end_date = f'","startTime":"{_DATES[begun]}', f'","endTime":"{_DATES[ended]}'

@@ -161,7 +161,6 @@ def _list_booked_days(query: SlotQuery) -> Iterable[int]:
 
 
 def _close_blocked(query: SlotQuery, spans: Iterable[Claim | Busy]) -> list[Closed]:
-    """Close each start whose meeting with its buffers would overlap a span."""
     reach, before = query.duration + query.after - 1, query.before
     return [(span.start - reach, span.end + before, index) for index, span in enumerate(spans) if span.start < span.end]
 
@@ -189,7 +188,6 @@ def _count_business_days(schedule: Schedule, today: int, days: int) -> int:
 
 
 def list_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slots:
-    """List every start that may be booked on some days of the viewer's calendar."""
     spans = spans_of(days, viewer)
     duration = inputs.event_type.duration_minutes * 60
     if not spans:

@@ -7,28 +7,17 @@ from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
-from openslot.bookings import operations
+from openslot.bookings import operations, schemas
 from openslot.bookings.links import list_manage_urls, manage_url
 from openslot.bookings.models import BookingRef, Status
-from openslot.bookings.schemas import (
-    BookingBody,
-    BookingFilter,
-    CancelBody,
-    CreatedBooking,
-    DetailedBooking,
-    RescheduleBody,
-    ShownBooking,
-    read_wanted,
-    show_detailed_entry,
-    show_email,
-    show_entry,
-)
 from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.routing import Query, Success, get, patch, post
 from openslot.routing.listings import From, Limit, Listing, PageNumber, To, check_span, paginate
 
-StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, case-insensitive"), Query()]
+StatusFilter = Annotated[
+    schemas.BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, case-insensitive"), Query()
+]
 
 
 @get(check=check_span)
@@ -38,33 +27,33 @@ async def list_bookings(
     *,
     page: PageNumber = 1,
     limit: Limit = 20,
-    status: StatusFilter = BookingFilter.ALL,
+    status: StatusFilter = schemas.BookingFilter.ALL,
     from_: From = None,
     to: To = None,
-) -> Listing[ShownBooking]:
+) -> Listing[schemas.ShownBooking]:
     """List your bookings, latest start time first."""
-    wanted = None if status is BookingFilter.ALL else Status(status)
+    wanted = None if status is schemas.BookingFilter.ALL else Status(status)
     span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
     urls = list_manage_urls(work.runtime, (each.id for each in found))
-    shown = [show_entry(entry, manage_url=url) for entry, url in zip(found, urls, strict=True)]
+    shown = [schemas.show_entry(entry, manage_url=url) for entry, url in zip(found, urls, strict=True)]
     return Listing(data=shown, pagination=paginate(page, limit, total))
 
 
 @get()
-async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
+async def get_booking(work: Work, user: User, booking_id: UUID) -> schemas.DetailedBooking:
     """Get one of your bookings with its event type, contact and emails."""
     booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
-    logs = [show_email(email) for email in emails]
-    return show_detailed_entry(booking, manage_url=manage_url(work.runtime, booking_id), email_logs=logs)
+    logs = [schemas.show_email(email) for email in emails]
+    return schemas.show_detailed_entry(booking, manage_url=manage_url(work.runtime, booking_id), email_logs=logs)
 
 
 @post()
-async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBooking:
+async def create_booking(work: Work, user: User, data: schemas.BookingBody) -> schemas.CreatedBooking:
     """Book an available slot of one of your event types for an invitee."""
-    wanted = read_wanted(data, BySlug(user.id, data.event_type_slug))
+    wanted = schemas.read_wanted(data, BySlug(user.id, data.event_type_slug))
     booking = await operations.create_booking(work, wanted)
-    return CreatedBooking(booking_id=str(booking.id))
+    return schemas.CreatedBooking(booking_id=str(booking.id))
 
 
 @post("/bookings/{booking_id}/cancel")
@@ -72,7 +61,7 @@ async def cancel_booking(
     work: Work,
     user: User,
     booking_id: UUID,
-    data: CancelBody | None = None,
+    data: schemas.CancelBody | None = None,
 ) -> Success:
     """Cancel one of your bookings. Cancelling it again changes nothing."""
     await operations.cancel_booking(work, BookingRef(booking_id, user.id), reason=data.reason if data else None)
@@ -80,7 +69,7 @@ async def cancel_booking(
 
 
 @patch("/bookings/{booking_id}/reschedule")
-async def reschedule_booking(work: Work, user: User, booking_id: UUID, data: RescheduleBody) -> Success:
+async def reschedule_booking(work: Work, user: User, booking_id: UUID, data: schemas.RescheduleBody) -> Success:
     """Reschedule one of your bookings to another available slot."""
     ref = BookingRef(booking_id, user.id)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)

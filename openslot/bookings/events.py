@@ -26,12 +26,10 @@ class BookingEvent(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The host's."""
         return self.booking.host_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The booking."""
         return "booking", self.booking.id
 
     def public(self) -> object | None:

@@ -34,7 +34,6 @@ def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
 
 
 def booking_url(runtime: Runtime, booking_id: UUID) -> str:
-    """Write the address of a booking's page in the dashboard, which asks the host to sign in."""
     return f"{runtime.settings.public_url}/bookings/{booking_id}"
 
 

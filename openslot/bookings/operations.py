@@ -8,14 +8,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
-from openslot.bookings import agenda_store, rules, store
-from openslot.bookings.errors import (
-    BookingAlreadyCancelled,
-    BookingAlreadyEnded,
-    BookingNotFound,
-    PaymentUnavailable,
-    RescheduleLimitExceeded,
-)
+from openslot.bookings import agenda_store, errors, rules, store
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
     AgendaEntry,
@@ -65,7 +58,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
     if booking.status is Status.CANCELLED:
         return booking
     if rules.is_over(booking, now=work.now):
-        raise BookingAlreadyEnded
+        raise errors.BookingAlreadyEnded
     cancelled = replace(
         booking,
         status=Status.CANCELLED,
@@ -93,9 +86,9 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     details = await _get_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
-        raise BookingAlreadyCancelled
+        raise errors.BookingAlreadyCancelled
     if rules.is_over(booking, now=work.now):
-        raise BookingAlreadyEnded
+        raise errors.BookingAlreadyEnded
     if starts_at == booking.starts_at:
         return booking
     if not rules.is_host(work.actor):
@@ -130,16 +123,16 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
 
 
 async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
-    return require(await store.find_booking(work.db, ref), BookingNotFound)
+    return require(await store.find_booking(work.db, ref), errors.BookingNotFound)
 
 
 async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Host]:
-    return require(await store.find_with_host(work.db, ref), BookingNotFound)
+    return require(await store.find_with_host(work.db, ref), errors.BookingNotFound)
 
 
 async def get_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:
     """Read a booking as lists show it, with the emails about it that were sent or have failed for good."""
-    return require(await agenda_store.find_with_emails(work.db, ref), BookingNotFound)
+    return require(await agenda_store.find_with_emails(work.db, ref), errors.BookingNotFound)
 
 
 async def list_bookings(
@@ -187,7 +180,7 @@ async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
 
 
 async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
-    return require(await store.lock_booking(work.db, ref), BookingNotFound)
+    return require(await store.lock_booking(work.db, ref), errors.BookingNotFound)
 
 
 async def _check_reschedules(work: Work, booking: Booking) -> None:
@@ -195,7 +188,7 @@ async def _check_reschedules(work: Work, booking: Booking) -> None:
     since = work.now - rules.RESCHEDULE_WINDOW
     taken_at = await store.find_reschedule_by_link(work.db, booking.id, since=since, place=rules.MAX_RESCHEDULES)
     if taken_at is not None:
-        raise RescheduleLimitExceeded(retry_after=rules.seconds_until_free(taken_at, now=work.now))
+        raise errors.RescheduleLimitExceeded(retry_after=rules.seconds_until_free(taken_at, now=work.now))
 
 
 def _checked(wanted: BookingWanted) -> BookingWanted:
@@ -217,7 +210,7 @@ def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
     if faults:
         raise Invalid(details=faults)
     if claimed.event_type.price is not None and must_answer:
-        raise PaymentUnavailable
+        raise errors.PaymentUnavailable
 
 
 async def erase_some(work: Work, host_id: UUID, limit: int) -> int:
@@ -236,7 +229,6 @@ async def list_between(work: Work, host: User, *, since: datetime, until: dateti
 
 
 async def count_between(work: Work, host: User, *, since: datetime, until: datetime) -> int:
-    """Count a host's upcoming bookings that touch a span."""
     return await agenda_store.count_between(work.db, host.id, since=max(since, work.now), until=until)
 
 

@@ -13,22 +13,10 @@ from openslot.availability import operations as availability
 from openslot.availability.api import EndDate, StartDate, Timezone, check_days
 from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
-from openslot.bookings import operations
+from openslot.bookings import operations, schemas
 from openslot.bookings.links import manage_url, read_manage_token
 from openslot.bookings.models import BookingRef
 from openslot.bookings.rules import can_change
-from openslot.bookings.schemas import (
-    CancelBody,
-    CreatedHold,
-    CreatedPublicBooking,
-    HoldBody,
-    ManagedBooking,
-    PublicBookingBody,
-    RescheduleBody,
-    read_wanted,
-    show_created,
-    show_managed,
-)
 from openslot.core.config import Settings
 from openslot.core.ids import parse_id
 from openslot.core.text import LINE
@@ -69,16 +57,18 @@ def invitee_of(request: Request) -> str | None:
 
 
 @post("/api/bookings", retried_by=invitee_of)
-async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
+async def create_public_booking(
+    work: Work, request: Request, data: schemas.PublicBookingBody
+) -> schemas.CreatedPublicBooking:
     """Book an available slot of a host, as the booking page and the widget do."""
-    wanted = read_wanted(
+    wanted = schemas.read_wanted(
         data,
         ById(parse_id(data.event_type_id), data.token),
         accept_language=request.headers.get("accept-language", ""),
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
     )
     booking = await operations.create_booking(work, wanted)
-    return show_created(booking, manage_url=manage_url(work.runtime, booking.id))
+    return schemas.show_created(booking, manage_url=manage_url(work.runtime, booking.id))
 
 
 @get("/{username}", summary="Get a host's page")
@@ -119,14 +109,14 @@ async def list_public_slots(
 
 
 @post("/holds", limit=HOLDS)
-async def create_hold(work: Work, request: Request, data: HoldBody) -> CreatedHold:
+async def create_hold(work: Work, request: Request, data: schemas.HoldBody) -> schemas.CreatedHold:
     """Hold a slot for ten minutes while a form is filled in. Each IP address can have three holds at a time.
 
     No booking needs a hold: where one is refused with 429, book without it.
     """
     which = ById(parse_id(data.event_type_id), data.token)
     held = await claims.hold(work, which, data.start_time, holder=request.address)
-    return CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
+    return schemas.CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
 @delete("/holds/{hold_id}", summary="Cancel a hold", limit=HOLDS)
@@ -137,15 +127,15 @@ async def delete_hold(work: Work, hold_id: UUID) -> Success:
 
 
 @get("/manage/{token}", summary="Get a booking by its manage link")
-async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
+async def get_managed_booking(work: Work, token: str) -> schemas.ManagedBooking:
     """Get the booking that a manage link belongs to."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     details, host = await operations.get_with_host(work, ref)
-    return show_managed(details, host, can_change=can_change(details.booking, now=work.now))
+    return schemas.show_managed(details, host, can_change=can_change(details.booking, now=work.now))
 
 
 @post("/manage/{token}/cancel", summary="Cancel a booking by its manage link")
-async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None = None) -> Success:
+async def cancel_managed_booking(work: Work, token: str, data: schemas.CancelBody | None = None) -> Success:
     """Cancel the booking that a manage link belongs to."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.cancel_booking(work, ref, reason=data.reason if data else None)
@@ -153,7 +143,7 @@ async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None
 
 
 @post("/manage/{token}/reschedule", summary="Reschedule a booking by its manage link")
-async def reschedule_managed_booking(work: Work, token: str, data: RescheduleBody) -> Success:
+async def reschedule_managed_booking(work: Work, token: str, data: schemas.RescheduleBody) -> Success:
     """Reschedule the booking that a manage link belongs to, at most 10 times in 24 hours."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)

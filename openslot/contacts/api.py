@@ -6,16 +6,8 @@ from uuid import UUID
 from msgspec import Meta
 
 from openslot.accounts.models import User
-from openslot.contacts import operations
+from openslot.contacts import operations, schemas
 from openslot.contacts.models import KnownContact
-from openslot.contacts.schemas import (
-    ContactChanges,
-    ContactWanted,
-    DetailedContact,
-    ListedContact,
-    show_detailed,
-    show_listed,
-)
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.routing import Query, Success, delete, get, patch, post
@@ -31,29 +23,31 @@ Search = Annotated[
 @get()
 async def list_contacts(
     work: Work, user: User, *, search: Search = "", page: PageNumber = 1, limit: Limit = 20
-) -> Listing[ListedContact]:
+) -> Listing[schemas.ListedContact]:
     """List your contacts, newest first. `search` filters them."""
     found, total = await operations.list_contacts(work, user, search=search, page=page, limit=limit)
-    return Listing(data=[show_listed(each) for each in found], pagination=paginate(page, limit, total))
+    return Listing(data=[schemas.show_listed(each) for each in found], pagination=paginate(page, limit, total))
 
 
 @post(status=201)
-async def create_contact(work: Work, user: User, data: ContactWanted) -> DetailedContact:
+async def create_contact(work: Work, user: User, data: schemas.ContactWanted) -> schemas.DetailedContact:
     """Create a contact. The email address must be unique among your contacts."""
-    return show_detailed(KnownContact(await operations.add_contact(work, user, data)))
+    return schemas.show_detailed(KnownContact(await operations.add_contact(work, user, data)))
 
 
 @get()
-async def get_contact(work: Work, user: User, contact_id: UUID) -> DetailedContact:
+async def get_contact(work: Work, user: User, contact_id: UUID) -> schemas.DetailedContact:
     """Get a contact with its past and upcoming meetings."""
-    return show_detailed(await operations.get_with_meetings(work, user, contact_id))
+    return schemas.show_detailed(await operations.get_with_meetings(work, user, contact_id))
 
 
 @patch()
-async def update_contact(work: Work, user: User, contact_id: UUID, data: ContactChanges) -> DetailedContact:
+async def update_contact(
+    work: Work, user: User, contact_id: UUID, data: schemas.ContactChanges
+) -> schemas.DetailedContact:
     """Update the given fields of a contact. `null` clears an optional field."""
     changed = await operations.change_contact(work, user, contact_id, data)
-    return show_detailed(await operations.get_with_meetings(work, user, changed.id))
+    return schemas.show_detailed(await operations.get_with_meetings(work, user, changed.id))
 
 
 @delete()

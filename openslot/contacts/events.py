@@ -16,12 +16,10 @@ class ContactCreated(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The owner's."""
         return self.contact.owner_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The contact."""
         return "contact", self.contact.id
 
     def public(self) -> object | None:
@@ -37,12 +35,10 @@ class ContactChanged(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The owner's."""
         return self.contact.owner_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The contact."""
         return "contact", self.contact.id
 
 

@@ -184,7 +184,6 @@ async def delete_import(db: Db, owner_id: UUID, import_id: UUID) -> bool:
 
 
 async def delete_oldest_done(db: Db, owner_id: UUID, *, kept: int) -> None:
-    """Delete an owner's finished imports except the newest."""
     statement = """delete from contact_imports where id = any(array(
             select id from contact_imports where owner_id = $1 and state = 'done'
             order by created_at desc, id desc offset $2))"""

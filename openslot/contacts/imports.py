@@ -134,7 +134,6 @@ async def delete_import(work: Work, owner: User, import_id: UUID) -> None:
 
 
 async def _handle(work: Work, found: ContactImport, lines: Sequence[ImportLine]) -> list[HandledLine]:
-    """Decide what each line leads to, in the order of the file."""
     read, handled = [], []
     for line in lines:
         person, faults = ({}, {}) if line.fault else read_person(line.cells, found.columns)

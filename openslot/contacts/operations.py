@@ -17,7 +17,6 @@ from openslot.core.work import Work
 
 
 async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact:
-    """Add a contact that the owner does not have yet."""
     contact = Contact(id=new_id(), owner_id=owner.id, created_at=work.now, updated_at=work.now, **check_fields(wanted))
     if not await store.insert_contact(work.db, contact):
         raise ContactEmailAlreadyExists

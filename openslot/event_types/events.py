@@ -16,12 +16,10 @@ class EventTypeAdded(Event, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """The owner."""
         return self.owner_id
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The event type."""
         return "event_type", self.event_type_id
 
 

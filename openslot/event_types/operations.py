@@ -13,14 +13,7 @@ from openslot.core.errors import Invalid, require
 from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Work
-from openslot.event_types import store
-from openslot.event_types.errors import (
-    EventTypeChanged,
-    EventTypeInUse,
-    EventTypeNotFound,
-    EventTypeSlugAlreadyExists,
-    HostNotFound,
-)
+from openslot.event_types import errors, store
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
 from openslot.event_types.rules import find_changed, find_event_type_faults, take_edits
@@ -53,7 +46,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
     try:
         await store.insert_event_type(work.db, checked)
     except asyncpg.UniqueViolationError:
-        raise EventTypeSlugAlreadyExists from None
+        raise errors.EventTypeSlugAlreadyExists from None
     if checked.is_private:
         await store.set_private_token(work.db, checked, seal_token(work, checked.id, new_token()))
     return checked
@@ -74,7 +67,7 @@ def draft(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minu
 
 
 async def get_event_type(work: Work, owner: User, event_type_id: UUID) -> EventType:
-    return require(await store.find_event_type(work.db, owner.id, event_type_id), EventTypeNotFound)
+    return require(await store.find_event_type(work.db, owner.id, event_type_id), errors.EventTypeNotFound)
 
 
 async def get_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
@@ -103,13 +96,13 @@ async def list_all_event_types(
 
 
 async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
-    return require(await store.find_any_event_type(work.db, event_type_id), EventTypeNotFound)
+    return require(await store.find_any_event_type(work.db, event_type_id), errors.EventTypeNotFound)
 
 
 async def get_host_page(work: Work, username: str) -> HostPage:
     rows = await store.find_host_page(work.db, username)
     if not rows:
-        raise HostNotFound
+        raise errors.HostNotFound
     offered = tuple(EVENT_TYPES.read(row) for row in rows if row["id"] is not None)
     head = rows[0]
     return HostPage(
@@ -131,10 +124,10 @@ async def change_event_type(work: Work, event_type: EventType) -> EventType:
     try:
         changed = await store.update_event_type(work.db, checked, read_at=event_type.updated_at)
     except asyncpg.UniqueViolationError:
-        raise EventTypeSlugAlreadyExists from None
+        raise errors.EventTypeSlugAlreadyExists from None
     if not changed:
         exists = await store.find_event_type(work.db, event_type.owner_id, event_type.id)
-        raise EventTypeChanged if exists else EventTypeNotFound
+        raise errors.EventTypeChanged if exists else errors.EventTypeNotFound
     return checked
 
 
@@ -148,7 +141,7 @@ async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition
     """Save the fields that a form edits, unless one of them has changed since the form was shown."""
     current = await get_for_change(work, owner, edited.id)
     if find_changed(current, since=edition):
-        raise EventTypeChanged
+        raise errors.EventTypeChanged
     if edited.schedule_id != current.schedule_id:
         await schedules.get_schedule(work, owner, edited.schedule_id)
     return await change_event_type(work, take_edits(current, edited))
@@ -183,7 +176,7 @@ async def move_event_type(work: Work, owner: User, event_type_id: UUID, *, befor
     await lock_host(work.db, owner.id)
     order = await store.list_ids(work.db, owner.id)
     if event_type_id not in order:
-        raise EventTypeNotFound
+        raise errors.EventTypeNotFound
     if before is not None and before not in order:
         raise Invalid(details={"before": "must be one of your event types"})
     if before == event_type_id:
@@ -206,9 +199,9 @@ async def delete_event_type(work: Work, event_type: EventType) -> None:
     try:
         gone = await store.delete_event_type(work.db, event_type.owner_id, event_type.id)
     except asyncpg.ForeignKeyViolationError:
-        raise EventTypeInUse from None
+        raise errors.EventTypeInUse from None
     if not gone:
-        raise EventTypeNotFound
+        raise errors.EventTypeNotFound
 
 
 def _checked(event_type: EventType) -> EventType:
@@ -226,7 +219,7 @@ async def list_overview(work: Work, owner: User, *, active: bool, page: int, lim
 
 
 async def get_overview(work: Work, owner: User, event_type_id: UUID) -> EventTypeOverview:
-    row = require(await store.find_row(work.db, owner.id, event_type_id, now=work.now), EventTypeNotFound)
+    row = require(await store.find_row(work.db, owner.id, event_type_id, now=work.now), errors.EventTypeNotFound)
     return _to_overview(work, row)
 
 

@@ -178,7 +178,6 @@ def find_changed(event_type: EventType, *, since: str) -> tuple[str, ...]:
 
 
 def take_edits(current: EventType, edited: EventType) -> EventType:
-    """Take the edited fields over, and nothing else."""
     return replace(current, **{field: getattr(edited, field) for field in EDITED})
 
 

@@ -120,7 +120,6 @@ class Child:
         self._process.terminate()
 
     def end(self, deadline: float) -> None:
-        """Wait for it to stop, and kill it when the deadline has passed."""
         self._process.join(max(0.1, deadline - time.monotonic()))
         if self.is_running:
             self._process.kill()
@@ -128,7 +127,6 @@ class Child:
         self.let_go()
 
     def let_go(self) -> None:
-        """Close its lifeline and stop listening for its heartbeat."""
         for descriptor in (self._lifeline, self._heartbeat):
             if descriptor is not None:
                 close_descriptor(descriptor)

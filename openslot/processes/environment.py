@@ -41,5 +41,4 @@ def database(chosen: Settings) -> Iterator[Settings]:
 
 
 def server_options(chosen: Settings) -> dict[str, str]:
-    """Return what an operator has chosen for the embedded server."""
     return {} if chosen.database_cache_mb is None else {"shared_buffers": f"{chosen.database_cache_mb}MB"}

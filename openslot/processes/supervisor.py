@@ -57,7 +57,6 @@ class Supervisor:
             child.end(deadline)
 
     def start_web(self, processes: int, *, database_url: str) -> None:
-        """Start web processes on one socket."""
         for _ in range(processes):
             self._start("web", database_url, listener=self._listener)
 

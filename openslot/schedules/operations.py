@@ -13,17 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.times import find_zone
 from openslot.core.work import Work
 from openslot.i18n import Text
-from openslot.schedules import store
-from openslot.schedules.errors import (
-    LastScheduleRequired,
-    OutOfOfficeNotFound,
-    OverrideAlreadyExists,
-    OverrideNotFound,
-    ScheduleChanged,
-    ScheduleInUse,
-    ScheduleLimitExceeded,
-    ScheduleNotFound,
-)
+from openslot.schedules import errors, store
 from openslot.schedules.models import (
     Absence,
     DateOverride,
@@ -50,12 +40,12 @@ async def add_schedule(
         Schedule(id=new_id(), owner_id=owner.id, name=name, zone=zone or owner.zone, weekly_hours=hours)
     )
     if not await store.insert_schedule(work.db, schedule, max_=MAX_SCHEDULES, now=work.now):
-        raise ScheduleLimitExceeded(MAX_SCHEDULES)
+        raise errors.ScheduleLimitExceeded(MAX_SCHEDULES)
     return schedule
 
 
 async def get_schedule(work: Work, owner: User, schedule_id: UUID) -> Schedule:
-    return require(await store.find_schedule(work.db, owner.id, schedule_id), ScheduleNotFound)
+    return require(await store.find_schedule(work.db, owner.id, schedule_id), errors.ScheduleNotFound)
 
 
 async def list_schedules(work: Work, owner: User) -> list[Schedule]:
@@ -74,16 +64,14 @@ async def change_schedule(work: Work, schedule: Schedule) -> Schedule:
 
 
 async def duplicate_schedule(work: Work, owner: User, schedule_id: UUID, *, name: str) -> Schedule:
-    """Add a schedule with the hours, overrides and holidays of another."""
     source = await get_schedule(work, owner, schedule_id)
     made = await add_schedule(work, owner, name=name, zone=source.zone, hours=source.weekly_hours)
     return await change_schedule(work, replace(made, overrides=source.overrides, holidays=source.holidays))
 
 
 async def make_default(work: Work, owner: User, schedule_id: UUID) -> None:
-    """Let new event types start from this schedule."""
     if not await store.set_default(work.db, owner.id, schedule_id, now=work.now):
-        raise ScheduleNotFound
+        raise errors.ScheduleNotFound
 
 
 async def delete_schedule(work: Work, schedule: Schedule) -> None:
@@ -91,13 +79,13 @@ async def delete_schedule(work: Work, schedule: Schedule) -> None:
     # Without the lock, two windows could each delete the schedule that the other one relies on.
     await lock_host(work.db, schedule.owner_id)
     if await store.count_schedules(work.db, schedule.owner_id) == 1:
-        raise LastScheduleRequired
+        raise errors.LastScheduleRequired
     try:
         gone = await store.delete_schedule(work.db, schedule.owner_id, schedule.id)
     except asyncpg.ForeignKeyViolationError:
-        raise ScheduleInUse from None
+        raise errors.ScheduleInUse from None
     if not gone:
-        raise ScheduleNotFound
+        raise errors.ScheduleNotFound
 
 
 async def add_out_of_office(work: Work, owner: User, away: OutOfOffice) -> UUID:
@@ -109,7 +97,6 @@ async def add_out_of_office(work: Work, owner: User, away: OutOfOffice) -> UUID:
 
 
 async def list_out_of_office(work: Work, owner: User) -> list[tuple[UUID, OutOfOffice]]:
-    """Read a host's times away that are not over."""
     return await store.list_out_of_office(work.db, owner.id, ending_after=work.now)
 
 
@@ -120,7 +107,7 @@ async def list_absences(work: Work, owner: User) -> list[Absence]:
 
 async def remove_out_of_office(work: Work, owner: User, away_id: UUID) -> None:
     if not await store.delete_out_of_office(work.db, owner.id, away_id):
-        raise OutOfOfficeNotFound
+        raise errors.OutOfOfficeNotFound
 
 
 def check_schedule(schedule: Schedule) -> Schedule:
@@ -167,7 +154,7 @@ async def add_overrides(
     days = [first + timedelta(days=each) for each in range((last - first).days + 1)]
     for override in schedule.overrides:
         if first <= override.on <= last:
-            raise OverrideAlreadyExists(override.on)
+            raise errors.OverrideAlreadyExists(override.on)
     added = (*schedule.overrides, *(DateOverride(on, hours) for on in days))
     return await _save(work, replace(schedule, overrides=tuple(sorted(added, key=lambda each: each.on))))
 
@@ -177,7 +164,7 @@ async def change_override(
 ) -> Schedule:
     """Save the hours of one date, unless they are not those whose version was read."""
     schedule = await _lock(work, owner, schedule_id)
-    found = require(find_override(schedule, override.on), OverrideNotFound)
+    found = require(find_override(schedule, override.on), errors.OverrideNotFound)
     _check_version(found.hours, version)
     kept = tuple(override if each.on == override.on else each for each in schedule.overrides)
     return await _save(work, replace(schedule, overrides=kept))
@@ -187,18 +174,18 @@ async def remove_override(work: Work, owner: User, schedule_id: UUID, on: date) 
     """Let a date have the hours of its weekday again."""
     schedule = await _lock(work, owner, schedule_id)
     if find_override(schedule, on) is None:
-        raise OverrideNotFound
+        raise errors.OverrideNotFound
     kept = tuple(each for each in schedule.overrides if each.on != on)
     return await _save(work, replace(schedule, overrides=kept))
 
 
 async def _lock(work: Work, owner: User, schedule_id: UUID) -> Schedule:
-    return require(await store.find_schedule(work.db, owner.id, schedule_id, lock=True), ScheduleNotFound)
+    return require(await store.find_schedule(work.db, owner.id, schedule_id, lock=True), errors.ScheduleNotFound)
 
 
 def _check_version(part: object, version: str) -> None:
     if version_of(part) != version:
-        raise ScheduleChanged
+        raise errors.ScheduleChanged
 
 
 async def _save(work: Work, schedule: Schedule) -> Schedule:

@@ -49,7 +49,6 @@ def find_override(schedule: Schedule, on: date) -> DateOverride | None:
 
 
 def hours_on(schedule: Schedule, on: date) -> Hours:
-    """Return the hours of a date: its override's, else its weekday's."""
     override = find_override(schedule, on)
     return schedule.weekly_hours[on.weekday()] if override is None else override.hours
 

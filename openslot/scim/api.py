@@ -9,20 +9,10 @@ from openslot.core.db import Row
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.routing import Query, Request, Response, delete, get, patch, post, put
-from openslot.scim import operations
+from openslot.scim import operations, resources
 from openslot.scim.attributes import Document, describe_resource_types, describe_schemas, describe_service, list_all
 from openslot.scim.door import PREFIX, SCIM
 from openslot.scim.errors import NotSupported
-from openslot.scim.resources import (
-    Projection,
-    etag,
-    headers_of,
-    is_named,
-    join_names,
-    read_projection,
-    show_list,
-    show_user,
-)
 
 Attributes = Annotated[str | None, Meta(max_length=4000), Query("attributes")]
 Excluded = Annotated[str | None, Meta(max_length=4000), Query("excludedAttributes")]
@@ -50,14 +40,16 @@ async def list_users(
     excluded: Excluded = None,
 ) -> Response:
     """List the organization's users."""
-    projection = read_projection(attributes, excluded)
+    projection = resources.read_projection(attributes, excluded)
     return await _list(work, filter_=filter_, start=start, count=count, projection=projection)
 
 
 @post("/Users/.search", transaction="none")
 async def search_users(work: Work, data: SearchBody) -> Response:
     """List the organization's users by a query in the body."""
-    projection = read_projection(join_names(data.attributes), join_names(data.excluded_attributes))
+    projection = resources.read_projection(
+        resources.join_names(data.attributes), resources.join_names(data.excluded_attributes)
+    )
     return await _list(work, filter_=data.filter, start=data.start_index, count=data.count, projection=projection)
 
 
@@ -70,7 +62,7 @@ async def search_all(work: Work, data: SearchBody) -> Response:
 @post("/Users", status=201)
 async def create_user(work: Work, data: JsonBody, attributes: Attributes = None, excluded: Excluded = None) -> Response:
     """Create a user, or link the account that has the address."""
-    projection = read_projection(attributes, excluded)
+    projection = resources.read_projection(attributes, excluded)
     return _show(work, await operations.create_user(work, data), projection, status=201)
 
 
@@ -79,11 +71,11 @@ async def get_user(
     work: Work, request: Request, user_id: UUID, attributes: Attributes = None, excluded: Excluded = None
 ) -> Response:
     """Get a user; 304 if unchanged."""
-    projection = read_projection(attributes, excluded)
+    projection = resources.read_projection(attributes, excluded)
     row = await operations.get_user(work, user_id)
     known = request.headers.get("if-none-match")
-    if known is not None and is_named(row["version"], known):
-        return Response(status=304, headers={"etag": etag(row["version"])})
+    if known is not None and resources.is_named(row["version"], known):
+        return Response(status=304, headers={"etag": resources.etag(row["version"])})
     return _show(work, row, projection)
 
 
@@ -98,7 +90,7 @@ async def replace_user(
     excluded: Excluded = None,
 ) -> Response:
     """Replace a user."""
-    projection = read_projection(attributes, excluded)
+    projection = resources.read_projection(attributes, excluded)
     row = await operations.replace_user(work, user_id, data, if_match=request.headers.get("if-match"))
     return _show(work, row, projection)
 
@@ -114,7 +106,7 @@ async def patch_user(
     excluded: Excluded = None,
 ) -> Response:
     """Change a user."""
-    projection = read_projection(attributes, excluded)
+    projection = resources.read_projection(attributes, excluded)
     row = await operations.patch_user(work, user_id, data, if_match=request.headers.get("if-match"))
     return _show(work, row, projection)
 
@@ -125,17 +117,19 @@ async def remove_user(work: Work, request: Request, user_id: UUID) -> None:
     await operations.remove_user(work, user_id, if_match=request.headers.get("if-match"))
 
 
-async def _list(work: Work, *, filter_: str | None, start: int, count: int, projection: Projection) -> Response:
+async def _list(
+    work: Work, *, filter_: str | None, start: int, count: int, projection: resources.Projection
+) -> Response:
     rows, total = await operations.list_users(work, filter_=filter_, start=start, count=count)
     base = base_of(work)
-    users = [show_user(row, base, projection) for row in rows]
-    return Response(headers={"content-type": SCIM}, body=show_list(users, total=total, start=max(start, 1)))
+    users = [resources.show_user(row, base, projection) for row in rows]
+    return Response(headers={"content-type": SCIM}, body=resources.show_list(users, total=total, start=max(start, 1)))
 
 
-def _show(work: Work, row: Row, projection: Projection, *, status: int = 200) -> Response:
+def _show(work: Work, row: Row, projection: resources.Projection, *, status: int = 200) -> Response:
     base = base_of(work)
-    headers = {"content-type": SCIM, **headers_of(row, base)}
-    return Response(status=status, headers=headers, body=show_user(row, base, projection).encode())
+    headers = {"content-type": SCIM, **resources.headers_of(row, base)}
+    return Response(status=status, headers=headers, body=resources.show_user(row, base, projection).encode())
 
 
 def base_of(work: Work) -> str:

@@ -209,7 +209,6 @@ class _Parser:
         return token.text
 
     def _skip(self, word: str) -> bool:
-        """Go on behind a word or a sign, if it is the next."""
         found = self._next.text.lower() == word
         self._place += found
         return found

@@ -19,24 +19,14 @@ from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import delete_old
 from openslot.people import departures
 from openslot.people import operations as people
-from openslot.scim import store
+from openslot.scim import resources, store
 from openslot.scim.attributes import MAX_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
 from openslot.scim.filters import parse_filter
 from openslot.scim.models import LoggedRequest, NewRequest, RequestFilter
 from openslot.scim.patches import patch
-from openslot.scim.resources import (
-    Resource,
-    check_user,
-    derive_user,
-    find_new_name,
-    get_email,
-    get_name,
-    is_named,
-    read_user,
-)
 
-ResourceChange = Callable[[Resource], Resource]
+ResourceChange = Callable[[resources.Resource], resources.Resource]
 
 
 async def get_user(work: Work, user_id: UUID) -> Row:
@@ -55,9 +45,9 @@ async def list_users(work: Work, *, filter_: str | None, start: int, count: int)
 
 async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     """Add someone to the organization: a new account, or the existing one with the address."""
-    wanted = check_user(read_user(body))
+    wanted = resources.check_user(resources.read_user(body))
     organization = await organizations.get_organization_by_id(work, _organization_id(work))
-    email = get_email(wanted)
+    email = resources.get_email(wanted)
     user = await accounts.find_user_by_email(work, email)
     if user is not None:
         await lock_host(work.db, user.id)
@@ -80,7 +70,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
 
 async def replace_user(work: Work, user_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> Row:
     """Make a user what the provider says; a missing `active` is left as it is."""
-    wanted = check_user(read_user(body))
+    wanted = resources.check_user(resources.read_user(body))
     return await _change(work, user_id, lambda current: _with_active(wanted, current), if_match=if_match)
 
 
@@ -124,16 +114,16 @@ async def _set_active(work: Work, organization: Organization, member: Member, sa
 
 
 async def _reach_account(
-    work: Work, organization: Organization, member: Member, current: Resource, wanted: Resource
+    work: Work, organization: Organization, member: Member, current: resources.Resource, wanted: resources.Resource
 ) -> None:
     """Change name and address of an account in a verified domain; other accounts are left to their owners."""
     if not member.is_in_domain:
         return
-    name = find_new_name(current, wanted)
+    name = resources.find_new_name(current, wanted)
     if name is not None and name != member.user.name:
         await accounts.rename(work, member.user, name)
-    email = get_email(wanted)
-    if email.lower() == member.user.email.lower() or email.lower() == get_email(current).lower():
+    email = resources.get_email(wanted)
+    if email.lower() == member.user.email.lower() or email.lower() == resources.get_email(current).lower():
         return
     if not await has_domain_of(work.db, organization.id, email):
         return
@@ -158,14 +148,13 @@ async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_
 
 
 async def _invite(work: Work, organization: Organization, member: Member) -> None:
-    """Ask the owner of an account to accept, or to set a password, if either is missing."""
     if member.pending or not await accounts.has_password(work, member.user):
         await invitations.invite_if_allowed(work, organization, member.user)
 
 
-async def _welcome(work: Work, wanted: Resource, email: str) -> User:
+async def _welcome(work: Work, wanted: resources.Resource, email: str) -> User:
     zone = find_zone(wanted.get("timezone", ""))
-    new = UserWanted(email=email, name=get_name(wanted), zone=str(zone) if zone else "UTC")
+    new = UserWanted(email=email, name=resources.get_name(wanted), zone=str(zone) if zone else "UTC")
     try:
         return await people.welcome(work, new)
     except EmailAlreadyExists:
@@ -181,18 +170,18 @@ async def _check_unique(work: Work, organization_id: UUID, user_name: str, *, be
         raise NotUnique("Another user of this organization has this userName")
 
 
-def _describe(member: Member) -> Resource:
+def _describe(member: Member) -> resources.Resource:
     if member.profile is not None:
         return dict(member.profile)
-    return derive_user(email=member.user.email, name=member.user.name)
+    return resources.derive_user(email=member.user.email, name=member.user.name)
 
 
-def _with_active(wanted: Resource, current: Resource) -> Resource:
+def _with_active(wanted: resources.Resource, current: resources.Resource) -> resources.Resource:
     return {**wanted, "active": current["active"]} if "active" not in wanted and "active" in current else wanted
 
 
 def _check_version(member: Member, if_match: str | None) -> None:
-    if if_match is not None and not is_named(member.version, if_match):
+    if if_match is not None and not resources.is_named(member.version, if_match):
         raise VersionMismatch
 
 

@@ -100,7 +100,6 @@ def without_primary(value: Resource) -> Resource:
 
 
 def check_user(resource: Resource) -> Resource:
-    """Refuse a user without a name or an email address."""
     if not resource.get("userName", "").strip():
         raise InvalidValue("userName is required")
     get_email(resource)
@@ -193,7 +192,6 @@ class Projection(Struct, frozen=True):
 
 
 def read_projection(attributes: str | None, excluded: str | None) -> Projection:
-    """Read both lists, of which a request may have one."""
     if attributes and excluded:
         raise InvalidValue("attributes and excludedAttributes must not be used together")
     return Projection(_read(attributes) if attributes else None, _read(excluded or ""))

@@ -126,7 +126,6 @@ class LastTest(Struct, frozen=True, kw_only=True):
 
     @property
     def is_under_way(self) -> bool:
-        """Return whether the first try is still to come."""
         return self.attempt is None and self.state not in {EffectState.DEAD, EffectState.SKIPPED}
 
 

@@ -15,15 +15,7 @@ from openslot.core.moments import Span
 from openslot.core.sealing import seal
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime, Work
-from openslot.webhooks import delivery_log_store, store
-from openslot.webhooks.errors import (
-    DeliveryNotFound,
-    EventExpired,
-    SecretRecentlyRotated,
-    WebhookLimitExceeded,
-    WebhookNotActive,
-    WebhookNotFound,
-)
+from openslot.webhooks import delivery_log_store, errors, rules, store
 from openslot.webhooks.events import WebhookDisabled, WebhookTested
 from openslot.webhooks.models import (
     HAS_FAILED,
@@ -39,17 +31,6 @@ from openslot.webhooks.models import (
     PastEvent,
     Replay,
     State,
-)
-from openslot.webhooks.rules import (
-    GONE,
-    MAX_ENDPOINTS,
-    MAX_REPLAYED,
-    ROTATE_AGAIN_AFTER,
-    SECRETS_OVERLAP,
-    check_description,
-    check_events,
-    is_hopeless,
-    new_secret,
 )
 from openslot.webhooks.schemas import PUBLISHED_TYPES, complete, write_body
 from openslot.webhooks.store import DELIVER
@@ -92,21 +73,21 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
         id=new_id(),
         owner_id=owner.id,
         url=wanted.url,
-        description=check_description(wanted.description),
-        events=check_events(wanted.events, PUBLISHED_TYPES),
+        description=rules.check_description(wanted.description),
+        events=rules.check_events(wanted.events, PUBLISHED_TYPES),
         state_since=work.now,
         created_at=work.now,
         updated_at=work.now,
     )
-    secret = new_secret()
-    if not await store.insert_endpoint(work.db, endpoint, await seal(work, secret), max_=MAX_ENDPOINTS):
-        raise WebhookLimitExceeded(MAX_ENDPOINTS)
+    secret = rules.new_secret()
+    if not await store.insert_endpoint(work.db, endpoint, await seal(work, secret), max_=rules.MAX_ENDPOINTS):
+        raise errors.WebhookLimitExceeded(rules.MAX_ENDPOINTS)
     return endpoint, secret
 
 
 async def get_endpoint(work: Work, ref: EndpointRef, *, lock: bool = False) -> Endpoint:
     """Read an endpoint; with a lock, others can't change it until the commit."""
-    return require(await store.find_endpoint(work.db, ref, lock=lock), WebhookNotFound)
+    return require(await store.find_endpoint(work.db, ref, lock=lock), errors.WebhookNotFound)
 
 
 async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
@@ -114,15 +95,14 @@ async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
 
 
 async def change_endpoint(work: Work, ref: EndpointRef, changes: EndpointChanges) -> Endpoint:
-    """Change an endpoint's URL, events or description."""
     endpoint = await get_endpoint(work, ref, lock=True)
     if changes.url is not UNSET:
         work.runtime.outbound.check_url(changes.url)
         endpoint = replace(endpoint, url=changes.url)
     if changes.events is not UNSET:
-        endpoint = replace(endpoint, events=check_events(changes.events, PUBLISHED_TYPES))
+        endpoint = replace(endpoint, events=rules.check_events(changes.events, PUBLISHED_TYPES))
     if changes.description is not UNSET:
-        endpoint = replace(endpoint, description=check_description(changes.description))
+        endpoint = replace(endpoint, description=rules.check_description(changes.description))
     return await _keep(work, endpoint)
 
 
@@ -139,18 +119,18 @@ async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
 async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
     """Give an endpoint a new secret, shown only once; the previous one also signs for a day."""
     endpoint = await get_endpoint(work, ref, lock=True)
-    since = endpoint.previous_until - SECRETS_OVERLAP if endpoint.previous_until else None
-    if since is not None and work.now < since + ROTATE_AGAIN_AFTER:
-        raise SecretRecentlyRotated
-    secret = new_secret()
-    rotated = replace(endpoint, previous_until=work.now + SECRETS_OVERLAP, updated_at=work.now)
+    since = endpoint.previous_until - rules.SECRETS_OVERLAP if endpoint.previous_until else None
+    if since is not None and work.now < since + rules.ROTATE_AGAIN_AFTER:
+        raise errors.SecretRecentlyRotated
+    secret = rules.new_secret()
+    rotated = replace(endpoint, previous_until=work.now + rules.SECRETS_OVERLAP, updated_at=work.now)
     await store.rotate_secret(work.db, rotated, await seal(work, secret))
     return rotated, secret
 
 
 async def delete_endpoint(work: Work, ref: EndpointRef) -> None:
     if not await store.delete_endpoint(work.db, ref):
-        raise WebhookNotFound
+        raise errors.WebhookNotFound
 
 
 async def send_test(work: Work, ref: EndpointRef) -> Endpoint:
@@ -162,7 +142,7 @@ async def send_test(work: Work, ref: EndpointRef) -> Endpoint:
 
 async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None) -> Endpoint:
     """Send the event of one try again, with the same id and the same bytes."""
-    found = require(await store.find_attempt(work.db, attempt_id, owner_id=owner_id), DeliveryNotFound)
+    found = require(await store.find_attempt(work.db, attempt_id, owner_id=owner_id), errors.DeliveryNotFound)
     endpoint, event = found
     if event.type == WebhookTested.type:
         return await send_test(work, EndpointRef(endpoint.id, endpoint.owner_id))
@@ -173,14 +153,16 @@ async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None
 async def replay(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
     """Send the events of a span that an endpoint subscribes to and that are not under way; return how many."""
     endpoint = await get_endpoint(work, ref)
-    events = await store.list_events_in(work.db, endpoint, span, but=which.but, limit=MAX_REPLAYED)
+    events = await store.list_events_in(work.db, endpoint, span, but=which.but, limit=rules.MAX_REPLAYED)
     await _send_again(work, endpoint, events)
     return len(events)
 
 
 async def count_replay(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
     """Count what `replay` would send."""
-    return await store.count_events_in(work.db, await get_endpoint(work, ref), span, but=which.but, limit=MAX_REPLAYED)
+    return await store.count_events_in(
+        work.db, await get_endpoint(work, ref), span, but=which.but, limit=rules.MAX_REPLAYED
+    )
 
 
 async def keep_message(work: Work, event: PastEvent) -> None:
@@ -201,9 +183,9 @@ async def keep_attempt(work: Work, attempt: Attempt) -> None:
     failing_since = await store.note_failure(work.db, attempt)
     if failing_since is None:
         return
-    if attempt.status == GONE:
+    if attempt.status == rules.GONE:
         await _disable(work, EndpointRef(attempt.endpoint_id), reason=IS_GONE)
-    elif is_hopeless(failing_since, now=attempt.at):
+    elif rules.is_hopeless(failing_since, now=attempt.at):
         await _disable(work, EndpointRef(attempt.endpoint_id), reason=HAS_FAILED)
 
 
@@ -212,7 +194,7 @@ async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:
 
 
 async def get_overview(work: Work, owner: User, endpoint_id: UUID) -> EndpointOverview:
-    return require(await delivery_log_store.find_overview(work.db, endpoint_id, owner.id), WebhookNotFound)
+    return require(await delivery_log_store.find_overview(work.db, endpoint_id, owner.id), errors.WebhookNotFound)
 
 
 async def list_deliveries(
@@ -236,10 +218,9 @@ async def list_attempts(
 
 
 async def get_delivery(work: Work, owner: User, endpoint_id: UUID, delivery_id: UUID) -> LoggedDelivery:
-    """Read one try with what was sent and what was answered."""
     found = require(
         await delivery_log_store.find_delivery(work.db, EndpointRef(endpoint_id, owner.id), delivery_id),
-        DeliveryNotFound,
+        errors.DeliveryNotFound,
     )
     logged, kept = found
     return replace(_open_answer(work, logged), body=open_body(work.runtime, logged.attempt.event_id, kept))
@@ -254,10 +235,10 @@ async def list_feed(
     work: Work, owner: User, *, after: UUID | None, types: tuple[str, ...], limit: int
 ) -> tuple[list[PastEvent], bool]:
     """Read an owner's events after a given one, oldest first, and whether there are more."""
-    chosen = check_events(types, PUBLISHED_TYPES, field="type")
+    chosen = rules.check_events(types, PUBLISHED_TYPES, field="type")
     found, is_cut = await store.list_feed(work.db, owner.id, after=after, types=chosen, limit=limit + 1)
     if found is None and is_cut:
-        raise EventExpired(work.runtime.settings.keep_events_days)
+        raise errors.EventExpired(work.runtime.settings.keep_events_days)
     if found is None:
         raise Invalid(details={"after": "must be the id of one of your events"})
     return [complete(work.runtime, each) for each in found[:limit]], len(found) > limit
@@ -265,7 +246,7 @@ async def list_feed(
 
 async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent]) -> None:
     if endpoint.state is not State.ACTIVE:
-        raise WebhookNotActive
+        raise errors.WebhookNotActive
     reaction = work.runtime.wiring.reaction(DELIVER)
     if reaction is None:
         raise LookupError(f"no reaction is named {DELIVER}")

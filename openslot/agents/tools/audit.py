@@ -139,7 +139,6 @@ async def search_audit_log(
 
 
 async def _find_waiting(work: Work, calls: list[CallRecord]) -> dict[UUID, WaitingCall]:
-    """Find those of these calls that wait, with their arguments, for the one who decides."""
     ids = [c.approval_id for c in calls if c.status is AuditStatus.PENDING_APPROVAL and c.approval_id is not None]
     found = await approvals.list_pending(work, ids) if ids else []
     return {each.id: _WAITING.show(each) for each in found}

@@ -11,18 +11,8 @@ from openslot.accounts.models import User
 from openslot.agents.models import Tier
 from openslot.agents.registry import USER, Paging, Search, UserId, about, get_user, inside, naming, read_given, tool
 from openslot.contacts import operations as contacts
+from openslot.contacts import schemas
 from openslot.contacts.models import Contact
-from openslot.contacts.schemas import (
-    CompanyField,
-    ContactChanges,
-    DetailedContact,
-    ListedContact,
-    NotesField,
-    PhoneField,
-    TagsField,
-    show_detailed,
-    show_listed,
-)
 from openslot.core.work import Work
 from openslot.routing.listings import Listing
 
@@ -41,19 +31,19 @@ CONTACT = about("contact", "contact_id")
 class ContactMetadata(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The fields to change; those that are left out stay, and null clears a field."""
 
-    company: CompanyField | UnsetType | None = UNSET
-    phone: PhoneField | UnsetType | None = UNSET
-    notes: NotesField | UnsetType | None = UNSET
-    tags: TagsField | UnsetType | None = UNSET
+    company: schemas.CompanyField | UnsetType | None = UNSET
+    phone: schemas.PhoneField | UnsetType | None = UNSET
+    notes: schemas.NotesField | UnsetType | None = UNSET
+    tags: schemas.TagsField | UnsetType | None = UNSET
 
 
-class PlatformContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
+class PlatformContact(schemas.ListedContact, frozen=True, kw_only=True, rename="camel"):
     """A contact as the REST API lists it, with its owner."""
 
     user_id: OwnerId
 
 
-class DetailedPlatformContact(DetailedContact, frozen=True, kw_only=True, rename="camel"):
+class DetailedPlatformContact(schemas.DetailedContact, frozen=True, kw_only=True, rename="camel"):
     """A contact with its meetings as the REST API shows it, with its owner."""
 
     user_id: OwnerId
@@ -74,7 +64,7 @@ async def list_contacts(
     else:
         owner = await get_user(work, user_id)
         found, total = await contacts.list_contacts(work, owner, search=search, page=page, limit=limit)
-    shown = [PlatformContact(**asdict(show_listed(each)), user_id=str(each.contact.owner_id)) for each in found]
+    shown = [PlatformContact(**asdict(schemas.show_listed(each)), user_id=str(each.contact.owner_id)) for each in found]
     return arguments.show(shown, total)
 
 
@@ -103,10 +93,10 @@ async def update_contact_metadata(
         contact = await contacts.get_any_contact(work, contact_id)
         owner = await accounts.get_user(work, contact.owner_id)
         with inside("metadata"):
-            changed = await contacts.change_contact(work, owner, contact.id, ContactChanges(**given))
+            changed = await contacts.change_contact(work, owner, contact.id, schemas.ContactChanges(**given))
         return await _show(work, owner, changed)
 
 
 async def _show(work: Work, owner: User, contact: Contact) -> DetailedPlatformContact:
-    detailed = show_detailed(await contacts.get_with_meetings(work, owner, contact.id))
+    detailed = schemas.show_detailed(await contacts.get_with_meetings(work, owner, contact.id))
     return DetailedPlatformContact(**asdict(detailed), user_id=str(owner.id))

@@ -47,7 +47,6 @@ launched: dict[Path, subprocess.Popen[bytes]] = {}
 
 
 def find_server(data_dir: Path) -> str | None:
-    """Return the address of the server on this data directory if it is running and ready."""
     directory = pgdata(data_dir)
     lines = _postmaster_lines(directory)
     if len(lines) < 8 or lines[7].strip() != "ready" or postmaster(directory) is None:

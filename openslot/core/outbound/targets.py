@@ -159,7 +159,6 @@ def is_public(address: Address) -> bool:
 
 
 def embedded_address(address: IPv6Address) -> IPv4Address:
-    """Return the IPv4 address that a NAT64 address stands for."""
     return IPv4Address(int(address) & 0xFFFFFFFF)
 
 
@@ -206,7 +205,6 @@ class OutboundTarget(Struct, frozen=True):
 
     @property
     def host_header(self) -> str:
-        """The host as it is written in HTTP."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -217,7 +215,6 @@ def check_url(url: str, *, allow: Iterable[Network] = ()) -> None:
 
 
 def get_target(url: str, *, allow: tuple[Network, ...], at_most: int = LONGEST_URL) -> OutboundTarget:
-    """Parse where the URL leads, or refuse it."""
     if len(url) > at_most:
         raise OutboundRefused(OutboundReason.TOO_LONG)
     target = _read(url)
