@@ -27,6 +27,7 @@ PROMISES = (
     "*/test_killed_*.py",
     "tests/core/test_outages.py",
     "tests/jobs/test_lost_database.py",
+    "tests/jobs/test_taking.py",
     "tests/jobs/test_older_workers.py",
     # Oracles, mutants and other computed answers
     "tests/contracts/*",
