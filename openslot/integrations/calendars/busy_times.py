@@ -146,8 +146,8 @@ class WallClockEvent(EventAdapter):  # type: ignore[misc]
         Others exclude the repetitions that they change; the library would leave out the change as well.
         """
         found = [each for line in list_lines(self._component, "EXDATE") for each in self.reader.read_all(line)]
-        kept = [each for each in found if each.on(self.zone) not in self._changed]
-        return [each.wall.date() if each.is_day else each.on(self.zone) for each in kept]
+        walls = [(each, each.wall if each.is_day else each.on(self.zone)) for each in found]
+        return [wall.date() if each.is_day else wall for each, wall in walls if wall not in self._changed]
 
     @cached_property
     def rdates(self) -> list[datetime | tuple[datetime, timedelta]]:
@@ -161,6 +161,10 @@ class WallClockEvent(EventAdapter):  # type: ignore[misc]
     def rrules(self) -> set[str]:
         """None that the library would expand, because it sets no bounds."""
         return set()
+
+    def has_recurrence_rules(self) -> bool:
+        """Deny it, because the library would leave out some changes that have rules of their own."""
+        return False
 
     def expand(self, first: datetime, last: datetime) -> Iterator[datetime]:
         for line in list_lines(self._component, "RRULE"):

@@ -98,6 +98,17 @@ CASES = {
         [event("a", start="20260316T090000Z", more=[*DAILY, "EXDATE;VALUE=DATE:20260317,20260318,20260319"])],
         ["03-16 09:00/03-16 10:00"],
     ),
+    "left out by the day, at midnight in a zone far away, and changed": (
+        [
+            event("a", start="TZID=Asia/Kolkata:20260316T000000", more=[*DAILY, "EXDATE;VALUE=DATE:20260317,20260318"]),
+            event(
+                "a",
+                start="TZID=Asia/Kolkata:20260317T053000",
+                more=["RECURRENCE-ID;TZID=Asia/Kolkata:20260317T000000", "DURATION:PT1H"],
+            ),
+        ],
+        ["03-15 18:30/03-15 19:30", "03-17 00:00/03-17 01:00", "03-18 18:30/03-18 19:30"],
+    ),
     "more times": (
         [event("a", start="20260316T090000Z", more=["DURATION:PT1H", "RDATE:20260320T090000Z"])],
         ["03-16 09:00/03-16 10:00", "03-20 09:00/03-20 10:00"],

@@ -141,7 +141,9 @@ def _apply(later: list[Version], master: Version, start: EventTime) -> tuple[Ver
     version = later[place - 1] if place else None
     if version is None or version.replaces is None:
         return master, start
-    wall = start.instant.astimezone(version.start.zone).replace(tzinfo=None)
+    wall = start.wall
+    if start.zone is not version.start.zone:
+        wall = start.instant.astimezone(version.start.zone).replace(tzinfo=None)
     return version, version.start.at(wall + (version.start.wall - version.replaces.wall))
 
 
