@@ -41,7 +41,6 @@ async def list_tables(connection: asyncpg.Connection) -> list[str]:
 
 
 async def list_left_out(connection: asyncpg.Connection) -> list[str]:
-    """List the tables whose rows a backup leaves out."""
     return [row["relname"] for row in await connection.fetch(UNLOGGED)]
 
 

@@ -4,7 +4,6 @@ from openslot.processes.exits import run
 
 
 def main() -> None:
-    """Run the command line."""
     from openslot.cli.commands import app
 
     run(app)

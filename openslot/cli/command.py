@@ -23,7 +23,6 @@ YES = inspect.Parameter(
 
 
 def group(help_: str) -> typer.Typer:
-    """Make a group of commands."""
     return typer.Typer(help=help_, no_args_is_help=True, add_completion=False)
 
 

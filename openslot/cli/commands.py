@@ -44,12 +44,10 @@ class LazyCommands(TyperGroup):
     """Loads a command's module only when it is used, so that `serve` starts faster."""
 
     def list_commands(self, ctx: object) -> list[str]:
-        """List all commands."""
         return [*COMMANDS, *GROUPS]
 
     # The framework does not export its types of context and command.
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load one command."""
         module = COMMANDS.get(cmd_name) or GROUPS.get(cmd_name)
         if module is None:
             return None

@@ -88,7 +88,6 @@ async def choose_reminders(
 
 
 async def find_event_type(work: Work, host: User, slug: str) -> EventType:
-    """Find one of a host's event types by its slug."""
     offered, _ = await event_types.list_event_types(work, host, limit=10_000)
     found = next((each for each in offered if each.slug == slug), None)
     if found is None:

@@ -17,8 +17,6 @@ app = typer.Typer(help="The key that encrypts stored secrets.", no_args_is_help=
 
 
 class Retired(Struct, frozen=True, kw_only=True):
-    """The result of retiring the old keys."""
-
     resealed: int
     retired: int
 

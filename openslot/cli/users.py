@@ -152,7 +152,6 @@ async def reset_two_factor(work: Work, email: Email) -> Answer:
 
 
 def shape(user: User) -> dict[str, object]:
-    """Shape a user for scripts."""
     names = "id email name username plan effective_plan"
     disabled = user.disabled_at is not None
     return pick(user, names, timezone=user.zone, admin=user.is_admin, disabled=disabled, created_at=user.created_at)

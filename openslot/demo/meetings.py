@@ -22,7 +22,6 @@ from openslot.core.work import Work
 from openslot.event_types.models import EventType
 
 WEEKS = 3
-A_DAY = 2
 REASONS = ("Ill today, sorry", "The train is late", "Something came up")
 
 
@@ -59,7 +58,7 @@ async def make_meetings(work: Work, host: User, offered: list[EventType]) -> Non
     for days in range(-7 * WEEKS, 7 * WEEKS + 1):
         day = work.now.replace(hour=5, minute=0, second=0, microsecond=0) + timedelta(days=days)
         then = _as_of(work, day - timedelta(days=2) if days < 1 else work.now)
-        for _ in range(A_DAY):
+        for _ in range(2):
             await _book_one(then, chance.choice(offers), day, chance)
     await _add_companies(work, host)
 

@@ -61,7 +61,6 @@ async def make_people(work: Work) -> dict[str, tuple[User, SignIn]]:
 
 
 async def make_keys(work: Work, host: User) -> tuple[str, str, dict[str, str]]:
-    """Make a fresh API key, SCIM token and agent keys."""
     organization = await _find_or_add_organization(work)
     api_key, _ = await access.create_api_key(work, host, name="Demo")
     scim_token, _ = await access.create_scim_token(work, organization, name="Demo")

@@ -10,8 +10,6 @@ from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, ma
 
 
 class SeededEventType(Struct, frozen=True, kw_only=True):
-    """An event type that a script can book."""
-
     id: str
     slug: str
 
@@ -29,7 +27,6 @@ class Seeded(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def seed(work: Work) -> Seeded:
-    """Create demo data, and return how to use it."""
     work = work.acting_as(DEMO)
     people = await make_people(work)
     host, host_sign_in = people[HOST.username]

@@ -58,8 +58,6 @@ class ZipPieces:
 
 
 class _Sink:
-    """A stream that can only be written."""
-
     def __init__(self, buffer: bytearray) -> None:
         self._buffer = buffer
 
@@ -96,7 +94,6 @@ class PieceWriter:
                     await self._keep(full)
 
     async def close(self) -> None:
-        """Write the explanation and the end of the ZIP file."""
         with self.zip.open("README.txt") as out:
             out.write(write_readme(self.work).encode())
         await self._keep(self.zip.close())

@@ -128,7 +128,6 @@ WORDS: tuple[tuple[re.Pattern[str], Callable[..., Text]], ...] = tuple(
         (r"Object contains unknown field ", lambda: Text("has an unknown field")),
     )
 )
-EXPECTED = re.compile(r"Expected `([^`]+)`, got `(\w+)`$")
 NAMES = {
     "str": Text("a string"),
     "int": Text("an integer"),
@@ -153,7 +152,7 @@ def in_words(fault: Exception | None, kind: Any = None, *, given: bool = True) -
     message = str(fault).partition(" - at `")[0]
     if message.startswith("Invalid enum value ") and (choices := list(_choices(kind))):
         return Text("must be one of %(choices)s", choices=", ".join(choices))
-    if match := EXPECTED.match(message):
+    if match := re.match(r"Expected `([^`]+)`, got `(\w+)`$", message):
         return _wrong_kind(match[1].split(" | "), match[2] if given else None)
     for pattern, say in WORDS:
         if match := pattern.match(message):

@@ -34,12 +34,10 @@ class Door(Struct, frozen=True, kw_only=True):
     enter: Callable[["Exchange"], Awaitable[Entry]]
     """Turns a request's credential into an actor and counts it, or raises a refusal."""
     refuse: Callable[[Refusal, "Exchange"], Response]
-    """Builds its error responses."""
     media_types: tuple[str, ...] = ()
     """The media types that it accepts, the first of which is named in refusals; empty means any."""
     answers_in: str = JSON
     write: Callable[[object, "Exchange"], bytes] = lambda body, _: encode(body)
-    """Converts a handler's result to bytes."""
     max_bytes: int = 256 * 1024
     headers: RawHeaders = ()
     """Added to every response that does not set them itself."""

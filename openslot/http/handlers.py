@@ -53,8 +53,6 @@ SOURCES: dict[str, tuple[tuple[object, ArgumentSource], ...]] = {
 }
 PATH_VALUES: dict[object, Callable[[str], object]] = {str: str, UUID: parse_id}
 NAMES = re.compile(r"\{(\w+)(?::path)?\}")
-KEPT_HEADERS = frozenset({"content-type", "location"})
-RETRIED = frozenset({"POST", "PATCH"})
 
 
 async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
@@ -101,14 +99,14 @@ async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str])
         return Response(status=kept.status, headers={**kept.headers, "idempotent-replayed": "true"}, body=kept.body)
     response = await call(handler, exchange, values)
     if response.status < 400 and isinstance(response.body, bytes):
-        headers = {name: value for name, value in response.headers.items() if name in KEPT_HEADERS}
+        headers = {name: value for name, value in response.headers.items() if name in {"content-type", "location"}}
         to_keep = idempotency.StoredResponse(status=response.status, headers=headers, body=response.body)
         await idempotency.store_response(work, request, to_keep)
     return response
 
 
 def _idempotent_request(handler: Handler, exchange: Exchange) -> idempotency.RetriedRequest | None:
-    if "idempotency-key" not in exchange.headers or exchange.method not in RETRIED:
+    if "idempotency-key" not in exchange.headers or exchange.method not in {"POST", "PATCH"}:
         return None
     caller = (handler.declaration.retried_by or exchange.door.retried_by)(exchange)
     if caller is None:

@@ -69,13 +69,12 @@ class _Read(Collector):
 
 # A request that came through a proxy is not local, even if the proxy runs on this machine.
 FORWARDED = frozenset({"forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"})
-NOT_MEASURED = "Metrics can be read on the machine itself, or with the token of OPENSLOT_METRICS_TOKEN"
 
 
 def check_may_measure(request: Request, settings: Settings) -> None:
     """Refuse a request that is neither from this machine nor has the token."""
     if not (has_token(request, settings.metrics_token) or is_local(request, settings)):
-        raise Unauthorized(NOT_MEASURED)
+        raise Unauthorized("Metrics can be read on the machine itself, or with the token of OPENSLOT_METRICS_TOKEN")
 
 
 def has_token(request: Request, token: str | None) -> bool:

@@ -31,8 +31,6 @@ ERRORS = {
     503: "The service is temporarily unavailable; try again after `Retry-After` seconds",
 }
 MEDIA_TYPES = {JSON: "JSON"}
-KEYED = frozenset({401})
-TYPED = frozenset({415})
 WRITES = frozenset({409, 413, 415})
 
 
@@ -98,9 +96,9 @@ def _operation(route: Route, handler: Handler) -> Operation:
 def _errors(declaration: Declaration, door: Door) -> dict[int, str]:
     """List how a method of a door can be refused; sizes and media types are the handler's own, or else its door's."""
     left_out = {
-        *(KEYED if door.security is None else ()),
+        *((401,) if door.security is None else ()),
         *(WRITES if declaration.method == "GET" else ()),
-        *(TYPED if not door.media_types else ()),
+        *((415,) if not door.media_types else ()),
     }
     size = (declaration.max_bytes or door.max_bytes) // 1024
     media_type = ", ".join(MEDIA_TYPES.get(each, each) for each in door.media_types[:1])

@@ -10,8 +10,6 @@ from openslot.http.errors import MethodNotAllowed
 from openslot.http.handlers import read_handler
 from openslot.routing import Mount, find_declaration
 
-REST_OF_PATH = ":path}"
-
 
 class _Node:
     """A node of the routing tree: a path continues with a fixed word, with any value, or with its whole rest."""
@@ -42,7 +40,7 @@ class Router:
             return
         node = self._root
         for part in filter(None, route.template.split("/")):
-            if part.endswith(REST_OF_PATH):
+            if part.endswith(":path}"):
                 node.rest = route
                 return
             if part.startswith("{"):

@@ -7,7 +7,6 @@ EVERYWHERE: RawHeaders = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"strict-origin-when-cross-origin"),
 )
-API_POLICY = b"default-src 'none'; frame-ancestors 'none'"
 PAGE_POLICY = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
     b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
@@ -28,7 +27,7 @@ def api_headers(settings: Settings) -> RawHeaders:
     """Return the headers for responses that no browser should show, frame or store."""
     return (
         *EVERYWHERE,
-        (b"content-security-policy", API_POLICY),
+        (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
         (b"cache-control", b"no-store"),
         *_transport(settings),
     )

@@ -47,7 +47,6 @@ NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 # A field that people do not see; whatever fills in every field fills in this one too.
 TRAP = "website"
 HERE = "/account"
-ADDRESS_NOTICES = {"withdrawn": Text("The link no longer works. Your email address stays as it is.")}
 
 
 def expiry_of(choice: str, *, now: datetime) -> datetime | None:
@@ -55,8 +54,6 @@ def expiry_of(choice: str, *, now: datetime) -> datetime | None:
 
 
 class PasswordForm(Struct, frozen=True, kw_only=True):
-    """The current password and the new one, and a code if two-factor authentication is on."""
-
     current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your current password"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Enter a new password"))]
     code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
@@ -112,8 +109,6 @@ def keep_address_private(shown: Response) -> Response:
 
 
 class ChangeAddressForm(Struct, frozen=True, kw_only=True):
-    """The new address, and what proves that it is the user who wants it."""
-
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter the new email address"))]
     current: CurrentPassword
     code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
@@ -131,7 +126,7 @@ async def show_change_of_address(work: Work, user: User, form: Form[ChangeAddres
         "account_email.html",
         user,
         here=HERE,
-        notices=ADDRESS_NOTICES,
+        notices={"withdrawn": Text("The link no longer works. Your email address stays as it is.")},
         form=form,
         state=state,
         waiting=waiting.email if waiting else None,

@@ -20,7 +20,6 @@ FIELD = "csrf"
 HEADER = "x-csrf-token"
 PURPOSE = "csrf"
 TOKEN_BYTES = 16
-STALE = Text("This form is out of date. Reload the page and send it again. Nothing was changed")
 
 
 def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
@@ -32,7 +31,6 @@ def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
 
 
 def browser_of(request: Request) -> str:
-    """Return the browser's name for itself."""
     return "".join(sign for sign in request.headers.get("user-agent", "") if sign.isprintable())
 
 
@@ -82,7 +80,7 @@ def check_csrf_token(exchange: Exchange) -> None:
         return
     token = exchange.headers.get(HEADER) or read_field(exchange, FIELD) or ""
     if not _is_token(exchange.runtime, session_id, token):
-        raise Forbidden(STALE)
+        raise Forbidden(Text("This form is out of date. Reload the page and send it again. Nothing was changed"))
 
 
 def _needs_user(exchange: Exchange) -> bool:

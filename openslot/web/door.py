@@ -94,7 +94,6 @@ def ask_to_sign_in(request: Request) -> Response:
 
 
 def check_administrator(exchange: Exchange) -> None:
-    """Refuse everyone but administrators of the platform."""
     if exchange.user is None:
         raise Unauthorized
     if not exchange.user.is_admin:

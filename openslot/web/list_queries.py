@@ -21,14 +21,11 @@ from openslot.routing import Form, Request
 from openslot.web import words
 
 NOT_A_DATE = Text("must be a date, such as 2026-03-16")
-BEFORE_FROM = Text("must not be before the first day")
 LONGEST, MAX_PAGES = 200, 100_000
 NO_CHOICES: Mapping[str, Collection[str]] = {}
 
 
 class Pager(Struct, frozen=True, kw_only=True):
-    """Which page of a list is shown, and the addresses of those beside it."""
-
     page: int
     pages: int | None = None
     """None if they are not counted."""
@@ -100,7 +97,7 @@ def read_days(typed: Mapping[str, str], faults: dict[str, Text], user: User) -> 
     """Read `from` and `to`, both included, in the user's zone; what can't be understood is open, and gets a fault."""
     first, last = (_read_day(typed.get(name, ""), name, faults) for name in ("from", "to"))
     if first and last and last < first:
-        faults["to"], last = BEFORE_FROM, None
+        faults["to"], last = Text("must not be before the first day"), None
     return Span(
         words.begin_day(first, user.zone) if first else None,
         words.begin_day(last + timedelta(days=1), user.zone) if last else None,
@@ -133,7 +130,6 @@ def link(path: str, values: Mapping[str, object]) -> str:
 
 
 def make_pager(page: int, total: int, rows: int, link_to: Callable[[int], str]) -> Pager:
-    """Return which page of a list is shown, and which are beside it."""
     pages = -(-total // rows)
     return Pager(
         page=page,

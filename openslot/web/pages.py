@@ -38,7 +38,6 @@ class Page(Struct, frozen=True, kw_only=True):
 
 @pass_context
 def _csrf_field(context: Context) -> Markup:
-    """Write the hidden field with which a form of a signed-in user begins."""
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, context["csrf"])
 
 

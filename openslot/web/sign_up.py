@@ -29,7 +29,6 @@ from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME, respond_signed_in
 
 FIRST_PAGE = "/welcome"
-"""What a new user sees first."""
 
 CHOOSE = Text("Choose a password")
 

@@ -24,7 +24,6 @@ MEDIA_TYPES = {
 }
 PATH = re.compile(r"accent/([0-9a-f]{6})\.css", re.ASCII)
 FOR_GOOD = "public, max-age=31536000, immutable"
-ASK_AGAIN = "public, no-cache"
 NAME = re.compile(r"([0-9a-f]{32})\.jpg")
 
 
@@ -69,7 +68,6 @@ def _read(folder: Traversable, beginning: str) -> list[tuple[str, Asset]]:
 
 
 def accent_url(color: str) -> str:
-    """Return the URL of a color's stylesheet, which never changes."""
     name = f"accent/{color.removeprefix('#')}.css"
     return f"/static/{name}?v={_make(color.removeprefix('#')).version}"
 
@@ -118,7 +116,7 @@ def _send_static(request: Request, path: str) -> Response:
     if asset is None:
         raise NotFound
     is_named = request.query.get("v") == asset.version
-    return send_asset(request, asset, {"cache-control": FOR_GOOD if is_named else ASK_AGAIN})
+    return send_asset(request, asset, {"cache-control": FOR_GOOD if is_named else "public, no-cache"})
 
 
 @get("/photos/{name}")

@@ -98,7 +98,6 @@ class Weekday(Localizable, frozen=True):
         return format_day(self.on, locale.formats, with_year=self.on.year != self.today.year)
 
     def __str__(self) -> str:
-        """Write the day for programs."""
         return self.on.isoformat()
 
 
@@ -125,7 +124,6 @@ class City(Localizable, frozen=True):
         return format_city(self.zone, locale.formats)
 
     def __str__(self) -> str:
-        """Write the zone for programs."""
         return self.zone
 
 
@@ -163,7 +161,6 @@ def day_heading(on: date, *, today: date) -> Text | Weekday:
 
 
 def hours(starts_at: datetime, ends_at: datetime, zone: str) -> Text:
-    """Write from when to when."""
     start, end = (each.astimezone(get_zone(zone)).time() for each in (starts_at, ends_at))
     return Text("%(start)s \u2013 %(end)s", start=start, end=end)
 

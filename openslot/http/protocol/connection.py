@@ -150,7 +150,6 @@ class Connection(asyncio.Protocol):
             self._cycle.keeps_alive = False
 
     def expire(self, now: float) -> None:
-        """End the connection because its deadline has passed."""
         if self._phase is Phase.HEAD and self._reader.head_bytes:
             self._refuse(RequestTimeout(f"The head must arrive within {self._limits.head_seconds:g} seconds"))
         elif self._phase is Phase.BODY and self._is_reading_paused:

@@ -42,7 +42,6 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
 
 
 def limits_of(settings: Settings) -> ConnectionLimits:
-    """Read the limits from the settings and from the number of available descriptors."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return ConnectionLimits(
         head_seconds=settings.head_timeout,

@@ -208,7 +208,6 @@ class RequestReader:
 Header = tuple[bytes, bytes]
 
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 CLOSE: Header = (b"connection", b"close")
 
 
@@ -245,15 +244,11 @@ AsgiApp = Callable[
 ]
 
 GONE: AsgiMessage = {"type": "http.disconnect"}
-LAST_CHUNK = b"0\r\n\r\n"
-WITHOUT_BODY = frozenset({204, 304})
 
 log = structlog.get_logger()
 
 
 class ResponseTransport(Protocol):
-    """The connection that a cycle answers on."""
-
     is_sending_paused: bool
 
     @property
@@ -277,11 +272,9 @@ class Cycle:
     keeps_alive: bool
     expects_continue: bool
     is_whole: bool = False
-    """Whether the body has arrived completely."""
     has_started: bool = False
     is_answered: bool = False
     is_gone: bool = False
-    """Whether the client is gone."""
     _body: bytes = b""
     _has_news: bool = False
     _waiter: asyncio.Future[None] | None = None
@@ -316,7 +309,7 @@ class Cycle:
         """Return the next part of the body, or a disconnect message if the client is gone."""
         if self.expects_continue and not (self._has_news or self.is_gone or self.has_started):
             self.expects_continue = False
-            self._wire.write(CONTINUE)
+            self._wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         while not (self._has_news or self.is_gone or self.is_answered):
             self._wire.resume_reading()
             self._waiter = ClientWait(loop=asyncio.get_running_loop())
@@ -348,7 +341,7 @@ class Cycle:
         if not self.keeps_alive and b"connection" not in by_name:
             complete.append(CLOSE)
         length = by_name.get(b"content-length")
-        self._is_bodiless = status in WITHOUT_BODY or self.scope["method"] == "HEAD"
+        self._is_bodiless = status in {204, 304} or self.scope["method"] == "HEAD"
         self._left = None if length is None or self._is_bodiless else int(length)
         if length is None and not self._is_bodiless and self.scope["http_version"] == "1.1":
             self._is_chunked = True
@@ -370,7 +363,7 @@ class Cycle:
         if self._is_bodiless:
             return b""
         if self._is_chunked:
-            return b"".join((b"%x\r\n%b\r\n" % (len(body), body) if body else b"", LAST_CHUNK if is_last else b""))
+            return b"".join((b"%x\r\n%b\r\n" % (len(body), body) if body else b"", b"0\r\n\r\n" if is_last else b""))
         if self._left is not None:
             self._left -= len(body)
             if self._left < 0 or (is_last and self._left > 0):

@@ -32,7 +32,6 @@ from openslot.web.pages import page, redirect
 MAX_BOOKINGS = 25
 
 Arguments = Mapping[str, object]
-SHOWN_DECIDED = 20
 # What records have in place of the id of an agent's request.
 FROM = "dashboard"
 STATES = {
@@ -68,7 +67,6 @@ async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outc
 
 
 async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
-    """Return what closing an account cancels."""
     found = await bookings.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MAX_BOOKINGS)
     return OutcomePreview(
         sentences=(
@@ -149,7 +147,7 @@ async def show_approvals(work: Work, user: User) -> Response:
         here="/admin/approvals",
         notices=NOTICES,
         waiting=await approvals.list_pending(work),
-        decided=await approvals.list_decided(work, limit=SHOWN_DECIDED),
+        decided=await approvals.list_decided(work, limit=20),
         states=STATES,
         roster=ROSTER,
     )

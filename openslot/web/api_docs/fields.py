@@ -14,7 +14,6 @@ FORMATS = {
     "uuid": "id",
     "uri": "URL",
 }
-ANY_NAME = "any name"
 NOTHING: tuple[object, ...] = (UNSET, None, "", [], {})
 
 
@@ -58,7 +57,7 @@ def rows_inside(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ..
         for key, inner in plain.properties.items()
     ]
     if isinstance(plain.additionalProperties, Schema) and rows_inside(plain.additionalProperties, schemas, trail=trail):
-        rows.append(field_row(ANY_NAME, plain.additionalProperties, schemas, trail=trail))
+        rows.append(field_row("any name", plain.additionalProperties, schemas, trail=trail))
     if plain.items is not None:
         rows += rows_inside(plain.items, schemas, trail=trail)
     return (*rows, *_alternative_rows(plain, schemas, trail))

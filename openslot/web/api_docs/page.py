@@ -72,7 +72,6 @@ class Reference(Struct, frozen=True, kw_only=True):
 
 
 def make_reference(operations: Sequence[Operation], public_url: str) -> Reference:
-    """Build the reference from what the handlers declare."""
     shapes = Shapes(kinds_of(operations))
     schemas = {name: read_schema(schema) for name, schema in shapes.named.items()}
     groups: dict[str, list[ReferenceEntry]] = {}

@@ -178,7 +178,6 @@ def show_month(found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | 
 
 
 def _by_day(found: MonthOfSlots) -> dict[date, list[Run]]:
-    """Group the starts by the reader's day."""
     offsets = get_offsets(found.zone, found.month, end_month(found.month))
     starts = found.slots.starts
     days: dict[date, list[Run]] = {}

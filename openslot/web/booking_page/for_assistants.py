@@ -97,12 +97,9 @@ class Format(Enum):
         return self.value[1]
 
 
-FOR_ASSISTANTS = (Format.MARKDOWN, Format.JSON)
-
-
 def choose_format(request: Request) -> Format:
     """Choose by the end of the path, or else by what is accepted most; a browser gets HTML."""
-    for each in FOR_ASSISTANTS:
+    for each in (Format.MARKDOWN, Format.JSON):
         if request.path.endswith(each.suffix):
             return each
     return _choose_accepted(request.headers.get("accept", "")[:LONGEST_HEADER])
@@ -163,7 +160,6 @@ def format_duration(minutes: int) -> Text:
 
 
 def format_price(price: Money, locale: Locale) -> str:
-    """Write an amount as the place writes it."""
     amount = price.amount / 10 ** get_currency_precision(price.currency)
     return str(format_currency(amount, price.currency, locale=locale.formats))
 

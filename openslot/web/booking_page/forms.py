@@ -81,7 +81,6 @@ def read_hold(text: str) -> UUID | None:
 
 
 def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:
-    """Begin a form with what the page's address already says."""
     values = {name: options.prefill(name) for name in ("name", "email", "notes", "guests")}
     for question in event_type.questions:
         given = options.prefill(question.key) if question.key not in values else ""
@@ -108,8 +107,6 @@ def _read_answers(values: Mapping[str, str]) -> Answers:
 
 
 class ShownStart(Struct, frozen=True, kw_only=True):
-    """One time, as a button or a sentence shows it."""
-
     start: str
     day: str
     time: str

@@ -31,7 +31,6 @@ HEX = re.compile(r"[0-9a-f]{6}", re.ASCII)
 ORIGIN = re.compile(r"https?://[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?(:[0-9]{1,5})?", re.ASCII)
 
 Theme = Literal["light", "dark", "auto"]
-NAVIGATIONS = frozenset({"document", "iframe", "frame"})
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -137,7 +136,7 @@ def is_visit(request: Request, own_hosts: set[str]) -> bool:
     headers = request.headers
     return (
         request.method == "GET"
-        and headers.get("sec-fetch-dest", "document") in NAVIGATIONS
+        and headers.get("sec-fetch-dest", "document") in {"document", "iframe", "frame"}
         and "prefetch" not in headers.get("sec-purpose", headers.get("purpose", ""))
         and not is_robot(headers.get("user-agent", ""))
         and not _is_step(request, own_hosts)

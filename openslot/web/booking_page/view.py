@@ -34,8 +34,6 @@ templates.globals["icon"] = icon
 
 
 class ShownZone(Struct, frozen=True, kw_only=True):
-    """A time zone with what its clocks show."""
-
     name: str
     city: str
     now: str
@@ -87,7 +85,6 @@ def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) ->
 
 
 def zones_page(work: Work, options: Options, *, back: str) -> Response:
-    """Show every zone that fits what is searched for."""
     formats, hours = options.locale.formats, hours_of(options)
     regions = [
         Region(region.name, tuple(zone for zone in region.zones if _fits(zone, options.search)))

@@ -35,8 +35,6 @@ FIELDS = {"startTime": "start", "inviteeName": "name", "inviteeEmail": "email", 
 
 
 class SlotChoice(Struct, frozen=True, kw_only=True):
-    """A start that can be chosen."""
-
     value: str
     time: object
 
@@ -47,8 +45,6 @@ class DayOfSlots(Struct, frozen=True, kw_only=True):
 
 
 class SlotPage(Struct, frozen=True, kw_only=True):
-    """A week of open slots, and where the weeks around it are."""
-
     first: date
     last: date
     earlier: date | None
@@ -87,8 +83,6 @@ def _choice(start: datetime, user: User) -> SlotChoice:
 
 
 class NewBookingForm(Struct, frozen=True, kw_only=True):
-    """What is booked, when, and for whom."""
-
     type: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Choose an event type"))]
     start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
     name: Annotated[Name, WhenEmpty(Text("Enter the invitee's name"))]
@@ -176,8 +170,6 @@ class HostCancelForm(Struct, frozen=True, kw_only=True):
 
 
 class HostRescheduleForm(Struct, frozen=True, kw_only=True):
-    """Where a booking is moved to, and why."""
-
     start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
     reason: ReasonText = ""
     day: str = ""

@@ -171,8 +171,6 @@ def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:
 
 
 class HistoryRow(Struct, frozen=True, kw_only=True):
-    """One change of a booking, and the steps that followed from it."""
-
     title: Text
     at: Text | None
     was: Text | None

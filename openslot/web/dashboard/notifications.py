@@ -47,8 +47,6 @@ class TopicsForm(Struct, frozen=True, kw_only=True):
 
 
 class RemindersForm(Struct, frozen=True, kw_only=True):
-    """When people are reminded."""
-
     minutes: list[str] = []
 
 
@@ -88,7 +86,6 @@ async def change_reminders(work: Work, user: User, form: Form[RemindersForm]) ->
 
 
 def format_before(minutes: int) -> Text:
-    """Write how long before a meeting."""
     if minutes % (24 * 60) == 0:
         return PluralText("%(count)s day before", "%(count)s days before", count=minutes // (24 * 60))
     if minutes % 60 == 0:

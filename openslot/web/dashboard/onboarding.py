@@ -36,9 +36,6 @@ from openslot.web.pages import page, redirect
 DAYS = range(7)
 USUAL = ("09:00", "17:00")
 NO_DAY = Text("Choose at least one day")
-WRONG_SIGN_IN = Text("The server refuses the user name or the password")
-NOT_REACHED = Text("The server can't be reached. Check the address")
-NO_CALENDAR = Text("No calendar was found at this address")
 ShortLine = Annotated[str, Meta(pattern=LINE, max_length=500)]
 
 
@@ -51,7 +48,6 @@ STEPS = {
 
 
 def step_page(user: User, number: int, form: Form[Any] = Form(), **values: Any) -> Response:
-    """Show one step, with how far the user has come."""
     return page(
         f"dashboard/onboarding/{[*STEPS][number - 1]}.html",
         user,
@@ -181,13 +177,13 @@ async def skip_calendar(work: Work, user: User) -> Response:
 def _faults(refusal: Refusal) -> dict[str, str]:
     """Put what the server or our own rules refuse at the field that it is about."""
     if isinstance(refusal, CalendarSignInFailed):
-        return {"password": WRONG_SIGN_IN}
+        return {"password": Text("The server refuses the user name or the password")}
     if isinstance(refusal, CalendarUnreachable | OutboundRefused):
-        return {"address": NOT_REACHED}
+        return {"address": Text("The server can't be reached. Check the address")}
     if isinstance(refusal, Conflict):
         return {"address": refusal.sentence}
     known = {name: fault for name, fault in refusal.faults.items() if name in {"username", "password"}}
-    return known or {"address": NO_CALENDAR}
+    return known or {"address": Text("No calendar was found at this address")}
 
 
 @get("/welcome/link")

@@ -38,8 +38,6 @@ UPLOADS = RateLimit("photos", 20)
 
 
 class AboutForm(Struct, frozen=True, kw_only=True):
-    """Who a host is, and in which language and zone they read."""
-
     name: str = ""
     welcome: str = ""
     timezone: str = ""
@@ -47,21 +45,15 @@ class AboutForm(Struct, frozen=True, kw_only=True):
 
 
 class LinkForm(Struct, frozen=True, kw_only=True):
-    """The first word of a host's link."""
-
     username: str = ""
 
 
 class FormerLinkForm(Struct, frozen=True, kw_only=True):
-    """Whether a former link leads to the host's page."""
-
     username: str = ""
     redirect: Literal["yes", "no"] = "no"
 
 
 class LookForm(Struct, frozen=True, kw_only=True, rename={"brand_name": "brand-name"}):
-    """The color of a host's pages, and what their mail shows."""
-
     which: Literal["event_types", "own"] = "event_types"
     color: str = ""
     brand_name: str = ""

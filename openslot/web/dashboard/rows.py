@@ -145,7 +145,6 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
-    """Describe an effect in a host's words."""
     status, tone = _STATUSES[effect.state](effect, user, now)
     note = (REASONS.get(effect.error) or show_failure(effect.error)) if effect.error else None
     is_failing = effect.state is EffectState.DEAD or _is_retried(effect)

@@ -35,14 +35,10 @@ SETUP = f"{HERE}/two-factor"
 
 
 class BeginTwoFactorForm(Struct, frozen=True, kw_only=True):
-    """The password with which the set-up begins."""
-
     current: CurrentPassword
 
 
 class ConnectProviderForm(Struct, frozen=True, kw_only=True):
-    """What proves that it is the user who connects an account to the identity provider."""
-
     password: CurrentPassword
     code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
 
@@ -52,8 +48,6 @@ class FirstCodeForm(Struct, frozen=True, kw_only=True):
 
 
 class BothFactorsForm(Struct, frozen=True, kw_only=True):
-    """What proves that it is the user who weakens or renews the second factor."""
-
     current: CurrentPassword
     code: TypedCode
 

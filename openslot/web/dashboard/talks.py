@@ -112,7 +112,6 @@ def length_of(seconds: int) -> Text:
 
 
 CALL_WORDS: dict[str, Any] = {"directions": CALL_DIRECTIONS, "statuses": CALL_STATUSES, "length_of": length_of}
-"""What templates need to write about calls."""
 
 
 @get("/calls")

@@ -74,8 +74,6 @@ async def download(work: Work, user: User, export_id: UUID) -> Response:
 
 
 class DeleteAccountForm(Struct, frozen=True, kw_only=True):
-    """The proof that it is the owner, and what invitees are told."""
-
     password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
     proof: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""

@@ -207,5 +207,4 @@ def _join(fields: Any, locale: Locale) -> str:
 
 
 def describe_changes(changes: Iterable[LoggedChange], user: User) -> list[tuple[LoggedChange, str, object]]:
-    """Describe changes for the page: what was done, and what each changed field was and is."""
     return [(each, name_action(each), list_fields(each, user)) for each in changes]

@@ -33,7 +33,6 @@ MOST = 1_000_000
 ROWS = 25
 HERE = "/organization/members"
 FILTERS = ("q", "role", "state")
-SHOWN_STATES = {state: STATES[state][0] for state in (MemberState.ACTIVE, MemberState.INVITED, MemberState.SUSPENDED)}
 
 
 def find_member_notice(request: Request) -> Text | None:
@@ -91,7 +90,7 @@ async def show_members(request: Exchange, work: Work, user: User, form: Form[Inv
         typed=typed,
         is_narrowed=any(typed.values()),
         roles=ROLES,
-        states=SHOWN_STATES,
+        states={state: STATES[state][0] for state in (MemberState.ACTIVE, MemberState.INVITED, MemberState.SUSPENDED)},
         grantable=[(role, ROLES[role]) for role in list_grantable(own.role)],
         form=form,
         pager=make_pager(number, total, ROWS, lambda page: link(HERE, {**typed, "page": page if page > 1 else ""})),

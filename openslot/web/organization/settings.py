@@ -175,8 +175,6 @@ async def create_organization(request: Exchange, work: Work, user: User, form: F
 
 
 class DeleteOrganizationForm(Struct, frozen=True, kw_only=True):
-    """The proof that the right organization is deleted, and by the right person."""
-
     name: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""

@@ -27,14 +27,11 @@ NOTICES = {
     "added": Text("The time off was added. New bookings are blocked during it."),
     "removed": Text("The time off was removed."),
 }
-NOT_LATER = Text("must be later than the beginning")
 LONGEST = timedelta(days=3660)
 TOO_LONG = Text("must be at most ten years after the beginning")
 
 
 class AwayForm(Struct, frozen=True, kw_only=True):
-    """From when to when, and why."""
-
     first: str = ""
     first_time: str = ""
     last: str = ""
@@ -106,7 +103,7 @@ def _read(form: Form[AwayForm], user: User) -> OutOfOffice:
     if first is None or last is None:
         raise Invalid(details=faults)
     if last <= first:
-        raise Invalid(details={"last": NOT_LATER})
+        raise Invalid(details={"last": Text("must be later than the beginning")})
     if last - first > LONGEST:
         raise Invalid(details={"last": TOO_LONG})
     return OutOfOffice(first, last, form["reason"].strip())

@@ -33,7 +33,6 @@ from openslot.web.words import Weekday
 DAYS = range(7)
 NOT_SAVED = Text("Not saved yet. Save the hours when they are right.")
 WRONG = Text("Nothing was saved. Correct the marked fields.")
-NO_DAYS = Text("Nothing was copied. Choose the days to copy to.")
 
 _ACT = re.compile(r"(add|remove) ([0-6])(?:\.(\d{1,3}))?", re.ASCII)
 NO_HOURS = Text("Enter hours, or choose “Closed”")
@@ -82,7 +81,7 @@ def _copy(typed: list[list[Typed]], values: Mapping[str, str]) -> Text:
     source = values.get("copy_from", "")
     targets = [day for day in DAYS if f"copy_to.{day}" in values]
     if source not in {str(day) for day in DAYS} or not targets:
-        return NO_DAYS
+        return Text("Nothing was copied. Choose the days to copy to.")
     for day in targets:
         typed[day] = list(typed[int(source)])
     return NOT_SAVED

@@ -105,7 +105,6 @@ def fill_week(typed: list[list[Typed]], *, may_be_empty: bool = True) -> tuple[D
 
 
 def find_faults(days: Iterable[DayFields]) -> dict[str, str]:
-    """Name every field with a fault."""
     return {
         f"{each.name}.{part}": fault
         for day in days

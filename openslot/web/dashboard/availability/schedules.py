@@ -68,8 +68,6 @@ class WeeklyHoursForm(Struct, frozen=True, kw_only=True):
 
 
 class HolidaysForm(Struct, frozen=True, kw_only=True):
-    """A country and a region of it."""
-
     country: str = ""
     region: str = ""
     shown_country: str = ""
@@ -271,7 +269,6 @@ async def _warn_of_bookings(request: Request, work: Work, user: User) -> tuple[T
 
 
 def tell_bookings(count: int) -> Text:
-    """Say how many bookings are in a time that is closed now."""
     return PluralText(
         "%(count)s booking falls in this period and is kept unless you reschedule or cancel it.",
         "%(count)s bookings fall in this period and are kept unless you reschedule or cancel them.",

@@ -28,7 +28,6 @@ OTHER_PLACES = {
     Code.OUT_OF_OFFICE: ("/availability/away", Text("Change the time off")),
     Code.BUSY: ("/settings/calendars", Text("View calendars")),
 }
-OF_SCHEDULE = frozenset({Code.OUTSIDE_HOURS, Code.HOLIDAY})
 
 
 @get("/availability/why")
@@ -100,7 +99,7 @@ def _find_place(explained: WholeDayExplained, reason: Reason) -> tuple[str | Non
         return OTHER_PLACES[reason.code]
     if reason.code is Code.PAST:
         return None, None
-    if reason.code in OF_SCHEDULE:
+    if reason.code in {Code.OUTSIDE_HOURS, Code.HOLIDAY}:
         part = "#holidays" if reason.code is Code.HOLIDAY else ""
         return f"/availability/{inputs.schedule.id}{part}", SCHEDULE
     if reason.code in {Code.TAKEN, Code.FULL} and reason.starts_at and reason.ends_at:

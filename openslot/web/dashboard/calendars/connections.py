@@ -42,8 +42,6 @@ REFUSED = Text("was refused by the server. Check it, or create a new app passwor
 
 
 class CalendarProvider(Struct, frozen=True, kw_only=True):
-    """A provider, its server, and what to know before connecting."""
-
     key: str
     name: str
     address: str | None
@@ -136,21 +134,15 @@ async def connect_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> 
 
 
 class ChoicesForm(Struct, frozen=True, kw_only=True):
-    """Which calendars close times, and what happens when they can't be read."""
-
     busy: list[str] = []
     unreadable: Annotated[str, Meta(pattern=LINE, max_length=20), WhenEmpty(Text("Choose one of these"))]
 
 
 class CalendarPasswordForm(Struct, frozen=True, kw_only=True):
-    """A new password of a calendar account."""
-
     password: Annotated[str, Meta(max_length=500), WhenEmpty(Text("Enter the new password"))]
 
 
 class ConnectionCheck(Struct, frozen=True, kw_only=True):
-    """What a test of a connection came to."""
-
     is_good: bool
     words: Text
     reason: str | None = None

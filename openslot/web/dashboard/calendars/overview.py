@@ -46,7 +46,6 @@ NOTICES = {
     "restored": Text("The events are being restored in the calendar."),
 }
 DONE = {Decision.CANCEL: "cancelled", Decision.RESTORE: "restored"}
-DECIDED = Text("The list has changed. Review it again")
 
 
 def find_server_fault(refusal: Refusal) -> tuple[str, Text]:
@@ -61,7 +60,6 @@ def find_server_fault(refusal: Refusal) -> tuple[str, Text]:
 
 
 def find_feed_fault(refusal: Refusal) -> Text:
-    """Say what is wrong with the address of a feed."""
     if isinstance(refusal, CalendarSignInFailed):
         return Text("needs a password. Use the secret address of the calendar, which needs none")
     if isinstance(refusal, CalendarGone | CalendarUnreadable):
@@ -77,7 +75,6 @@ def advise(error: str) -> Text:
 
 
 def needs_password(connection: CalendarConnection) -> bool:
-    """Return whether a new password is what a connection needs."""
     return connection.last_error == SIGN_IN and connection.kind is ConnectionKind.CALDAV
 
 
@@ -97,7 +94,6 @@ CONNECTION_WORDS: dict[str, Any] = {
     "advise": advise,
     "needs_password": needs_password,
 }
-"""What templates need to write about connections."""
 
 
 def list_policies(chosen: str) -> dict[str, str]:
@@ -184,8 +180,6 @@ async def _show(work: Work, user: User, form: Form[TargetForm], *, new_feed: str
 
 
 class MissingForm(Struct, frozen=True, kw_only=True):
-    """Which bookings are decided about, and how."""
-
     decision: Annotated[Decision, WhenEmpty(Text("Choose one of these"))]
     booking: list[str] = []
 
@@ -207,6 +201,6 @@ async def decide(work: Work, user: User, form: Form[MissingForm]) -> Response:
         raise Invalid(details={"booking": Text("Choose at least one booking")})
     found = {str(each.booking_id): each.booking_id for each in await missing_events.list_missing(work, user)}
     if not found.keys() >= set(sent.booking):
-        raise Invalid(details={"booking": DECIDED})
+        raise Invalid(details={"booking": Text("The list has changed. Review it again")})
     await missing_events.decide_missing(work, user, sent.decision, [found[each] for each in sent.booking])
     return redirect(f"{HERE}?done={DONE[sent.decision]}")

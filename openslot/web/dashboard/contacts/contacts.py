@@ -43,7 +43,6 @@ MAX_ROWS = 20_000
 FIELDS = (Field.NAME, Field.EMAIL, Field.PHONE, Field.COMPANY, Field.NOTES, Field.TAGS)
 COLUMNS = (*(COLUMN_NAMES[field] for field in FIELDS), Text("Added on"))
 ROWS = 25
-SORTS = {ContactSort.NEWEST: Text("Newest first"), ContactSort.NAME: Text("By name")}
 LIST_NOTICES = {"deleted": Text("The contact was deleted.")}
 MAX_TALKS = 10
 NOTICES = {"added": Text("The contact was added."), "changed": Text("The contact was changed.")}
@@ -54,7 +53,6 @@ def read_contacts_query(request: Request, user: User) -> ListQuery:
 
 
 def read_sort(query: ListQuery) -> ContactSort:
-    """Return the order that is asked for."""
     return ContactSort(query["sort"] or ContactSort.NEWEST)
 
 
@@ -99,7 +97,7 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
         user,
         here="/contacts",
         form=query.form,
-        sorts=SORTS,
+        sorts={ContactSort.NEWEST: Text("Newest first"), ContactSort.NAME: Text("By name")},
         rows=found,
         total=total,
         is_searched=bool(query["q"]),
@@ -186,7 +184,6 @@ class TypedTags(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Check that they can be read."""
         read_tags(text)
         return text
 

@@ -27,7 +27,6 @@ from openslot.web.pages import locale_of, page, redirect
 
 LONGEST = 500
 UNREADABLE = Text("A quotation mark is missing or in the wrong place")
-TOO_WIDE = Text("The line has more values than there are columns")
 # The form around the file; a larger file is refused at its field, a much larger one before it is read.
 AROUND = 64 * 1024
 # Files that are refused were read too.
@@ -45,11 +44,10 @@ DELIMITERS = {",": Text("commas"), ";": Text("semicolons"), "\t": Text("tabs")}
 
 
 def find_problems(line: ImportLine, found: ContactImport) -> tuple[Text, ...]:
-    """Say everything that is wrong with a line."""
     if line.fault is LineFault.DUPLICATE:
         return (Text("The email address is the same as in line %(line)s", line=line.first_line),)
     if line.fault is LineFault.COLUMNS:
-        return (TOO_WIDE,)
+        return (Text("The line has more values than there are columns"),)
     if line.fault is LineFault.UNREADABLE:
         return (UNREADABLE,)
     _, faults = read_person(line.cells, found.columns)
@@ -94,15 +92,11 @@ async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Respons
 
 
 class StartForm(Struct, frozen=True, kw_only=True):
-    """What each column holds, and what happens to contacts that exist already."""
-
     column: tuple[str, ...] = ()
     existing: Literal["update", "skip"] = "update"
 
 
 class ImportColumn(Struct, frozen=True, kw_only=True):
-    """A column of a file: its name, some of its values, and what it is taken for."""
-
     name: str
     number: int
     samples: tuple[str, ...]

@@ -44,15 +44,12 @@ NOTICES = {
     "public": Text("It is on your page now."),
     "archive-only": Text("It has bookings, so it can't be deleted. Archive it instead."),
 }
-NO_SLUG = Text("Enter the last part of the link")
 NO_SCHEDULE = Text("Choose one of your schedules")
 BEGINNINGS = ("start", "from")
 FALLBACK, LONGEST_NAME = "meeting", 200
-PHONE_NUMBER = Text("Your phone number")
 
 
 def begin_values(event_type: EventType) -> dict[str, str]:
-    """Write what the form of a saved event type begins with."""
     return {**write_values(event_type), "edition": edition_of(event_type)}
 
 
@@ -119,7 +116,7 @@ async def save_event_type(
         return await edit_page(work, user, found, Form(values=values), request=request, focus=focus)
     if not form.faults:
         edited, faults = read_event_type(form.get(), found.event_type)
-        faults |= {} if form.get().slug.strip() else {"slug": NO_SLUG}
+        faults |= {} if form.get().slug.strip() else {"slug": Text("Enter the last part of the link")}
         form = form.with_faults(faults)
         if not faults:
             return await _save(request, work, user, edited, form)
@@ -218,8 +215,6 @@ async def edit_page(
 
 
 class StartingPoint(Struct, frozen=True, kw_only=True):
-    """What a new event type can begin with."""
-
     key: str
     title: Text
     about: Text
@@ -324,7 +319,7 @@ async def _begin(request: Request, work: Work, user: User, point: StartingPoint)
     begun = replace(blank, **point.changes)
     if begun.location.kind is not LocationKind.PHONE:
         return begun
-    label = str(localize(PHONE_NUMBER, locale))
+    label = str(localize(Text("Your phone number"), locale))
     return replace(begun, questions=(Question("phone", label, QuestionKind.PHONE, required=True),))
 
 

@@ -38,7 +38,6 @@ PEN PHP PLN QAR RON RSD SAR SEK SGD THB TRY TWD UAH USD VND ZAR
 """
 CURRENCIES = tuple(_CODES.split())
 AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
-NOT_AN_AMOUNT = Text("must be an amount, such as 80 or 80.50")
 BEGIN = "questions."
 PARTS = ("label", "kind", "required", "options", "key")
 LONGEST_KEY = 40
@@ -69,7 +68,6 @@ WORDS = {
     "window_to": Text("must not be before the first day"),
 }
 ENTER_NUMBER = Text("Enter a number")
-ENTER_DAY = Text("Enter a day")
 ShortText = Annotated[str, Meta(pattern=LINE, max_length=500)]
 Number = Annotated[int, WhenEmpty(ENTER_NUMBER)]
 LOCATIONS = {
@@ -123,7 +121,7 @@ def read_price(text: str, currency: str) -> Money | None:
     if not typed:
         return None
     if not AMOUNT.fullmatch(typed):
-        raise BadAmount(NOT_AN_AMOUNT)
+        raise BadAmount(Text("must be an amount, such as 80 or 80.50"))
     places = get_currency_precision(currency)
     smallest = Decimal(typed).scaleb(places)
     if smallest != smallest.to_integral_value():
@@ -164,7 +162,6 @@ def read_questions(sent: Iterable[QuestionForm]) -> tuple[Question, ...]:
 
 
 def write_questions(questions: Sequence[Question]) -> dict[str, str]:
-    """Write what the fields of questions begin with."""
     typed = [
         {
             "label": each.label,
@@ -222,8 +219,6 @@ def _make_key(label: str, taken: set[str]) -> str:
 
 
 class EventTypeForm(Struct, frozen=True, kw_only=True):
-    """Everything that can be set of an event type."""
-
     name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
     slug: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     description: Prose = ""
@@ -256,7 +251,6 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
 
 
 def write_values(event_type: EventType) -> dict[str, str]:
-    """Write what the form of an event type begins with."""
     notice, unit = _split_notice(event_type.min_notice_minutes)
     price = event_type.price
     values = {
@@ -315,7 +309,7 @@ def _find_missing(sent: EventTypeForm) -> Iterator[tuple[str, str]]:
     if sent.window != "range" and sent.window_days is None:
         yield "window_days", ENTER_NUMBER
     if sent.window == "range":
-        yield from ((name, ENTER_DAY) for name in ("window_from", "window_to") if getattr(sent, name) is None)
+        yield from ((name, Text("Enter a day")) for name in ("window_from", "window_to") if getattr(sent, name) is None)
 
 
 def _read_window(sent: EventTypeForm) -> BookingWindow | None:

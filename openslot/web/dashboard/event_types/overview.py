@@ -47,7 +47,6 @@ def links_of(work: Work, user: User, overview: EventTypeOverview) -> OfferLinks:
 
 
 def state_of(event_type: EventType) -> tuple[Text, str]:
-    """Say whether an event type can be booked, and by whom."""
     if not event_type.active:
         return Text("Archived"), ""
     if event_type.is_private:

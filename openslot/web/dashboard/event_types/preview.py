@@ -39,7 +39,6 @@ TOGETHER = (
 TRIES = 5
 # Each computes a month of slots; a fast typist requests two per second.
 PREVIEWS = RateLimit("previews", 120)
-NEW_NAME = Text("New event type")
 # Only pages of our own show it, in a frame in which no script runs and no form is sent.
 FRAMED_BY_US = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors 'self'").decode()
 
@@ -101,7 +100,7 @@ async def _begin_blank(request: Request, work: Work, user: User) -> EventType:
     own = await schedules.list_schedules(work, user)
     if not own:
         raise ScheduleNotFound
-    name = str(localize(NEW_NAME, locale_of(request)))
+    name = str(localize(Text("New event type"), locale_of(request)))
     return event_types.draft(work, own[0], name=name, slug=FALLBACK, duration_minutes=30)
 
 

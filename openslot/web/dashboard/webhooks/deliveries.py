@@ -59,7 +59,6 @@ DELIVERY_WORDS: dict[str, Any] = {
     "format_result": format_result,
     "show_error": show_error,
 }
-"""What templates need to write about deliveries."""
 WEEK = timedelta(days=6)
 
 
@@ -241,8 +240,6 @@ async def delete_endpoint(work: Work, user: User, endpoint_id: UUID) -> Response
 
 
 class ReplayForm(Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
-    """Which events are sent again."""
-
     first: Annotated[ShortLine, WhenEmpty(Text("Choose the first day"))]
     last: Annotated[ShortLine, WhenEmpty(Text("Choose the last day"))]
     which: Replay = Replay.MISSED

@@ -64,8 +64,6 @@ LOGGED_TYPES = (*PUBLISHED_TYPES, WebhookTested.type)
 
 
 class EndpointForm(Struct, frozen=True, kw_only=True):
-    """An endpoint to add, or what to change about one."""
-
     url: str = ""
     which: Literal["all", "chosen"] = "all"
     events: list[str] = []
@@ -195,7 +193,6 @@ def format_events(endpoint: Endpoint) -> str:
 
 
 def format_duration(milliseconds: int) -> Text:
-    """Write how long a request took."""
     if milliseconds < 1000:
         return Text("%(count)s ms", count=milliseconds)
     return Text("%(count)s s", count=round(milliseconds / 1000, 1))
@@ -216,7 +213,6 @@ def show_error(attempt: Attempt) -> str | None:
 
 
 def format_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
-    """Say when a failed delivery is tried again."""
     return None if next_try_at is None else words.retry_in(max(next_try_at - now, timedelta()))
 
 
