@@ -37,7 +37,9 @@ async def create_backup(settings: Settings, to: Path | None) -> tuple[Path, Mani
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".dump-") as dump:
             applied, rows = await _dump(connection, direct_url(settings), dump)
-            secret_key = _join_keys(keys_before, _read_keys(settings))
+            # All keys that may have sealed what was dumped, even if keys were rotated and retired during the dump.
+            keys = dict.fromkeys([*_read_keys(settings), *keys_before])
+            secret_key = "".join(f"{key}\n" for key in keys) or None
             # Hashing and packing a large dump take a while, and requests must not wait for them.
             manifest = await asyncio.to_thread(_describe, settings, dump, applied, rows, secret_key)
             await asyncio.to_thread(write_archive, path, manifest, dump=dump, secret_key=secret_key)
@@ -66,11 +68,6 @@ def _read_keys(settings: Settings) -> tuple[str, ...]:
     """Read the keys for the backup; none if they come from a setting."""
     keys = load_secrets(settings.secret_key, settings.data_dir).keys
     return keys if settings.secret_key is None else ()
-
-
-def _join_keys(before: tuple[str, ...], after: tuple[str, ...]) -> str | None:
-    """Join all keys that may have sealed what was dumped, even if keys were rotated and retired during the dump."""
-    return "".join(f"{key}\n" for key in dict.fromkeys([*after, *before])) or None
 
 
 def _describe(

@@ -46,7 +46,7 @@ def rotate(as_json: AsJson = False) -> None:
 def retire(as_json: AsJson = False) -> None:
     """Encrypt everything again with the newest key, then remove the old keys."""
     chosen = settings()
-    done = _reseal(chosen) if chosen.secret_key is not None else _reseal_and_remove(chosen)
+    done = _reseal() if chosen.secret_key is not None else _reseal_and_remove(chosen)
     keys = "1 old key" if done.retired == 1 else f"{done.retired} old keys"
     values = "1 value was" if done.resealed == 1 else f"{done.resealed} values were"
     if not done.retired:
@@ -87,10 +87,10 @@ def _reseal_and_remove(chosen: Settings) -> Retired:
     _check_file(chosen)
     # Committed before the file changes: by then nothing needs the keys that are removed from it.
     with changing_keys(chosen.data_dir / KEY_FILE, lambda keys: keys[:1]):
-        return _reseal(chosen)
+        return _reseal()
 
 
-def _reseal(chosen: Settings) -> Retired:
+def _reseal() -> Retired:
     from openslot.core.progress import progress
     from openslot.core.sealing import count_sealed, reseal_all
     from openslot.processes.runtimes import with_runtime

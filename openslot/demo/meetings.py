@@ -57,7 +57,8 @@ async def make_meetings(work: Work, host: User, offered: list[EventType]) -> Non
     offers = [each for each in offered if each.price is None]
     for days in range(-7 * WEEKS, 7 * WEEKS + 1):
         day = work.now.replace(hour=5, minute=0, second=0, microsecond=0) + timedelta(days=days)
-        then = _as_of(work, day - timedelta(days=2) if days < 1 else work.now)
+        now = day - timedelta(days=2) if days < 1 else work.now
+        then = Work(runtime=work.runtime, actor=work.actor, db=work.db, now=now.astimezone(UTC))
         for _ in range(2):
             await _book_one(then, chance.choice(offers), day, chance)
     await _add_companies(work, host)
@@ -93,11 +94,6 @@ async def _add_companies(work: Work, host: User) -> None:
         await work.record()
         if guest.company:
             await contacts.change_contact(work, host, contact.id, ContactChanges(company=guest.company))
-
-
-def _as_of(work: Work, now: datetime) -> Work:
-    """Make a work whose time is a past moment."""
-    return Work(runtime=work.runtime, actor=work.actor, db=work.db, now=now.astimezone(UTC))
 
 
 IN, OUT = MessageDirection.INBOUND, MessageDirection.OUTBOUND

@@ -7,28 +7,18 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.times import get_zone
 from openslot.core.work import Work
+from openslot.event_types import models
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import (
-    BusinessDaysWindow,
-    EventType,
-    Limits,
-    Location,
-    LocationKind,
-    Money,
-    Question,
-    QuestionKind,
-    RollingWindow,
-)
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
 
 MORNINGS = (TimeRange(9 * 60, 12 * 60),)
 SPLIT_DAY = (TimeRange(9 * 60, 12 * 60 + 30), TimeRange(13 * 60 + 30, 18 * 60))
 MARAS_WEEK: WeeklyHours = (SPLIT_DAY, SPLIT_DAY, SPLIT_DAY, SPLIT_DAY, MORNINGS, (), ())
-VIDEO = Location(LocationKind.VIDEO_LINK, "https://meet.harbor.example/mara")
+VIDEO = models.Location(models.LocationKind.VIDEO_LINK, "https://meet.harbor.example/mara")
 
 
-async def make_offers(work: Work, host: User) -> list[EventType]:
+async def make_offers(work: Work, host: User) -> list[models.EventType]:
     """Make the first host's hours and offers where they are missing, and list what can be booked."""
     existing, _ = await event_types.list_event_types(work, host)
     if {each.slug for each in existing} <= {"30min"}:
@@ -47,7 +37,7 @@ async def make_second_offers(work: Work, host: User) -> None:
         return
     schedule = await schedules.add_schedule(work, host, name="Mornings", hours=(MORNINGS,) * 5 + ((), ()))
     review = event_types.draft(work, schedule, name="Portfolio review", slug="portfolio-review", duration_minutes=45)
-    location = Location(LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street, Brooklyn")
+    location = models.Location(models.LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street, Brooklyn")
     await event_types.add_event_type(work, schedule, replace(review, location=location, buffer_after=15))
 
 
@@ -59,7 +49,7 @@ async def _make_hours(work: Work, host: User, schedule: Schedule) -> None:
     await schedules.add_out_of_office(work, host, OutOfOffice(monday, monday + timedelta(days=5), "Sailing"))
 
 
-def _wanted(work: Work, schedule: Schedule) -> list[EventType]:
+def _wanted(work: Work, schedule: Schedule) -> list[models.EventType]:
     intro = event_types.draft(work, schedule, name="Intro call", slug="intro-call", duration_minutes=30)
     consultation = event_types.draft(work, schedule, name="Consultation", slug="consultation", duration_minutes=60)
     workshop = event_types.draft(work, schedule, name="Group workshop", slug="group-workshop", duration_minutes=90)
@@ -73,9 +63,12 @@ def _wanted(work: Work, schedule: Schedule) -> list[EventType]:
             slot_interval_minutes=15,
             min_notice_minutes=120,
             questions=(
-                Question("topic", "What would you like to talk about?", QuestionKind.LONG_TEXT),
-                Question(
-                    "team", "How large is your team?", QuestionKind.CHOICE, options=("Just me", "Up to 10", "More")
+                models.Question("topic", "What would you like to talk about?", models.QuestionKind.LONG_TEXT),
+                models.Question(
+                    "team",
+                    "How large is your team?",
+                    models.QuestionKind.CHOICE,
+                    options=("Just me", "Up to 10", "More"),
                 ),
             ),
         ),
@@ -83,22 +76,22 @@ def _wanted(work: Work, schedule: Schedule) -> list[EventType]:
             consultation,
             description="An hour on your hardest question.",
             color="#b45309",
-            location=Location(LocationKind.PHONE),
+            location=models.Location(models.LocationKind.PHONE),
             buffer_before=10,
             buffer_after=10,
             min_notice_minutes=24 * 60,
-            booking_window=BusinessDaysWindow(20),
-            limits=Limits(per_day=2, per_week=6),
-            price=Money(8000, "EUR"),
+            booking_window=models.BusinessDaysWindow(20),
+            limits=models.Limits(per_day=2, per_week=6),
+            price=models.Money(8000, "EUR"),
         ),
         replace(
             workshop,
             description="Eight people, one whiteboard.",
             color="#15803d",
-            location=Location(LocationKind.IN_PERSON, "Harbor Studio, Room 2"),
+            location=models.Location(models.LocationKind.IN_PERSON, "Harbor Studio, Room 2"),
             seats=8,
-            booking_window=RollingWindow(90),
-            limits=Limits(per_week=24),
+            booking_window=models.RollingWindow(90),
+            limits=models.Limits(per_week=24),
         ),
         replace(
             partner,

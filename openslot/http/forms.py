@@ -71,14 +71,9 @@ def _parts(exchange: Exchange) -> Iterator[tuple[str, str | File]]:
         return iter(())
     if exchange.media_type == MULTIPART:
         return _parse_multipart(exchange.body, exchange.headers["content-type"])
+    text = exchange.body.decode()
     return iter(
-        parse_qsl(
-            exchange.body.decode(),
-            keep_blank_values=True,
-            strict_parsing=True,
-            errors="strict",
-            max_num_fields=MAX_FIELDS,
-        )
+        parse_qsl(text, keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=MAX_FIELDS)
     )
 
 

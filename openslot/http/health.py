@@ -24,11 +24,6 @@ from openslot.jobs.health import count_effects, count_workers
 from openslot.routing import Mount, Request, Response, get
 
 
-async def write_metrics(db: Db, now: datetime, disk: DiskState) -> bytes:
-    """Write all metrics: those of the processes, and those of the database that apply to all of them."""
-    return generate_latest(_requests()) + generate_latest(await _from_database(db, now, disk))
-
-
 def _requests() -> CollectorRegistry:
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
@@ -146,7 +141,9 @@ async def metrics(request: Request, work: Work) -> Response:
     """Write the metrics for Prometheus, on this machine or with the token."""
     check_may_measure(request, work.runtime.settings)
     disk = read_disk(work.runtime.settings)
-    return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=await write_metrics(work.db, work.now, disk))
+    # Those of the processes, and those of the database that apply to all of them.
+    body = generate_latest(_requests()) + generate_latest(await _from_database(work.db, work.now, disk))
+    return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=body)
 
 
 HEALTH = Mount(prefix="", handlers=[healthz, readyz, metrics])

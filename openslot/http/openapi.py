@@ -166,8 +166,9 @@ def _describe(operation: Operation, shapes: Shapes) -> dict[str, Any]:
         content = {"application/json": {"schema": shapes.of(handler.body.kind)}}
         described["requestBody"] = {"content": content, "required": handler.body.is_required}
     done = {"description": "Success", "content": {operation.media_type: {"schema": shapes.of(handler.returns)}}}
+    refused = {"application/json": {"schema": shapes.of(ErrorBody)}}
     described["responses"] = {str(declared.status): done} | {
-        str(status): _refusal(words, shapes) for status, words in operation.errors.items()
+        str(status): {"description": words, "content": refused} for status, words in operation.errors.items()
     }
     if operation.security is not None:
         described["security"] = [{operation.security: []}]
@@ -178,10 +179,6 @@ def _parameter(parameter: Parameter, shapes: Shapes) -> JsonSchema:
     schema = schema_of(parameter, shapes)
     described = {"name": parameter.name, "in": "query", "required": parameter.is_required, "schema": schema}
     return described | ({"description": schema["description"]} if "description" in schema else {})
-
-
-def _refusal(words: str, shapes: Shapes) -> JsonSchema:
-    return {"description": words, "content": {"application/json": {"schema": shapes.of(ErrorBody)}}}
 
 
 def serve_description(describe_api: Callable[[], dict[str, Any]]) -> Mount:

@@ -114,13 +114,10 @@ def check_same_origin(exchange: Exchange) -> None:
     if exchange.headers.get("sec-fetch-site", "none") in {"cross-site", "same-site"}:
         raise Forbidden(FOREIGN)
     origin = exchange.headers.get("origin")
-    if origin is not None and _host(origin) not in _own_hosts(exchange):
-        raise Forbidden(FOREIGN)
-
-
-def _own_hosts(exchange: Exchange) -> set[str]:
     # Some proxies put their own name into Host; the public address is always ours.
-    return {exchange.headers.get("host", "").lower(), _host(exchange.runtime.settings.public_url)} - {""}
+    own = {exchange.headers.get("host", "").lower(), _host(exchange.runtime.settings.public_url)} - {""}
+    if origin is not None and _host(origin) not in own:
+        raise Forbidden(FOREIGN)
 
 
 def _host(origin: str) -> str:

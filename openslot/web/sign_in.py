@@ -120,8 +120,6 @@ def local_path(wanted: str) -> str:
 
 
 class SecondStepForm(Struct, frozen=True, kw_only=True):
-    """A code of the app or a recovery code, and the page to open next."""
-
     code: TypedCode
     next: str = ""
 

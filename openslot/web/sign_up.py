@@ -33,11 +33,14 @@ FIRST_PAGE = "/welcome"
 CHOOSE = Text("Choose a password")
 
 
-class SignUpForm(Struct, frozen=True, kw_only=True):
+class SetupForm(Struct, frozen=True, kw_only=True):
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
     timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
+
+
+class SignUpForm(SetupForm, frozen=True, kw_only=True):
     language: Literal["en", "de", "fr", "es", "pt", "ja", "ar"] = "en"
 
 
@@ -111,13 +114,6 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
 
 def _explain(*, is_taken: bool = False) -> Response:
     return keep_address_private(page("sign_up/verify_invalid.html", None, status=403, is_taken=is_taken))
-
-
-class SetupForm(Struct, frozen=True, kw_only=True):
-    name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
-    password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
-    timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
 
 
 @get("/setup")

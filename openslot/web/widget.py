@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
 from openslot.core.work import Work
-from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_host_page
 from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
@@ -57,13 +56,9 @@ async def show_widget_demo(work: Work) -> Response:
     base_url = work.runtime.settings.public_url
     host = await accounts.find_user_by_email(work, DEMO_HOST)
     offers = (await get_host_page(work, host.username)).event_types if host else ()
-    offer = next((each for each in offers if _is_simple(each)), None)
+    offer = next((each for each in offers if each.price is None and each.seats == 1 and each.description), None)
     if host is None or offer is None:
         return page("widget/no_demo.html", None, status=404, base_url=base_url)
     path = f"/{host.username}/{offer.slug}"
     shown = page("widget/demo.html", None, base_url=base_url, path=path, offer=offer, host=host)
     return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
-
-
-def _is_simple(offer: EventType) -> bool:
-    return offer.price is None and offer.seats == 1 and bool(offer.description)

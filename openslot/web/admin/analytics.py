@@ -64,7 +64,8 @@ def draw_chart(
     for place in range(len(days)):
         ground = HEIGHT
         for level, (_, numbers, _) in enumerate(figures):
-            height = _height(numbers[place], max_)
+            # What is not zero can be seen.
+            height = max(numbers[place] * (HEIGHT - 2) // max_, 2) if numbers[place] else 0
             ground -= height
             if height:
                 bars.append(Bar(x=place * step, y=ground, width=step - GAP, height=height, is_second=level > 0))
@@ -77,11 +78,6 @@ def draw_chart(
         rows=tuple(reversed(rows)),
         total=tuple(texts[-1] for _, _, texts in figures),
     )
-
-
-def _height(number: int, max_: int) -> int:
-    """Scale a number; what is not zero can be seen."""
-    return max(number * (HEIGHT - 2) // max_, 2) if number and max_ else 0
 
 
 @get("/admin/analytics")

@@ -43,7 +43,7 @@ STATUSES = {
 async def show_audit(request: Request, work: Work, user: User) -> Response:
     query = _read_query(request, user)
     found, has_more = await list_page(work, _filter(query), page=query.page, limit=ROWS)
-    return _audit_page(work, user, query, found, has_more=has_more)
+    return _audit_page(user, query, found, has_more=has_more)
 
 
 @get("/admin/audit/export.csv")
@@ -60,11 +60,11 @@ async def verify_audit(request: Request, work: Work, user: User) -> Response:
     query = _read_query(request, user)
     verified = await verify(work.runtime)
     found, has_more = await list_page(work, AuditFilter(), page=1, limit=ROWS)
-    return _audit_page(work, user, query, found, has_more=has_more, verified=verified)
+    return _audit_page(user, query, found, has_more=has_more, verified=verified)
 
 
 def _audit_page(
-    work: Work, user: User, query: ListQuery, found: list[CallRecord], *, has_more: bool, verified: object = None
+    user: User, query: ListQuery, found: list[CallRecord], *, has_more: bool, verified: object = None
 ) -> Response:
     return page(
         "admin/audit.html",

@@ -162,15 +162,12 @@ def curl(
         if parameter.place == "path":
             url = url.replace(f"{{{parameter.name}}}", quote(value, safe=""))
     query = urlencode([(each.name, value) for each, value in values if each.place == "query"])
-    lines = [_command(method, f"{url}?{query}" if query else url)]
+    target = shlex.quote(f"{url}?{query}" if query else url)
+    lines = [f"curl {target}" if method == "GET" else f"curl -X {method} {target}"]
     lines += [f'-H "{KEY}"'] if with_key else []
     if body is not None:
         lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(body)}"]
     return " \\\n  ".join(lines)
-
-
-def _command(method: str, url: str) -> str:
-    return f"curl {shlex.quote(url)}" if method == "GET" else f"curl -X {method} {shlex.quote(url)}"
 
 
 def _given(schema: Schema) -> object:

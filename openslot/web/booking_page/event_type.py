@@ -18,20 +18,8 @@ from openslot.event_types.operations import get_host_page
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
 from openslot.routing import Form, Request, Response, get, post
+from openslot.web.booking_page import forms
 from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
-from openslot.web.booking_page.forms import (
-    TRAP,
-    TRAPPED,
-    BookingForm,
-    Picked,
-    begin_form,
-    name_faults,
-    pick_month,
-    pick_start,
-    read_hold,
-    read_wanted,
-    write_fields,
-)
 from openslot.web.booking_page.options import Options, count_visit, read_options, read_start, with_zone
 from openslot.web.booking_page.refusals import follow_former, limit_views, list_warnings
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
@@ -61,9 +49,9 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     if options.view == "zones":
         return zones_page(work, options, back=request.path)
     if options.start is None:
-        picked = await pick_month(work, context.which, options)
+        picked = await forms.pick_month(work, context.which, options)
     else:
-        picked = await pick_start(work, context.which, options, options.start)
+        picked = await forms.pick_start(work, context.which, options, options.start)
     _count(context, request, picked)
     return _show(context, picked, status=200 if picked.is_open else 409)
 
@@ -71,17 +59,17 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
 @post("/{username}/{slug}", transaction="none")
 @limit_views
 @follow_former
-async def book(work: Work, request: Request, username: str, slug: str, form: Form[BookingForm]) -> Response:
+async def book(work: Work, request: Request, username: str, slug: str, form: Form[forms.BookingForm]) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
     context = _read_context(work, request, username, slug)
-    if form[TRAP]:
-        form = form.with_faults({TRAP: TRAPPED})
+    if form[forms.TRAP]:
+        form = form.with_faults({forms.TRAP: forms.TRAPPED})
     if form.faults:
         return await _ask_again(context, form, Invalid())
     try:
         booking = await _book(context, form)
     except (SlotUnavailable, RateLimited, Invalid, PaymentUnavailable) as refusal:
-        return await _ask_again(context, form.with_faults(name_faults(refusal.faults)), refusal)
+        return await _ask_again(context, form.with_faults(forms.name_faults(refusal.faults)), refusal)
     return redirect(manage_path(work, booking.id, context.options, done="booked"))
 
 
@@ -96,7 +84,7 @@ def _read_context(work: Work, request: Request, username: str, slug: str) -> Pag
     )
 
 
-def _count(context: PageContext, request: Request, picked: Picked) -> None:
+def _count(context: PageContext, request: Request, picked: forms.Picked) -> None:
     found = picked.found
     event_type_id = found.inputs.event_type.id
     count_visit(
@@ -109,36 +97,36 @@ def _count(context: PageContext, request: Request, picked: Picked) -> None:
     )
 
 
-async def _book(context: PageContext, form: Form[BookingForm]) -> Booking:
+async def _book(context: PageContext, form: Form[forms.BookingForm]) -> Booking:
     work = context.work
     await take(work.runtime, booking_limit(work.runtime.settings), context.address)
-    wanted = read_wanted(context.which, form, context.options)
+    wanted = forms.read_wanted(context.which, form, context.options)
     return await work.runtime.run(PUBLIC, lambda it: bookings.create_booking(it, wanted))
 
 
-async def _ask_again(context: PageContext, form: Form[BookingForm], refusal: Refusal) -> Response:
+async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusal: Refusal) -> Response:
     """Show the form with everything that was typed, and what is wrong with it or with its time."""
     start, status = read_start(form["start"]), status_of(refusal)
     if start is None:
-        picked = await pick_month(context.work, context.which, context.options)
+        picked = await forms.pick_month(context.work, context.which, context.options)
         return _show(context, picked, form=form, status=status)
-    options, own = with_zone(context.options, form["tz"]), read_hold(form["hold"])
-    picked = await pick_start(context.work, context.which, options, start, without=own)
+    options, own = with_zone(context.options, form["tz"]), forms.read_hold(form["hold"])
+    picked = await forms.pick_start(context.work, context.which, options, start, without=own)
     shown = _show(context, picked, form=form, status=status, warnings=list_warnings(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
 
 def _show(
     context: PageContext,
-    picked: Picked,
+    picked: forms.Picked,
     *,
-    form: Form[BookingForm] | None = None,
+    form: Form[forms.BookingForm] | None = None,
     status: int = 200,
     warnings: tuple[str, ...] = (),
 ) -> Response:
     found, options = picked.found, context.options
     event_type = found.inputs.event_type
-    form = form or begin_form(event_type, options)
+    form = form or forms.begin_form(event_type, options)
     return show(
         "booking/book.html",
         options,
@@ -156,7 +144,7 @@ def _show(
         guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form,
-        fields=write_fields(form, event_type.questions, options.locale, picked),
+        fields=forms.write_fields(form, event_type.questions, options.locale, picked),
         warnings=warnings,
     )
 

@@ -25,16 +25,8 @@ from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
 from openslot.integrations.mail.meetings import format_day, format_hours, format_place, format_zone
 from openslot.routing import Form, Request, Response, get, post
+from openslot.web.booking_page import forms
 from openslot.web.booking_page.for_assistants import list_facts
-from openslot.web.booking_page.forms import (
-    CancelForm,
-    Picked,
-    RescheduleForm,
-    name_faults,
-    pick_month,
-    pick_start,
-    show_start,
-)
 from openslot.web.booking_page.options import Options, read_options, read_start
 from openslot.web.booking_page.refusals import limit_views, list_warnings
 from openslot.web.booking_page.view import find_look, hours_of, manage_path, show, show_zone, zones_page
@@ -54,14 +46,16 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
     meeting, entry = await describe_meeting(work, details)
     zone = booking.invitee_zone
     is_on = can_change(booking, now=work.now)
-    done = options.done if _is_true(options.done, booking.status) else ""
+    is_cancelled = booking.status is Status.CANCELLED
+    # An address can't call a cancelled meeting confirmed.
+    done = options.done if options.done in HEADINGS and (options.done == "cancelled") == is_cancelled else ""
     return show(
         "booking/manage.html",
         options,
         color=meeting.host.brand.color,
         is_personal=True,
         path=path,
-        heading=HEADINGS.get(done) or _format_state(booking.status, is_on=is_on),
+        heading=HEADINGS.get(done) or (CANCELLED if is_cancelled else UPCOMING if is_on else OVER),
         done=done,
         booking=booking,
         reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
@@ -77,17 +71,6 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
         starts_at=iso(booking.starts_at),
         ends_at=iso(booking.ends_at),
     )
-
-
-def _format_state(status: Status, *, is_on: bool) -> Text:
-    if status is Status.CANCELLED:
-        return CANCELLED
-    return UPCOMING if is_on else OVER
-
-
-def _is_true(done: str, status: Status) -> bool:
-    """Return whether an address may say what was done: it can't call a cancelled meeting confirmed."""
-    return (done == "cancelled") == (status is Status.CANCELLED) and done in HEADINGS
 
 
 class Managed(Struct, frozen=True, kw_only=True):
@@ -126,7 +109,7 @@ async def show_reschedule(work: Work, request: Request, token: str) -> Response:
 
 @post("/manage/{token}/reschedule", transaction="none")
 @limit_views
-async def reschedule(work: Work, request: Request, token: str, form: Form[RescheduleForm]) -> Response:
+async def reschedule(work: Work, request: Request, token: str, form: Form[forms.RescheduleForm]) -> Response:
     managed = await _open(work, request, token)
     if form.faults:
         return await _ask_again(managed, form, Invalid())
@@ -134,7 +117,7 @@ async def reschedule(work: Work, request: Request, token: str, form: Form[Resche
     try:
         await _change(managed, partial(bookings.reschedule_booking, starts_at=sent.start, reason=sent.reason))
     except (SlotUnavailable, RateLimited, Invalid) as refusal:
-        return await _ask_again(managed, form.with_faults(name_faults(refusal.faults)), refusal)
+        return await _ask_again(managed, form.with_faults(forms.name_faults(refusal.faults)), refusal)
     except (BookingAlreadyCancelled, BookingAlreadyEnded):
         return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
     return redirect(manage_path(work, managed.booking.id, managed.options, done="rescheduled"))
@@ -148,7 +131,7 @@ async def ask_to_cancel(work: Work, request: Request, token: str) -> Response:
 
 @post("/manage/{token}/cancel", transaction="none")
 @limit_views
-async def cancel(work: Work, request: Request, token: str, form: Form[CancelForm]) -> Response:
+async def cancel(work: Work, request: Request, token: str, form: Form[forms.CancelForm]) -> Response:
     managed = await _open(work, request, token)
     if form.faults:
         return await _show_cancel(managed, form, Invalid())
@@ -181,17 +164,19 @@ async def _change(managed: Managed, change: Callable[[Work, BookingRef], Awaitab
     await runtime.run(PUBLIC, lambda work: change(work, ref))
 
 
-async def _pick(managed: Managed, start: str = "") -> Picked:
+async def _pick(managed: Managed, start: str = "") -> forms.Picked:
     """Read the times that a booking can have; its own does not stand in its way."""
     booking, options = managed.booking, managed.options
     which, own = ByBooking(booking.event_type_id), booking.seat_id or booking.claim_id
     zone, chosen = get_zone(booking.invitee_zone), read_start(start) or options.start
     if chosen is None:
-        return await pick_month(managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at)
-    return await pick_start(managed.work, which, options, chosen, zone=zone, without=own)
+        return await forms.pick_month(
+            managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at
+        )
+    return await forms.pick_start(managed.work, which, options, chosen, zone=zone, without=own)
 
 
-async def _ask_again(managed: Managed, form: Form[RescheduleForm], refusal: Refusal) -> Response:
+async def _ask_again(managed: Managed, form: Form[forms.RescheduleForm], refusal: Refusal) -> Response:
     picked = await _pick(managed, form["start"])
     warnings = list_warnings(refusal, picked.is_open)
     shown = await _show_times(managed, picked, form=form, status=status_of(refusal), warnings=warnings)
@@ -200,9 +185,9 @@ async def _ask_again(managed: Managed, form: Form[RescheduleForm], refusal: Refu
 
 async def _show_times(
     managed: Managed,
-    picked: Picked,
+    picked: forms.Picked,
     *,
-    form: Form[RescheduleForm] | None = None,
+    form: Form[forms.RescheduleForm] | None = None,
     status: int = 200,
     warnings: tuple[str, ...] = (),
 ) -> Response:
@@ -223,7 +208,7 @@ async def _show_times(
         event_type=event_type,
         facts=list_facts(event_type, host.name, locale),
         picked=picked,
-        former=show_start(managed.booking.starts_at, picked.zone, locale, hours),
+        former=forms.show_start(managed.booking.starts_at, picked.zone, locale, hours),
         zone=show_zone(str(picked.zone), options, managed.work),
         guesses_zone=False,
         hours=hours,
@@ -232,7 +217,7 @@ async def _show_times(
     )
 
 
-async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusal | None = None) -> Response:
+async def _show_cancel(managed: Managed, form: Form[forms.CancelForm], refusal: Refusal | None = None) -> Response:
     booking, options, event_type = managed.booking, managed.options, managed.details.event_type
     if not can_change(booking, now=managed.work.now):
         return redirect(managed.path.removesuffix("/cancel") + options.query)
@@ -249,7 +234,7 @@ async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusa
         event_type=event_type,
         photo=None,
         picked=None,
-        chosen=show_start(booking.starts_at, get_zone(booking.invitee_zone), options.locale, hours_of(options)),
+        chosen=forms.show_start(booking.starts_at, get_zone(booking.invitee_zone), options.locale, hours_of(options)),
         form=form,
         warnings=list_warnings(refusal, True) if refusal else (),
     )

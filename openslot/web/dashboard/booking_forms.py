@@ -34,7 +34,7 @@ DAYS = 7
 FIELDS = {"startTime": "start", "inviteeName": "name", "inviteeEmail": "email", "inviteeTimezone": "timezone"}
 
 
-class SlotChoice(Struct, frozen=True, kw_only=True):
+class SlotChoice(Struct, frozen=True):
     value: str
     time: object
 
@@ -72,14 +72,13 @@ async def list_choices(
         earlier=max(begin - timedelta(days=DAYS), today) if begin > today else None,
         later=last + timedelta(days=1),
         days=tuple(
-            DayOfSlots(heading=words.day_heading(on, today=today), slots=tuple(_choice(each, user) for each in group))
+            DayOfSlots(
+                heading=words.day_heading(on, today=today),
+                slots=tuple(SlotChoice(iso(each), each.astimezone(get_zone(user.zone)).time()) for each in group),
+            )
             for on, group in groupby(starts, key=lambda start: words.day(start, user.zone))
         ),
     )
-
-
-def _choice(start: datetime, user: User) -> SlotChoice:
-    return SlotChoice(value=iso(start), time=start.astimezone(get_zone(user.zone)).time())
 
 
 class NewBookingForm(Struct, frozen=True, kw_only=True):

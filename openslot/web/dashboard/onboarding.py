@@ -19,16 +19,8 @@ from openslot.integrations.calendars.errors import CalendarFault, CalendarSignIn
 from openslot.integrations.calendars.models import CalDavWanted
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.schedules import operations as schedules
-from openslot.schedules.models import Schedule
 from openslot.schedules.rules import version_of
-from openslot.web.dashboard.availability.range_fields import (
-    DayFields,
-    fill_week,
-    find_faults,
-    read_typed,
-    week_of,
-    write_hours,
-)
+from openslot.web.dashboard.availability import range_fields
 from openslot.web.dashboard.availability.schedules import summarize_week
 from openslot.web.dashboard.calendars.connections import TRIES
 from openslot.web.pages import page, redirect
@@ -104,22 +96,24 @@ class WelcomeHoursForm(Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
-def _read_week(form: Form[WelcomeHoursForm]) -> tuple[DayFields, ...]:
-    typed = [read_typed(form.values, f"d{day}")[:1] if f"works.{day}" in form.values else [] for day in DAYS]
-    return fill_week(typed, may_be_empty=False)
+def _read_week(form: Form[WelcomeHoursForm]) -> tuple[range_fields.DayFields, ...]:
+    typed = [
+        range_fields.read_typed(form.values, f"d{day}")[:1] if f"works.{day}" in form.values else [] for day in DAYS
+    ]
+    return range_fields.fill_week(typed, may_be_empty=False)
 
 
 @get("/welcome/hours")
 async def show_welcome_hours(work: Work, user: User, form: Form[WelcomeHoursForm] = Form()) -> Response:
     """Show the hours of the default schedule."""
     schedule, *_ = await schedules.list_schedules(work, user)
-    saved = fill_week([write_hours(hours)[:1] for hours in schedule.weekly_hours])
+    saved = range_fields.fill_week([range_fields.write_hours(hours)[:1] for hours in schedule.weekly_hours])
     return step_page(
         user,
         2,
         form,
         schedule=schedule,
-        is_simple=_is_simple(schedule),
+        is_simple=all(len(hours) <= 1 for hours in schedule.weekly_hours),
         lines=summarize_week(schedule),
         version=version_of(schedule.weekly_hours),
         days=[(day, day.ranges[0] if day.ranges else None) for day in (_read_week(form) if form.kind else saved)],
@@ -131,17 +125,12 @@ async def show_welcome_hours(work: Work, user: User, form: Form[WelcomeHoursForm
 async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> Response:
     if form["act"] != "keep":
         week = _read_week(form)
-        if faults := find_faults(week) or ({} if any(day.ranges for day in week) else {"form": NO_DAY}):
+        if faults := range_fields.find_faults(week) or ({} if any(day.ranges for day in week) else {"form": NO_DAY}):
             raise Invalid(details=faults)
         schedule, *_ = await schedules.list_schedules(work, user)
-        await schedules.change_hours(work, user, schedule.id, week_of(week), version=form["version"])
+        await schedules.change_hours(work, user, schedule.id, range_fields.week_of(week), version=form["version"])
     await accounts.set_welcome_step(work, user, 3)
     return redirect("/welcome/calendar")
-
-
-def _is_simple(schedule: Schedule) -> bool:
-    """Return whether no day has more than the one range that this step shows."""
-    return all(len(hours) <= 1 for hours in schedule.weekly_hours)
 
 
 class WelcomeCalendarForm(Struct, frozen=True, kw_only=True):

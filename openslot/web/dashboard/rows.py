@@ -151,7 +151,7 @@ def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
     shows_note = is_failing or effect.state is EffectState.SKIPPED
     return Step(
         id=effect.id,
-        title=name_step(effect),
+        title=PLANNING[effect.kind] if effect.plans_others else _NAMES[effect.kind](effect),
         status=status,
         tone=tone,
         tries=PluralText("tried once", "tried %(count)s times", count=effect.attempts) if is_failing else None,
@@ -159,12 +159,6 @@ def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
         is_text=isinstance(note, Text),
         may_retry=effect.state is EffectState.DEAD,
     )
-
-
-def name_step(effect: TimelineEffect) -> Text:
-    if effect.plans_others:
-        return PLANNING[effect.kind]
-    return _NAMES[effect.kind](effect)
 
 
 def _name_webhook(effect: TimelineEffect) -> Text:

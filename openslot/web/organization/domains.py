@@ -34,7 +34,7 @@ class DomainForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/domains")
 async def show_domains(request: Exchange, work: Work, user: User, form: Form[DomainForm] = Form()) -> Response:
-    return await _show(request, work, user, form)
+    return await _show(request, work, form)
 
 
 @post("/organization/domains", shows=show_domains)
@@ -55,7 +55,7 @@ async def check_domain(request: Exchange, work: Work, user: User, domain: str) -
         async with work.transaction():
             await _confirm(request, work, user, claim)
     except (DomainNotVerified, DomainAlreadyClaimed, Unavailable) as refusal:
-        shown = await _show(request, work, user, Form(), refusal=refusal, refused=claim.domain)
+        shown = await _show(request, work, Form(), refusal=refusal, refused=claim.domain)
         return replace(shown, status=status_of(refusal))
     return redirect(f"{HERE}?done=verified")
 
@@ -86,13 +86,7 @@ async def _confirm(request: Exchange, work: Work, user: User, claim: Domain) -> 
 
 
 async def _show(
-    request: Exchange,
-    work: Work,
-    user: User,
-    form: Form[DomainForm],
-    *,
-    refusal: Refusal | None = None,
-    refused: str = "",
+    request: Exchange, work: Work, form: Form[DomainForm], *, refusal: Refusal | None = None, refused: str = ""
 ) -> Response:
     own = get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)

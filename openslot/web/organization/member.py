@@ -20,14 +20,7 @@ from openslot.i18n import Text
 from openslot.people import departures
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
-from openslot.web.organization.current import (
-    ROLES,
-    STATES,
-    AdministratorChange,
-    begin_change,
-    get_administered,
-    organization_page,
-)
+from openslot.web.organization import current
 from openslot.web.organization.members import HERE, find_member_notice
 from openslot.web.pages import redirect
 
@@ -45,21 +38,21 @@ class RoleForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/members/{member_id}")
 async def show_member(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[Any] = Form()) -> Response:
-    own = get_administered(request)
+    own = current.get_administered(request)
     listed = await members.get_listed_member(work, own.organization_id, member_id)
     member = listed.member
-    state, tone = STATES[listed.get_state(now=work.now)]
+    state, tone = current.STATES[listed.get_state(now=work.now)]
     invited_at, until = listed.invited_at, listed.invited_until
     may_decide = may_decide_about(own.role, member.role)
-    return organization_page(
+    return current.organization_page(
         "member.html",
         request,
         own,
         here=HERE,
         member=member,
         name=member.user.email if member.pending else member.user.name,
-        role=ROLES[member.role],
-        roles=[(each, ROLES[each]) for each in list_grantable(own.role)],
+        role=current.ROLES[member.role],
+        roles=[(each, current.ROLES[each]) for each in list_grantable(own.role)],
         state=state,
         tone=tone,
         joined=words.day(member.created_at, user.zone),
@@ -118,11 +111,11 @@ async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -
 
 async def _begin(
     request: Exchange, work: Work, user: User, member_id: UUID
-) -> tuple[AdministratorChange, ListedMember]:
+) -> tuple[current.AdministratorChange, ListedMember]:
     """Take the locks under which a member is decided about."""
-    own = get_administered(request)
+    own = current.get_administered(request)
     await members.get_member_for_change(work, own.organization_id, member_id)
-    change = await begin_change(request, work, user)
+    change = await current.begin_change(request, work, user)
     return change, await members.get_listed_member(work, own.organization_id, member_id)
 
 
@@ -174,9 +167,9 @@ async def suspend(request: Exchange, work: Work, user: User, member_id: UUID, fo
 async def _leave(
     request: Exchange, work: Work, user: User, member_id: UUID, form: Form[LeavingForm], *, removes: bool
 ) -> Response:
-    own = get_administered(request)
+    own = current.get_administered(request)
     member = await members.get_member_for_change(work, own.organization_id, member_id)
-    change = await begin_change(request, work, user)
+    change = await current.begin_change(request, work, user)
     if member.pending:
         raise NotFound
     leave = departures.remove_by_hand if removes else departures.suspend_by_hand
@@ -203,7 +196,7 @@ def compare(seen: LeavingForm, cancelled: list[UUID]) -> tuple[int, int]:
 async def _preview_page(
     request: Exchange, work: Work, user: User, member_id: UUID, *, removes: bool, refusal: Refusal | None = None
 ) -> Response:
-    own = get_administered(request)
+    own = current.get_administered(request)
     member = await members.get_member(work, own.organization_id, member_id)
     is_own = member.user.id == user.id
     if member.pending or is_own or not may_decide_about(own.role, member.role) or not (removes or member.active):
@@ -211,19 +204,19 @@ async def _preview_page(
             raise refusal
         return redirect(f"{HERE}/{member_id}")
     organization = await get_organization_by_id(work, own.organization_id)
-    return organization_page(
+    return current.organization_page(
         "leave.html",
         request,
         own,
         here=HERE,
         status=status_of(refusal) if refusal else 200,
         removes=removes,
-        preview=await preview_leaving(work, user, member, keeps=organization.keeps_bookings and not removes),
+        preview=await preview_leaving(work, member, keeps=organization.keeps_bookings and not removes),
         refusal=refusal.sentence if refusal else None,
     )
 
 
-async def preview_leaving(work: Work, user: User, member: Member, *, keeps: bool) -> LeavingPreview:
+async def preview_leaving(work: Work, member: Member, *, keeps: bool) -> LeavingPreview:
     """List what would be cancelled; nothing of an account that the organization does not manage is shown."""
     is_cancelling = member.is_managed and not keeps
     found = await agenda.list_agenda(work, member.user, AgendaFilter(), limit=MAX_SHOWN) if is_cancelling else None

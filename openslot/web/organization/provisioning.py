@@ -52,7 +52,7 @@ class TokenForm(Struct, frozen=True, kw_only=True):
 @get("/organization/provisioning")
 async def show_provisioning(request: Exchange, work: Work, user: User, form: Form[TokenForm] = Form()) -> Response:
     organization = await get_organization_by_id(work, get_administered(request).organization_id)
-    return await _show(request, work, user, organization, form)
+    return await _show(request, work, organization, form)
 
 
 @post("/organization/provisioning/tokens", shows=show_provisioning)
@@ -67,7 +67,7 @@ async def create_token(request: Exchange, work: Work, user: User, form: Form[Tok
     )
     after = {"ends_in": credential.last_four, "expires_at": credential.expires_at}
     await change.log(ChangeAction.TOKEN_CREATED, credential.name, credential.id, after=after)
-    return await _show(request, work, user, organization, Form(), made=(credential.name, token))
+    return await _show(request, work, organization, Form(), made=(credential.name, token))
 
 
 @get("/organization/provisioning/tokens/{token_id}/revoke")
@@ -92,7 +92,6 @@ async def revoke_token(request: Exchange, work: Work, user: User, token_id: UUID
 async def _show(
     request: Exchange,
     work: Work,
-    user: User,
     organization: Organization,
     form: Form[TokenForm],
     *,
@@ -101,14 +100,13 @@ async def _show(
     own = get_administered(request)
     tokens = await access.list_credentials(work, SCIM, organization.id)
     held = await departures.list_held(work, organization)
-    has_scim = _has_scim(organization, work)
     return organization_page(
         "provisioning.html",
         request,
         own,
         here=HERE,
         base_url=f"{work.runtime.settings.public_url}{PREFIX}",
-        has_scim=has_scim,
+        has_scim=_has_scim(organization, work),
         slug=organization.slug,
         keys=tokens,
         held=held[:10],

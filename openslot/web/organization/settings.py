@@ -20,16 +20,7 @@ from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard.your_data import confirm_owner, needs_link
 from openslot.web.navigation import may_create_organization
-from openslot.web.organization.current import (
-    ROLES,
-    OrganizationChange,
-    author_of,
-    begin_change,
-    choice_cookie,
-    get_administered,
-    get_own,
-    organization_page,
-)
+from openslot.web.organization import current
 from openslot.web.pages import page, redirect
 
 HERE = "/organization/settings"
@@ -55,12 +46,12 @@ class DeparturesForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/settings")
 async def show_settings(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    own = get_administered(request)
+    own = current.get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     chosen, until = await profiles.get_brand(work, organization), organization.plan_until
     brand = {"brand": chosen.name or "", "color": chosen.color or "", "logo": chosen.logo_url or ""}
     keeps = {"keeps": "on"} if organization.keeps_bookings else {}
-    return organization_page(
+    return current.organization_page(
         "settings.html",
         request,
         own,
@@ -77,7 +68,7 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
 
 @post("/organization/settings/names", shows=show_settings)
 async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
-    change, sent = await begin_change(request, work, user), form.get()
+    change, sent = await current.begin_change(request, work, user), form.get()
     organization = change.organization
     changed = await organizations.change_organization(work, organization, name=sent.name, slug=sent.slug)
     before, after = ({"name": each.name, "slug": each.slug} for each in (organization, changed))
@@ -87,7 +78,7 @@ async def change_names(request: Exchange, work: Work, user: User, form: Form[Nam
 
 @post("/organization/settings/brand", shows=show_settings, names={"name": "brand"})
 async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
-    change, sent = await begin_change(request, work, user), form.get()
+    change, sent = await current.begin_change(request, work, user), form.get()
     organization = change.organization
     was = await profiles.get_brand(work, organization)
     wanted = ChosenBrand(name=sent.brand, color=sent.color.strip(), logo_url=sent.logo)
@@ -99,7 +90,7 @@ async def change_brand(request: Exchange, work: Work, user: User, form: Form[Bra
 
 @post("/organization/settings/departures", shows=show_settings)
 async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
-    change, sent = await begin_change(request, work, user), form.get()
+    change, sent = await current.begin_change(request, work, user), form.get()
     organization = change.organization
     changed = await organizations.change_organization_settings(
         work, organization, keeps_bookings=sent.keeps, departure_share=sent.share
@@ -121,18 +112,18 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization")
 async def show_organization(request: Exchange, work: Work, user: User) -> Response:
-    own = get_own(request)
+    own = current.get_own(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     owners, _ = await members.search_members(
         work, organization.id, MemberFilter(role=Role.OWNER, state="active"), limit=MAX_NAMED
     )
-    return organization_page(
+    return current.organization_page(
         "about.html",
         request,
         own,
         here="/organization",
         plan=words.PLANS[running(organization.plan, organization.plan_until, now=work.now)],
-        role=ROLES[own.role],
+        role=current.ROLES[own.role],
         owners=[each.member.user for each in owners],
     )
 
@@ -140,7 +131,7 @@ async def show_organization(request: Exchange, work: Work, user: User) -> Respon
 @post("/organization/switch")
 async def switch_organization(request: Exchange, work: Work, user: User) -> Response:
     """Remember which of several organizations to show."""
-    return redirect("/organization", choice_cookie(work, get_own(request)))
+    return redirect("/organization", current.choice_cookie(work, current.get_own(request)))
 
 
 @get("/organization/new")
@@ -167,11 +158,11 @@ async def create_organization(request: Exchange, work: Work, user: User, form: F
     slug = sent.slug.strip() or organizations.suggest_slug(sent.name)
     made = await organizations.add_organization(work, name=sent.name, slug=slug, plan=plan)
     await members.add_member(work, made, user, role=Role.OWNER)
-    change = OrganizationChange(work=work, author=author_of(request, user), organization=made)
+    change = current.OrganizationChange(work=work, author=current.author_of(request, user), organization=made)
     after = {"name": made.name, "slug": made.slug, "plan": made.plan}
     await change.log(ChangeAction.ORGANIZATION_CREATED, made.name, made.id, after=after)
     own = OwnMembership(organization_id=made.id, organization_name=made.name, role=Role.OWNER)
-    return redirect("/organization/members?done=created", choice_cookie(work, own))
+    return redirect("/organization/members?done=created", current.choice_cookie(work, own))
 
 
 class DeleteOrganizationForm(Struct, frozen=True, kw_only=True):
@@ -185,10 +176,10 @@ async def show_delete_organization(
     request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm] = Form()
 ) -> Response:
     organization = await _get_owned(request, work)
-    return organization_page(
+    return current.organization_page(
         "delete.html",
         request,
-        get_administered(request),
+        current.get_administered(request),
         here=HERE,
         form=form,
         organization=organization,
@@ -206,7 +197,9 @@ async def delete_own_organization(
     await confirm_deletion(work, user, organization, form)
     async with work.transaction():
         deleted = await organization_deletions.delete_as_owner(work, organization, user)
-        await organization_deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
+        await organization_deletions.log_deletion(
+            work, current.author_of(request, user), deleted, plan=organization.plan
+        )
     return redirect("/?done=organization-deleted")
 
 
@@ -225,7 +218,7 @@ async def confirm_deletion(
 
 
 async def _get_owned(request: Exchange, work: Work) -> Organization:
-    own = get_administered(request)
+    own = current.get_administered(request)
     if own.role is not Role.OWNER:
         raise OwnerRequired
     return await organizations.get_organization_by_id(work, own.organization_id)

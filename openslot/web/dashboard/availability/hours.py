@@ -17,14 +17,7 @@ from openslot.schedules.errors import OverrideNotFound
 from openslot.schedules.models import DateOverride, Hours, Schedule
 from openslot.schedules.rules import MAX_RANGES_A_DAY, find_override, version_of
 from openslot.web import words
-from openslot.web.dashboard.availability.range_fields import (
-    Typed,
-    fill_day,
-    find_faults,
-    read_typed,
-    week_of,
-    write_hours,
-)
+from openslot.web.dashboard.availability import range_fields
 from openslot.web.dashboard.availability.schedules import WeeklyHoursForm, read_week, schedule_page, show_schedule
 from openslot.web.list_queries import NOT_A_DATE, read_day
 from openslot.web.pages import page, redirect
@@ -45,7 +38,7 @@ async def change_weekly_hours(
 ) -> Response:
     """Save the weekly hours, or show them again with a range or a day changed."""
     if form["act"] not in {"", "save"}:
-        typed = [read_typed(form.values, f"d{day}") for day in DAYS]
+        typed = [range_fields.read_typed(form.values, f"d{day}") for day in DAYS]
         unsaved = _edit(typed, form.values)
         hours = {
             f"d{day}.{place}.{part}": text
@@ -57,13 +50,13 @@ async def change_weekly_hours(
             request, work, user, schedule_id, replace(form, values={"act": form["act"], **hours}), unsaved=unsaved
         )
     week = read_week(form)
-    if find_faults(week):
+    if range_fields.find_faults(week):
         raise Invalid(details={"form": WRONG})
-    await schedules.change_hours(work, user, schedule_id, week_of(week), version=form["version"])
+    await schedules.change_hours(work, user, schedule_id, range_fields.week_of(week), version=form["version"])
     return redirect(f"/availability/{schedule_id}?done=hours")
 
 
-def _edit(typed: list[list[Typed]], values: Mapping[str, str]) -> Text:
+def _edit(typed: list[list[range_fields.Typed]], values: Mapping[str, str]) -> Text:
     """Add or remove a range, or copy a day to others, in what was typed."""
     act = values.get("act", "")
     if act == "copy":
@@ -77,7 +70,7 @@ def _edit(typed: list[list[Typed]], values: Mapping[str, str]) -> Text:
     return NOT_SAVED
 
 
-def _copy(typed: list[list[Typed]], values: Mapping[str, str]) -> Text:
+def _copy(typed: list[list[range_fields.Typed]], values: Mapping[str, str]) -> Text:
     source = values.get("copy_from", "")
     targets = [day for day in DAYS if f"copy_to.{day}" in values]
     if source not in {str(day) for day in DAYS} or not targets:
@@ -192,8 +185,8 @@ def _get_override(schedule: Schedule, day: str) -> DateOverride:
 def _read_hours(form: Form[OverrideForm]) -> tuple[Hours, dict[str, str]]:
     if form["kind"] == CLOSED:
         return (), {}
-    fields = fill_day("d", [pair for pair in read_typed(form.values, "d") if any(pair)])
-    return fields.hours, find_faults([fields]) or ({} if fields.ranges else {"form": NO_HOURS})
+    fields = range_fields.fill_day("d", [pair for pair in range_fields.read_typed(form.values, "d") if any(pair)])
+    return fields.hours, range_fields.find_faults([fields]) or ({} if fields.ranges else {"form": NO_HOURS})
 
 
 def _show(
@@ -206,7 +199,7 @@ def _show(
     override: DateOverride | None = None,
 ) -> Response:
     """Show a form: with the hours that are saved, or what was typed, with its faults or another pair of fields."""
-    typed = read_typed(form.values, "d") if form.kind else write_hours(hours)
+    typed = range_fields.read_typed(form.values, "d") if form.kind else range_fields.write_hours(hours)
     shown = [*typed, ("", "")] if form["act"] == "add" else [pair for pair in typed if any(pair)] or [("", "")]
     on = override.on if override else None
     return page(
@@ -215,7 +208,7 @@ def _show(
         here="/availability",
         schedule=schedule,
         form=form,
-        day=fill_day("d", shown),
+        day=range_fields.fill_day("d", shown),
         on=on,
         heading=Weekday(on, words.day(work.now, schedule.zone)) if on else None,
         version=version_of(override.hours) if override else "",

@@ -1,5 +1,6 @@
 """Pages: all schedules of a host and a new one; one schedule with its name, zone and holidays, and its deletion."""
 
+from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Annotated, Any
@@ -20,17 +21,9 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.schedules import operations as schedules
+from openslot.schedules import rules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.schedules.models import HolidayCalendar, Schedule
-from openslot.schedules.rules import (
-    ClockChange,
-    find_clock_changes,
-    find_override,
-    holidays_of,
-    list_holiday_countries,
-    list_holiday_regions,
-    version_of,
-)
 from openslot.web import words
 from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, read_typed, write_hours
 from openslot.web.list_queries import read_day
@@ -139,21 +132,23 @@ def read_week(form: Form[WeeklyHoursForm]) -> tuple[DayFields, ...]:
 def list_countries(locale: Locale) -> tuple[tuple[str, str], ...]:
     """List the countries by their names in the reader's language."""
     names = babel.Locale.parse(locale.formats).territories
-    return tuple(sorted(((code, names.get(code, code)) for code in list_holiday_countries()), key=lambda each: each[1]))
+    return tuple(
+        sorted(((code, names.get(code, code)) for code in rules.list_holiday_countries()), key=lambda each: each[1])
+    )
 
 
 def list_regions(country: str) -> tuple[tuple[str, str], ...]:
     """List the regions of a country that have holidays of their own, by name."""
-    return tuple(sorted(list_holiday_regions(country).items(), key=lambda each: each[1]))
+    return tuple(sorted(rules.list_holiday_regions(country).items(), key=lambda each: each[1]))
 
 
 def next_holidays(schedule: Schedule, *, today: date) -> list[NextHoliday]:
     if schedule.holidays is None:
         return []
     years = (today.year, today.year + 1)
-    found = sorted((on, name) for year in years for on, name in holidays_of(schedule.holidays, year).items())
+    found = sorted((on, name) for year in years for on, name in rules.holidays_of(schedule.holidays, year).items())
     return [
-        NextHoliday(on, Weekday(on, today), name, bool((own := find_override(schedule, on)) and own.hours))
+        NextHoliday(on, Weekday(on, today), name, bool((own := rules.find_override(schedule, on)) and own.hours))
         for on, name in found
         if on >= today
     ][:MAX_SHOWN]
@@ -200,7 +195,7 @@ async def schedule_page(
         raise ScheduleNotFound
     schedule, hours = overview.schedule, form.of(WeeklyHoursForm)
     today = words.day(work.now, schedule.zone)
-    coming = find_clock_changes(schedule, first=today, last=today + AHEAD)
+    coming = rules.find_clock_changes(schedule, first=today, last=today + AHEAD)
     holidays = schedule.holidays
     saved_holidays = {"country": holidays.country, "region": holidays.region or ""} if holidays else {}
     return page(
@@ -218,9 +213,9 @@ async def schedule_page(
         week=read_week(hours) if hours.kind else fill_week([write_hours(each) for each in schedule.weekly_hours]),
         unsaved=unsaved,
         saved_week=summarize_week(schedule),
-        hours_version=version_of(schedule.weekly_hours),
-        details_version=version_of((schedule.name, schedule.zone)),
-        holidays_version=version_of(schedule.holidays),
+        hours_version=rules.version_of(schedule.weekly_hours),
+        details_version=rules.version_of((schedule.name, schedule.zone)),
+        holidays_version=rules.version_of(schedule.holidays),
         clock_changes=[sentence for each in coming for sentence in _tell_clock_change(each)],
         overrides=[
             (each.on, Weekday(each.on, today), HoursInWords(each.hours) if each.hours else None)
@@ -234,24 +229,14 @@ async def schedule_page(
     )
 
 
-def _tell_clock_change(change: ClockChange) -> list[Text]:
-    values = {"day": DayInWords(change.on), "from": change.from_time.time(), "to": change.to_time.time()}
-    return [
-        Text(
-            "On %(day)s, clocks go forward from %(from)s to %(to)s: %(hours)s lasts %(length)s.",
-            hours=HoursInWords((each.hours,)),
-            length=LengthOfTime(each.minutes),
-            **values,
-        )
-        if change.is_forward
-        else Text(
-            "On %(day)s, clocks go back from %(from)s to %(to)s: %(hours)s lasts %(length)s.",
-            hours=HoursInWords((each.hours,)),
-            length=LengthOfTime(each.minutes),
-            **values,
-        )
-        for each in change.ranges
-    ]
+def _tell_clock_change(change: rules.ClockChange) -> Iterator[Text]:
+    clocks = {"day": DayInWords(change.on), "from": change.from_time.time(), "to": change.to_time.time()}
+    for each in change.ranges:
+        values = {**clocks, "hours": HoursInWords((each.hours,)), "length": LengthOfTime(each.minutes)}
+        if change.is_forward:
+            yield Text("On %(day)s, clocks go forward from %(from)s to %(to)s: %(hours)s lasts %(length)s.", **values)
+        else:
+            yield Text("On %(day)s, clocks go back from %(from)s to %(to)s: %(hours)s lasts %(length)s.", **values)
 
 
 async def _warn_of_bookings(request: Request, work: Work, user: User) -> tuple[Text, str] | None:

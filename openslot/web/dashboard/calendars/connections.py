@@ -20,14 +20,7 @@ from openslot.integrations.calendars.models import (
     IcsWanted,
 )
 from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
-from openslot.web.dashboard.calendars.overview import (
-    CONNECTION_WORDS,
-    HERE,
-    find_feed_fault,
-    find_server_fault,
-    list_policies,
-    policy_of,
-)
+from openslot.web.dashboard.calendars import overview
 from openslot.web.pages import page, redirect
 
 # Each try sends a password to somebody's server, and nobody is to guess passwords through this one.
@@ -103,7 +96,7 @@ class CalendarFeedForm(Struct, frozen=True, kw_only=True):
 @get("/settings/calendars/connect")
 async def show_connect(user: User, form: Form[Any] = Form()) -> Response:
     providers = tuple(PROVIDERS.values())
-    return page("dashboard/calendars/connect.html", user, here=HERE, providers=providers, form=form)
+    return page("dashboard/calendars/connect.html", user, here=overview.HERE, providers=providers, form=form)
 
 
 @post("/settings/calendars/connect", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "server"})
@@ -117,8 +110,8 @@ async def connect_account(work: Work, user: User, form: Form[CalendarAccountForm
         wanted = CalDavWanted(address=address, username=sent.username.strip(), password=sent.password)
         await calendars.connect(work, user, wanted)
     except (CalendarFault, OutboundRefused) as refusal:
-        raise Invalid(details=dict([find_server_fault(refusal)])) from None
-    return redirect(f"{HERE}?done=connected")
+        raise Invalid(details=dict([overview.find_server_fault(refusal)])) from None
+    return redirect(f"{overview.HERE}?done=connected")
 
 
 @post("/settings/calendars/connect/feed", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "url"})
@@ -127,10 +120,10 @@ async def connect_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> 
     try:
         await calendars.connect(work, user, IcsWanted(form.get().url))
     except (CalendarFault, OutboundRefused) as refusal:
-        raise Invalid(details={"url": find_feed_fault(refusal)}) from None
+        raise Invalid(details={"url": overview.find_feed_fault(refusal)}) from None
     except Invalid as refusal:
         raise Invalid(details={"url": refusal.sentence}) from None
-    return redirect(f"{HERE}?done=connected")
+    return redirect(f"{overview.HERE}?done=connected")
 
 
 class ChoicesForm(Struct, frozen=True, kw_only=True):
@@ -158,7 +151,7 @@ async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[C
     """Choose which calendars close times, and what happens when they can't be read."""
     changes = ConnectionChanges(busy=tuple(form.get().busy), when_unreadable=form.get().unreadable)
     await calendars.change_connection(work, ConnectionRef(connection_id, user.id), changes)
-    return redirect(f"{HERE}/{connection_id}?done=saved")
+    return redirect(f"{overview.HERE}/{connection_id}?done=saved")
 
 
 @post("/settings/calendars/{connection_id}/test", transaction="none", limit=TRIES)
@@ -186,7 +179,7 @@ async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
 async def read_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Let the worker read a connection now."""
     await calendars.read_now(work, ConnectionRef(connection_id, user.id))
-    return redirect(f"{HERE}/{connection_id}?done=reading")
+    return redirect(f"{overview.HERE}/{connection_id}?done=reading")
 
 
 @post("/settings/calendars/{connection_id}/password", transaction="none", limit=TRIES, shows=show_connection)
@@ -201,20 +194,20 @@ async def change_calendar_password(
     except (CalendarFault, OutboundRefused) as refusal:
         fault = Text("could not be tested (%(reason)s)", reason=refusal.sentence)
         raise Invalid(details={"password": fault}) from None
-    return redirect(f"{HERE}/{connection_id}?done=password")
+    return redirect(f"{overview.HERE}/{connection_id}?done=password")
 
 
 @get("/settings/calendars/{connection_id}/disconnect")
 async def ask_to_disconnect(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask for confirmation before a connection is deleted."""
     connection = await calendars.get_connection(work, ConnectionRef(connection_id, user.id))
-    return page("dashboard/calendars/disconnect.html", user, here=HERE, connection=connection)
+    return page("dashboard/calendars/disconnect.html", user, here=overview.HERE, connection=connection)
 
 
 @post("/settings/calendars/{connection_id}/disconnect")
 async def disconnect(work: Work, user: User, connection_id: UUID) -> Response:
     await calendars.disconnect(work, ConnectionRef(connection_id, user.id))
-    return redirect(f"{HERE}?done=disconnected")
+    return redirect(f"{overview.HERE}?done=disconnected")
 
 
 async def _show_connection(
@@ -223,16 +216,16 @@ async def _show_connection(
     connection = await calendars.get_connection(work, ConnectionRef(connection_id, user.id))
     choices = form.of(ChoicesForm)
     chosen = set(choices.sent.busy) if choices.sent else None
-    policy = policy_of(connection)
+    policy = overview.policy_of(connection)
     return page(
         "dashboard/calendars/connection.html",
         user,
-        here=HERE,
+        here=overview.HERE,
         notices=NOTICES,
         connection=connection,
-        **CONNECTION_WORDS,
+        **overview.CONNECTION_WORDS,
         calendars=[(each, each.is_busy if chosen is None else str(each.id) in chosen) for each in connection.calendars],
-        policies=list_policies(policy),
+        policies=overview.list_policies(policy),
         policy=choices["unreadable"] if choices.kind else policy,
         result=result,
         form=form,

@@ -10,22 +10,15 @@ from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.i18n import Text
-from openslot.integrations.calendars import booking_events
+from openslot.integrations.calendars import booking_events, errors
 from openslot.integrations.calendars import host_changes as missing_events
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.errors import (
-    CalendarForbidden,
-    CalendarGone,
-    CalendarSignInFailed,
-    CalendarUnreadable,
-    show_failure,
-)
 from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionChanges, ConnectionKind, ConnectionRef
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.pages import page, redirect
 
-SIGN_IN = str(CalendarSignInFailed())
+SIGN_IN = str(errors.CalendarSignInFailed())
 KINDS = {ConnectionKind.CALDAV: Text("CalDAV account"), ConnectionKind.ICS: Text("Calendar feed, read only")}
 # The choices of the form, by the policy that is sent.
 POLICIES = {
@@ -50,19 +43,19 @@ DONE = {Decision.CANCEL: "cancelled", Decision.RESTORE: "restored"}
 
 def find_server_fault(refusal: Refusal) -> tuple[str, Text]:
     """Name the field of the form for a calendar server that is to be corrected, and its fault."""
-    if isinstance(refusal, CalendarSignInFailed):
+    if isinstance(refusal, errors.CalendarSignInFailed):
         return "password", Text("was refused, or the user name is wrong. Many providers need an app password here")
-    if isinstance(refusal, CalendarForbidden):
+    if isinstance(refusal, errors.CalendarForbidden):
         return "username", Text("has no access to calendars on this server")
-    if isinstance(refusal, CalendarGone | CalendarUnreadable):
+    if isinstance(refusal, errors.CalendarGone | errors.CalendarUnreadable):
         return "address", Text("does not lead to any calendars (%(reason)s)", reason=refusal.sentence)
     return "address", Text("can't be used (%(reason)s)", reason=refusal.sentence)
 
 
 def find_feed_fault(refusal: Refusal) -> Text:
-    if isinstance(refusal, CalendarSignInFailed):
+    if isinstance(refusal, errors.CalendarSignInFailed):
         return Text("needs a password. Use the secret address of the calendar, which needs none")
-    if isinstance(refusal, CalendarGone | CalendarUnreadable):
+    if isinstance(refusal, errors.CalendarGone | errors.CalendarUnreadable):
         return Text("does not lead to a calendar (%(reason)s)", reason=refusal.sentence)
     return Text("can't be used (%(reason)s)", reason=refusal.sentence)
 
@@ -90,7 +83,7 @@ def find_state(connection: CalendarConnection) -> tuple[Text, str]:
 CONNECTION_WORDS: dict[str, Any] = {
     "kinds": KINDS,
     "find_state": find_state,
-    "show_failure": show_failure,
+    "show_failure": errors.show_failure,
     "advise": advise,
     "needs_password": needs_password,
 }

@@ -92,6 +92,7 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
         work, user, search=query["q"], sort=read_sort(query), page=query.page, limit=ROWS
     )
     parts = range(1, -(-total // MAX_ROWS) + 1)
+    asked = {**({"search": query["q"]} if query["q"] else {}), "page": str(query.page), "limit": str(ROWS)}
     return page(
         "dashboard/contacts/list.html",
         user,
@@ -105,13 +106,8 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
         files=[(part, query.link("/contacts/export.csv", part=part if part > 1 else "")) for part in parts],
         clear=query.link(q=""),
         notices=LIST_NOTICES,
-        curl=curl(work, user, "/contacts", query=_asked(query)),
+        curl=curl(work, user, "/contacts", query=asked),
     )
-
-
-def _asked(query: ListQuery) -> dict[str, str]:
-    search = {"search": query["q"]} if query["q"] else {}
-    return {**search, "page": str(query.page), "limit": str(ROWS)}
 
 
 @get("/contacts/{contact_id}")

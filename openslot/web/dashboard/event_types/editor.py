@@ -24,15 +24,6 @@ from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types import forms
 from openslot.web.dashboard.event_types.embeds import EMBED_CHOICES, WITH_FRAMES, list_snippets, read_embed
-from openslot.web.dashboard.event_types.forms import (
-    EDITED_FIELDS,
-    EventTypeForm,
-    change_questions,
-    list_typed,
-    name_faults,
-    read_event_type,
-    write_values,
-)
 from openslot.web.dashboard.event_types.overview import links_of, state_of
 from openslot.web.pages import locale_of, page, redirect
 
@@ -49,15 +40,12 @@ BEGINNINGS = ("start", "from")
 FALLBACK, LONGEST_NAME = "meeting", 200
 
 
-def begin_values(event_type: EventType) -> dict[str, str]:
-    return {**write_values(event_type), "edition": edition_of(event_type)}
-
-
 async def form_page(
-    work: Work, user: User, template: str, form: Form[EventTypeForm], *, focus: str = "", **values: Any
+    work: Work, user: User, template: str, form: Form[forms.EventTypeForm], *, focus: str = "", **values: Any
 ) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
+    attended = {name.partition(".")[0] for name in (*form.faults, focus)}
     shown = page(
         template,
         user,
@@ -65,7 +53,7 @@ async def form_page(
         form=form,
         focus=focus,
         base=f"{work.runtime.settings.public_url}/{user.username}/",
-        questions=list_typed(form.values),
+        questions=forms.list_typed(form.values),
         max_questions=MAX_QUESTIONS,
         schedules={str(each.id): each.name for each in own},
         locations=forms.LOCATIONS,
@@ -73,7 +61,7 @@ async def form_page(
         units=forms.UNIT_NAMES,
         kinds=forms.KINDS,
         currencies=_list_currencies(form["currency"]),
-        open_sections=[name for name, fields in forms.SECTIONS.items() if _is_open(fields, form, focus)],
+        open_sections=[name for name, fields in forms.SECTIONS.items() if attended.intersection(fields)],
         **values,
     )
     return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
@@ -83,10 +71,6 @@ def _list_currencies(current: str) -> dict[str, object]:
     """List the currencies to choose from, and the current one whatever it is."""
     known: dict[str, object] = dict(forms.CURRENCY_NAMES)
     return known if current in known or not current else {current: current, **known}
-
-
-def _is_open(fields: tuple[str, ...], form: Form[EventTypeForm], focus: str) -> bool:
-    return any(name.partition(".")[0] in fields for name in (*form.faults, focus))
 
 
 class ChangedField(Struct, frozen=True, kw_only=True):
@@ -102,20 +86,21 @@ class ChangedField(Struct, frozen=True, kw_only=True):
 @get("/event-types/{event_type_id}")
 async def show_event_type_form(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
     found = await event_types.get_overview(work, user, event_type_id)
-    return await edit_page(work, user, found, Form(values=begin_values(found.event_type)), request=request)
+    values = {**forms.write_values(found.event_type), "edition": edition_of(found.event_type)}
+    return await edit_page(work, user, found, Form(values=values), request=request)
 
 
 @post("/event-types/{event_type_id}")
 async def save_event_type(
-    request: Request, work: Work, user: User, event_type_id: UUID, form: Form[EventTypeForm]
+    request: Request, work: Work, user: User, event_type_id: UUID, form: Form[forms.EventTypeForm]
 ) -> Response:
     """Save an event type, or change the questions of the form without saving it."""
     found = await event_types.get_overview(work, user, event_type_id)
     if form["act"]:
-        values, focus = change_questions(form.values, form["act"])
+        values, focus = forms.change_questions(form.values, form["act"])
         return await edit_page(work, user, found, Form(values=values), request=request, focus=focus)
     if not form.faults:
-        edited, faults = read_event_type(form.get(), found.event_type)
+        edited, faults = forms.read_event_type(form.get(), found.event_type)
         faults |= {} if form.get().slug.strip() else {"slug": Text("Enter the last part of the link")}
         form = form.with_faults(faults)
         if not faults:
@@ -123,14 +108,16 @@ async def save_event_type(
     return await edit_page(work, user, found, form, request=request)
 
 
-async def _save(request: Request, work: Work, user: User, edited: EventType, form: Form[EventTypeForm]) -> Response:
+async def _save(
+    request: Request, work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]
+) -> Response:
     try:
         async with work.attempt():
             await event_types.edit_event_type(work, user, edited, edition=form["edition"])
     except EventTypeChanged:
         return await _show_changed(request, work, user, edited, form)
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
-        form = form.with_faults(name_faults(refusal.faults))
+        form = form.with_faults(forms.name_faults(refusal.faults))
     except ScheduleNotFound:
         form = form.with_faults({"schedule": NO_SCHEDULE})
     if form.faults:
@@ -140,16 +127,16 @@ async def _save(request: Request, work: Work, user: User, edited: EventType, for
 
 
 async def _show_changed(
-    request: Request, work: Work, user: User, edited: EventType, form: Form[EventTypeForm]
+    request: Request, work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]
 ) -> Response:
     """Show the form with what was typed; fields that were only changed elsewhere take that change over."""
     found = await event_types.get_overview(work, user, edited.id)
     elsewhere = find_changed(found.event_type, since=form["edition"])
     ours = set(find_changed(edited, since=form["edition"]))
-    saved, values = write_values(found.event_type), dict(form.values)
+    saved, values = forms.write_values(found.event_type), dict(form.values)
     for field in elsewhere:
         if field not in ours:
-            values = _take(values, saved, EDITED_FIELDS[field][1])
+            values = _take(values, saved, forms.EDITED_FIELDS[field][1])
     values["edition"] = edition_of(found.event_type)
     changed = list(_list_changed(elsewhere, ours=ours, edited=edited, current=found.event_type, saved=saved))
     return await edit_page(work, user, found, Form(values=values), request=request, changed=changed)
@@ -161,7 +148,7 @@ def _list_changed(
     for field in elsewhere:
         if getattr(edited, field) == getattr(current, field):
             continue
-        name, fields = EDITED_FIELDS[field]
+        name, fields = forms.EDITED_FIELDS[field]
         line = saved.get(fields[0], "") if len(fields) == 1 and field != "schedule_id" else ""
         yield ChangedField(name=name, is_ours=field in ours, saved=line[:100])
 
@@ -178,7 +165,7 @@ async def edit_page(
     work: Work,
     user: User,
     found: EventTypeOverview,
-    form: Form[EventTypeForm],
+    form: Form[forms.EventTypeForm],
     *,
     request: Request,
     focus: str = "",
@@ -267,14 +254,14 @@ async def show_new_event_type(request: Request, work: Work, user: User) -> Respo
             starting_points=STARTING_POINTS,
             has_schedule=bool(own),
         )
-    return await _show(request, work, user, Form(values={**write_values(base), "slug": ""}))
+    return await _show(request, work, user, Form(values={**forms.write_values(base), "slug": ""}))
 
 
 @post("/event-types")
-async def create_event_type(request: Request, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
+async def create_event_type(request: Request, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
     """Create an event type, or change the questions of the form without creating one."""
     if form["act"]:
-        values, focus = change_questions(form.values, form["act"])
+        values, focus = forms.change_questions(form.values, form["act"])
         return await _show(request, work, user, Form(values=values), focus=focus)
     if form.faults:
         return await _show(request, work, user, form)
@@ -285,14 +272,14 @@ async def create_event_type(request: Request, work: Work, user: User, form: Form
         return await _show(request, work, user, form.with_faults({"schedule": NO_SCHEDULE}))
     free = await event_types.find_free_slug(work, user, suggest_slug(sent.name) or FALLBACK)
     blank = event_types.draft(work, schedule, name=sent.name, slug=free, duration_minutes=sent.duration)
-    wanted, faults = read_event_type(sent, blank)
+    wanted, faults = forms.read_event_type(sent, blank)
     if faults:
         return await _show(request, work, user, form.with_faults(faults))
     try:
         async with work.attempt():
             made = await event_types.add_event_type(work, schedule, replace(wanted, is_private=sent.private))
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
-        return await _show(request, work, user, form.with_faults(name_faults(refusal.faults)))
+        return await _show(request, work, user, form.with_faults(forms.name_faults(refusal.faults)))
     return redirect(f"/event-types/{made.id}?done=made")
 
 
@@ -323,7 +310,9 @@ async def _begin(request: Request, work: Work, user: User, point: StartingPoint)
     return replace(begun, questions=(Question("phone", label, QuestionKind.PHONE, required=True),))
 
 
-async def _show(request: Request, work: Work, user: User, form: Form[EventTypeForm], *, focus: str = "") -> Response:
+async def _show(
+    request: Request, work: Work, user: User, form: Form[forms.EventTypeForm], *, focus: str = ""
+) -> Response:
     query = urlencode([(name, request.query[name]) for name in BEGINNINGS if name in request.query])
     return await form_page(
         work,

@@ -17,7 +17,7 @@ from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES, Locale, find_locale
 from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
-from openslot.web.dashboard.event_types.overview import OfferLinks, links_of
+from openslot.web.dashboard.event_types.overview import links_of
 from openslot.web.pages import locale_of, page, redirect
 
 WITH_FRAMES = f"{PAGE_POLICY.decode()}; frame-src 'self'"
@@ -134,18 +134,14 @@ async def try_embed(request: Request, work: Work, user: User, event_type_id: UUI
         "dashboard/event_types/try.html",
         user,
         event_type=found.event_type,
-        address=_own_path(work, links),
+        # The page is shown at the address that the browser knows, which may not be the public one.
+        address=(links.url or "").removeprefix(work.runtime.settings.public_url),
         attributes=options.attributes(options.mode),
         mode=options.mode,
         title=MODES[options.mode][0],
         path=f"/event-types/{event_type_id}",
     )
     return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
-
-
-def _own_path(work: Work, links: OfferLinks) -> str:
-    # The page is shown at the address that the browser knows, which may not be the public one.
-    return (links.url or "").removeprefix(work.runtime.settings.public_url)
 
 
 def _write(script: str, url: str, label: str, attributes: dict[str, str]) -> str:

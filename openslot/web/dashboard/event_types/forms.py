@@ -36,7 +36,6 @@ _CODES = """
 AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MAD MXN MYR NGN NOK NZD
 PEN PHP PLN QAR RON RSD SAR SEK SGD THB TRY TWD UAH USD VND ZAR
 """
-CURRENCIES = tuple(_CODES.split())
 AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 BEGIN = "questions."
 PARTS = ("label", "kind", "required", "options", "key")
@@ -99,11 +98,7 @@ SECTIONS = {
 
 
 class BadAmount(Exception):
-    """What was typed is not an amount of the currency."""
-
-    def __init__(self, fault: Text) -> None:
-        super().__init__(str(fault))
-        self.fault = fault
+    """What was typed is not an amount of the currency; its argument says why, as a text for the page."""
 
 
 class CurrencyName(Localizable, frozen=True):
@@ -280,7 +275,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
     try:
         price = read_price(sent.price, sent.currency)
     except BadAmount as bad:
-        price, faults["price"] = base.price, bad.fault
+        price, faults["price"] = base.price, bad.args[0]
     described = replace(
         base,
         **{name: getattr(sent, name) for name in SAME},
@@ -338,7 +333,7 @@ def _write(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
-CURRENCY_NAMES = {code: CurrencyName(code) for code in CURRENCIES}
+CURRENCY_NAMES = {code: CurrencyName(code) for code in _CODES.split()}
 
 
 # Each field of an event type: its name for people, and the fields of the form that describe it.
