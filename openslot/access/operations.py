@@ -24,7 +24,6 @@ from openslot.i18n import Text
 
 SESSION_LASTS = timedelta(days=30)
 SETUP_LASTS = timedelta(hours=24)
-LONGEST_EMAIL = 254
 
 
 async def create_api_key(
@@ -97,7 +96,7 @@ async def sign_in(
     The steps are the same whether or not the email address is known. Tries from a known device of the account's owner
     are counted separately.
     """
-    if len(email) > LONGEST_EMAIL or not is_line(email):
+    if len(email) > 254 or not is_line(email):
         raise errors.InvalidCredentials
     user, stored = await find_sign_in(work.db, email.strip(), now=work.now)
     known = None

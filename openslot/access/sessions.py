@@ -17,7 +17,6 @@ from openslot.accounts.models import User
 from openslot.core.ids import Signer
 from openslot.core.work import Runtime, Work
 
-MAX_LISTED = 200
 MAX_WAITING = 1000
 
 log = structlog.get_logger()
@@ -26,7 +25,7 @@ log = structlog.get_logger()
 async def list_sessions(work: Work, user: User) -> list[Session]:
     """List where a user is signed in: the session that asks, then by their last use, newest first."""
     this = work.actor.credential_id
-    return await store.list_sessions(work.db, user.id, this=this, now=work.now, limit=MAX_LISTED)
+    return await store.list_sessions(work.db, user.id, this=this, now=work.now, limit=200)
 
 
 async def end_session(work: Work, user: User, session_id: UUID) -> None:

@@ -31,12 +31,10 @@ HOW_MANY = 10
 LENGTH, GROUP = 20, 5
 ISSUER = "Openslot"
 STEP_SECONDS = 30
-DIGITS = 6
 SECRET_BYTES = 20
 # Clocks differ and people type slowly: the code before and the code after the current one are accepted too.
 WINDOW = 1
 SETUP_LASTS = timedelta(minutes=30)
-NO_CODE = Text("Enter a code")
 LOST_SEAL = "no secret key opens the secret of an authenticator app; openslot user reset-two-factor removes it"
 PENDING_LASTS = timedelta(minutes=10)
 
@@ -65,7 +63,7 @@ async def confirm_code(work: Work, user: User, code: str) -> None:
     if not await store.is_on(work.db, user.id):
         return
     if not code.strip():
-        raise Invalid(details={"code": NO_CODE})
+        raise Invalid(details={"code": Text("Enter a code")})
     async with counted(work, by_own_code(user.id)), work.transaction():
         await store.lock_user(work.db, user.id)
         await use_code(work, user, code)
@@ -247,4 +245,4 @@ def grouped(secret: str) -> str:
 
 def _totp(secret: str) -> TOTP:
     # SHA-1 is what every app supports; as an HMAC it is sound.
-    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303
+    return TOTP(base64.b32decode(secret), 6, SHA1(), STEP_SECONDS)  # noqa: S303

@@ -21,7 +21,6 @@ MAX_PARTS = 100
 SCAN = re.compile(rb"\xff\xda\x00(?:\x06\x00|\x08\x01|\x0a\x02|\x0c\x03|\x0e\x04)")
 EXIF = b"Exif\0\0"
 FORMATS = ("PNG", "JPEG", "WEBP")
-QUALITY = 85
 WHITE = (255, 255, 255)
 # What decoders raise on a file that is wrong inside.
 DAMAGED = (
@@ -37,18 +36,15 @@ DAMAGED = (
     zlib.error,
 )
 
-NOT_A_PICTURE = Text("must be a PNG, JPEG or WebP picture")
 BROKEN = Text("must be a complete picture file; this one is damaged")
 TOO_SMALL = Text("must be at least 64 pixels wide and high")
-TOO_MANY_PARTS = Text("must be an ordinary JPEG; this one has too many parts")
-MOVING = Text("must be a still picture, not an animation")
 
 
 def make_square(body: bytes) -> bytes:
     """Write the middle of a picture as a square JPEG without metadata, or refuse it."""
     # Such parts would take minutes: they are counted before the picture is opened.
     if body.startswith(b"\xff\xd8") and max(len(SCAN.findall(body)), body.count(EXIF)) > MAX_PARTS:
-        raise _refuse(TOO_MANY_PARTS)
+        raise _refuse(Text("must be an ordinary JPEG; this one has too many parts"))
     try:
         # The decoder warns of each fault in a file; a hostile one would fill the log.
         with warnings.catch_warnings(action="ignore"), Image.open(BytesIO(body), formats=FORMATS) as opened:
@@ -62,7 +58,7 @@ def make_square(body: bytes) -> bytes:
     except Image.DecompressionBombError:
         raise _refuse(_format_max(min(MAX_MEGAPIXELS.values()))) from None
     except UnidentifiedImageError:
-        raise _refuse(NOT_A_PICTURE) from None
+        raise _refuse(Text("must be a PNG, JPEG or WebP picture")) from None
     except DAMAGED:
         raise _refuse(BROKEN) from None
 
@@ -76,7 +72,7 @@ def _check(opened: Image.Image) -> None:
     if min(width, height) < LEAST_SIDE:
         raise _refuse(TOO_SMALL)
     if opened.format != "MPO" and getattr(opened, "n_frames", 1) > 1:
-        raise _refuse(MOVING)
+        raise _refuse(Text("must be a still picture, not an animation"))
 
 
 def _flatten(picture: Image.Image) -> Image.Image:
@@ -97,7 +93,7 @@ def _write(picture: Image.Image) -> bytes:
     clean = Image.new("RGB", picture.size)
     clean.paste(picture)
     written = BytesIO()
-    clean.save(written, "JPEG", quality=QUALITY, optimize=True, progressive=True)
+    clean.save(written, "JPEG", quality=85, optimize=True, progressive=True)
     return written.getvalue()
 
 

@@ -36,9 +36,6 @@ def suggest_username(name: str, email: str) -> str:
     return "host"
 
 
-NOT_A_NAME = Text("must be 1 to 200 characters on one line")
-
-
 def check_user(wanted: UserWanted) -> UserWanted:
     """Normalise what is wanted, or refuse it with every fault."""
     faults: dict[str, str] = {}
@@ -85,5 +82,5 @@ def check_settings(wanted: UserSettings) -> dict[str, str]:
 
 def find_name_fault(name: str) -> str | None:
     if not 1 <= len(name) <= 200 or not is_line(name):
-        return NOT_A_NAME
+        return Text("must be 1 to 200 characters on one line")
     return None if is_visible(name) else INVISIBLE

@@ -24,9 +24,7 @@ from openslot.integrations.mail.models import Letter, LetterBody, Link
 
 # Text and links only: an image or a style could track readers or imitate other parts of the mail.
 TAGS = {"a", "b", "blockquote", "br", "code", "em", "h2", "h3", "hr", "i", "li", "ol", "p", "pre", "strong", "u", "ul"}
-SCHEMES = {"http", "https", "mailto"}
 LONGEST_TEXT = 20_000
-LONGEST_HTML = 100_000
 
 
 class EmailContent(Struct, frozen=True, kw_only=True):
@@ -70,7 +68,7 @@ def clean(html: str) -> str:
         html,
         tags=TAGS,
         attributes={"a": {"href"}},
-        url_schemes=SCHEMES,
+        url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
         clean_content_tags={"script", "style", "template", "title"},
     )
@@ -123,7 +121,7 @@ class EmailWanted(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
         ),
     ]
     html: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=LONGEST_HTML, pattern=PROSE)] | None,
+        Annotated[str, Meta(min_length=1, max_length=100_000, pattern=PROSE)] | None,
         Meta(description="The same as HTML: paragraphs, lists, emphasis and links are kept, everything else removed"),
     ] = None
     reply_to: ExactAddress | None = None
@@ -179,11 +177,6 @@ async def find_email(work: Work, email_id: UUID) -> tuple[AgentEmail, EmailConte
         return email, None, locale
     content = work.runtime.cipher.open(CONTENT, sealed, owner=email_id.bytes)
     return email, msgspec.json.decode(content, type=EmailContent), locale
-
-
-async def is_unwanted(work: Work, email: AgentEmail) -> bool:
-    """Return whether the recipient of a marketing mail has unsubscribed since it was queued."""
-    return email.category is EmailCategory.MARKETING and await store.is_opted_out(work.db, email.recipient)
 
 
 async def list_emails(work: Work, *, agent: str | None, limit: int) -> list[AgentEmail]:

@@ -23,7 +23,6 @@ HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 
 Id = str | int
-Params = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 
@@ -33,7 +32,7 @@ class RpcMessage(Struct, frozen=True, kw_only=True):
 
     id: Id | None
     method: str
-    params: Params
+    params: dict[str, Any]
 
     @property
     def meta(self) -> Mapping[str, Any]:

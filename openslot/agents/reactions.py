@@ -7,7 +7,7 @@ from openslot.agents import approval_store, approvals, budget, email_store, emai
 from openslot.agents.calls import keep_expired
 from openslot.agents.emails import SEND_EMAIL, EmailContent, unsubscribe_url, write_letter
 from openslot.agents.events import AgentEmailQueued, ApprovalDecided, ApprovalRequested, BudgetWarned
-from openslot.agents.models import AgentEmail
+from openslot.agents.models import AgentEmail, EmailCategory
 from openslot.agents.roster import ROSTER
 from openslot.agents.rules import RESULTS_KEPT
 from openslot.core.actor import SYSTEM
@@ -85,7 +85,7 @@ async def send_email(work: Work, effect: Effect) -> Outcome:
     email, content, locale = found
     if content is None:
         return Skipped("the email was sent before")
-    if await emails.is_unwanted(work, email):
+    if email.category is EmailCategory.MARKETING and await email_store.is_opted_out(work.db, email.recipient):
         await email_store.fail(work.db, email.id, f"not sent: {OPTED_OUT}")
         return await leave_unsent(work, effect, OPTED_OUT)
     try:

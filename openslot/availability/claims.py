@@ -33,8 +33,6 @@ from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.jobs.batches import repeat
 
-HOLD_LASTS = timedelta(minutes=10)
-
 
 async def claim(
     work: Work,
@@ -65,7 +63,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     await holds.check_again(work, found, starts_at, holder=holder)
     held = await holds.check_limits(work, found, starts_at)
-    expires_at = work.now + HOLD_LASTS
+    expires_at = work.now + timedelta(minutes=10)
     taken = _take(work, found, starts_at, kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
     await work.apply()
     await holds.check_share(work, found, starts_at, held)
@@ -255,14 +253,10 @@ def _claimed(
     )
 
 
-MAX_HOSTS = 1000
-LEFT_FOR = timedelta(days=1)
-
-
 async def expire_holds(work: Work) -> str:
     """Deactivate expired holds, one host and one transaction at a time."""
     expired = 0
-    for host_no in await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=MAX_HOSTS):
+    for host_no in await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=1000):
         expired += await _expire_holds_of(work.runtime, host_no)
     return f"{expired} holds expired"
 
@@ -277,7 +271,7 @@ async def _expire_holds_of(runtime: Runtime, host_no: int) -> int:
 
 async def tidy_claims(work: Work) -> str:
     """Remove holds that expired a day ago, and group sessions that nobody is booked in."""
-    before = work.now - LEFT_FOR
+    before = work.now - timedelta(days=1)
     holds = await repeat(lambda limit: claim_store.delete_holds(work.db, before, limit=limit))
     seats = await repeat(lambda limit: claim_store.delete_seats(work.db, before, limit=limit))
     sessions = await repeat(lambda limit: claim_store.delete_sessions(work.db, before, limit=limit))

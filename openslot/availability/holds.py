@@ -50,7 +50,7 @@ async def check_limits(work: Work, found: SlotContext, starts_at: datetime) -> l
     held = await claim_store.list_live_holds(
         work.db, found.host_no, since=at_second(spans[0][0]), until=at_second(spans[-1][1]), now=work.now
     )
-    of_day = [each for each in held if _day_of(each, zone) == day]
+    of_day = [each for each in held if local_day(zone, floor_second(each.starts_at)) == day]
     share = work.runtime.settings.hold_share
     for limit, counted in ((event_type.limits.per_day, of_day), (event_type.limits.per_week, held)):
         own = [each for each in counted if each.event_type_id == event_type.id]
@@ -87,10 +87,6 @@ def closes_too_much(free: SlotInputs, left: SlotInputs, days: Days, zone: ZoneIn
     open_without = set(list_slots(free, days, viewer=zone).starts)
     closed = open_without.difference(list_slots(left, days, viewer=zone).starts)
     return len(closed) * 100 > len(open_without) * share
-
-
-def _day_of(held: LiveHold, zone: ZoneInfo) -> int:
-    return local_day(zone, floor_second(held.starts_at))
 
 
 def _refuse(work: Work, held: Sequence[LiveHold]) -> DayHoldLimitExceeded:

@@ -28,7 +28,6 @@ from openslot.core.times import DAY, at_second, day_number, find_zone, floor_sec
 from openslot.core.work import Work
 from openslot.event_types.errors import EventTypeNotFound
 
-UNKNOWN_ZONE = "is not a time zone; use a name such as Europe/Berlin"
 AROUND = (timedelta(days=7), timedelta(days=30))
 """How far before and after a start other starts are near."""
 
@@ -139,7 +138,7 @@ def _instant_of(on: date, local_time: time, zone: ZoneInfo) -> datetime:
 
 def _read(timezone: str, first: date | None, last: date | None, *, now: datetime) -> tuple[ZoneInfo, Days]:
     zone = find_zone(timezone)
-    faults = {} if zone else {"timezone": UNKNOWN_ZONE}
+    faults = {} if zone else {"timezone": "is not a time zone; use a name such as Europe/Berlin"}
     days = months.default_days(first=first, last=last, zone=zone or get_zone("UTC"), now=now)
     faults |= months.find_days_faults(days)
     if zone is None or faults:

@@ -31,7 +31,6 @@ from openslot.core.times import (
 from openslot.event_types.models import BusinessDaysWindow, RangeWindow
 from openslot.schedules.models import Schedule
 
-_FIRST = itemgetter(0)
 _KNOWN = (day_number(date(FIRST_YEAR, 1, 1)) * DAY, day_number(date(LAST_YEAR + 1, 1, 1)) * DAY)
 
 Closed = tuple[int, int, int]
@@ -193,7 +192,7 @@ def list_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slots:
     if not spans:
         return Slots([], duration)
     query = make_query(inputs, asked=(spans[0][0], spans[-1][1]))
-    closed = sorted(chain(invert(spans), *(close(query) for _, close in RULES)), key=_FIRST)
+    closed = sorted(chain(invert(spans), *(close(query) for _, close in RULES)), key=itemgetter(0))
     starts = pick_starts(query.grid.stretches, closed, step=step_of(inputs.event_type))
     return Slots(starts, duration, _find_session_ends(inputs, duration))
 

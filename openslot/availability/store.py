@@ -8,20 +8,8 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.profile_store import BRAND
+from openslot.availability import models
 from openslot.availability.grid import Interval
-from openslot.availability.models import (
-    Busy,
-    ByBooking,
-    ById,
-    ByPage,
-    BySlug,
-    Claim,
-    Drafted,
-    EventTypeRef,
-    SlotContext,
-    SlotInputs,
-    Taken,
-)
 from openslot.core.db import Db, Row
 from openslot.core.ids import fingerprint
 from openslot.core.times import ceil_second, floor_second
@@ -110,13 +98,13 @@ _sessions = msgspec.json.Decoder(list[_Session])
 
 async def find_setting(
     db: Db,
-    which: EventTypeRef | Drafted,
+    which: models.EventTypeRef | models.Drafted,
     *,
     asked_from: datetime,
     asked_until: datetime,
     now: datetime,
     without: UUID | None = None,
-) -> SlotContext | None:
+) -> models.SlotContext | None:
     """Read what decides about the starts of a span, without a claim or seat that is about to change and its event."""
     statement, arguments = _write_statement(which)
     asked = floor_second(asked_from), ceil_second(asked_until)
@@ -126,7 +114,7 @@ async def find_setting(
 
 async def list_settings(
     db: Db, event_type: EventType, *, asked_from: datetime, asked_until: datetime, now: datetime, with_holds: bool
-) -> list[SlotInputs]:
+) -> list[models.SlotInputs]:
     """Read what decides about a span for all that an event type's host offers, as it is or as if nothing were held."""
     statement = OF_HOST if with_holds else OF_HOST_WITHOUT_HOLDS
     asked = floor_second(asked_from), ceil_second(asked_until)
@@ -134,24 +122,24 @@ async def list_settings(
     return [_to_context(row, now).inputs for row in rows]
 
 
-def _write_statement(which: EventTypeRef | Drafted) -> tuple[str, tuple[Any, ...]]:
-    if isinstance(which, Drafted):
+def _write_statement(which: models.EventTypeRef | models.Drafted) -> tuple[str, tuple[Any, ...]]:
+    if isinstance(which, models.Drafted):
         return f"{DRAFTED}s.owner_id = e.owner_id", (to_record(which.event_type),)
     condition, arguments = condition_of(which, first=5)
-    return (OF_PAGE if isinstance(which, ByPage) else SETTING) + condition, arguments
+    return (OF_PAGE if isinstance(which, models.ByPage) else SETTING) + condition, arguments
 
 
-def condition_of(which: EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:
+def condition_of(which: models.EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:
     """Write which event type is meant, and with which arguments from the first free number on."""
     a, b, c = f"${first}", f"${first + 1}", f"${first + 2}"
     match which:
-        case BySlug(owner_id, slug):
+        case models.BySlug(owner_id, slug):
             return f"e.owner_id = {a} and e.slug = {b} and e.active", (owner_id, slug)
-        case ById(event_type_id, token):
+        case models.ById(event_type_id, token):
             return f"e.id = {a} and e.active and {_visible(b)}", (event_type_id, _hash(token))
-        case ByBooking(event_type_id):
+        case models.ByBooking(event_type_id):
             return f"e.id = {a}", (event_type_id,)
-        case ByPage(username, slug, token):
+        case models.ByPage(username, slug, token):
             page = f"lower(u.username) = lower({a}) and e.slug = {b} and e.active and {_visible(c)}"
             return page, (username, slug, _hash(token))
 
@@ -164,22 +152,22 @@ def _visible(token: str) -> str:
     return f"(e.private_hash is null or e.private_hash = {token})"
 
 
-def _to_context(row: Row, now: datetime) -> SlotContext:
+def _to_context(row: Row, now: datetime) -> models.SlotContext:
     away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
-    plain = list(map(Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()))
+    plain = list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()))
     sessions = _sessions.decode(row["sessions"]) if row["sessions"] else []
-    taken = Taken(
-        claims=[*plain, *(Claim(*session[:-1]) for session in sessions)],
+    taken = models.Taken(
+        claims=[*plain, *(models.Claim(*session[:-1]) for session in sessions)],
         busy=[
-            *map(Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
-            *map(Busy.always, row["unread_sources"] or ()),
+            *map(models.Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
+            *map(models.Busy.always, row["unread_sources"] or ()),
         ],
         booked=row["counted_starts"] or (),
     )
-    inputs = SlotInputs(
+    inputs = models.SlotInputs(
         event_type=EVENT_TYPES.read(row), schedule=SCHEDULES.read(row, out_of_office=tuple(away)), taken=taken, now=now
     )
-    return SlotContext(
+    return models.SlotContext(
         inputs=inputs,
         claim_ids=[*([None] * len(plain)), *(session[-1] for session in sessions)],
         has_stale=row["has_stale"],

@@ -8,18 +8,7 @@ from uuid import UUID
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.availability.models import EventTypeRef
-from openslot.bookings.models import (
-    AnswerValue,
-    Booking,
-    BookingDetails,
-    BookingEntry,
-    BookingWanted,
-    EmailEntry,
-    Host,
-    Invitee,
-    Payment,
-    Status,
-)
+from openslot.bookings import models
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.shapes import Shape
@@ -103,7 +92,7 @@ class CreatedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
 class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="camel"):
     """The created booking, and how to manage it."""
 
-    status: Status
+    status: models.Status
     start_time: Instant
     end_time: Instant
     manage_url: Annotated[str, Meta(examples=["https://book.example/manage/AZl8Lm…"])]
@@ -151,17 +140,17 @@ class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False)
     id: BookingId
     start_time: Instant
     end_time: Instant
-    status: Annotated[Status, Meta(examples=["CONFIRMED"])]
+    status: Annotated[models.Status, Meta(examples=["CONFIRMED"])]
     invitee_name: Annotated[str, Meta(examples=["Jonas Okafor"])]
     invitee_email: Annotated[str, Meta(examples=["jonas@okafor.example"])]
     invitee_timezone: Annotated[str, Meta(examples=["Africa/Lagos"])]
     notes: Annotated[str | None, Meta(examples=["Pricing for a team of 12"])]
     location: Location
-    answers: dict[str, AnswerValue]
+    answers: dict[str, models.AnswerValue]
     guests: list[str]
     event_type: EmbeddedEventType
     contact: EmbeddedContact | None
-    payment: Payment | None
+    payment: models.Payment | None
     reschedule_count: Annotated[int, Meta(examples=[0])]
     previous_start_time: Instant | None
     cancelled_at: Instant | None
@@ -195,7 +184,7 @@ class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     """A booking as its invitee sees it."""
 
     id: BookingId
-    status: Status
+    status: models.Status
     start_time: Instant
     end_time: Instant
     invitee_name: Annotated[str, Meta(examples=["Jonas Okafor"])]
@@ -224,15 +213,17 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
 
 def read_wanted(
     body: InviteeFields, which: EventTypeRef, *, accept_language: str = "", hold_id: UUID | None = None
-) -> BookingWanted:
+) -> models.BookingWanted:
     """Read what is to be booked; a browser tells the invitee's language if the body does not."""
     locale: str | None = body.invitee_locale
     if locale is None and accept_language.strip("* "):
         locale = LanguageTag.parse(negotiate(None, accept_language).formats)
-    return BookingWanted(
+    return models.BookingWanted(
         which=which,
         starts_at=body.start_time,
-        invitee=Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale),
+        invitee=models.Invitee(
+            name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale
+        ),
         notes=body.notes,
         answers=body.answers,
         guests=tuple(body.guests),
@@ -240,20 +231,22 @@ def read_wanted(
     )
 
 
-SHOWN_BOOKING = Shape(ShownBooking, Booking, given=("event_type", "contact", "manage_url"))
-_MANAGED = Shape(ManagedBooking, Booking, given=("event_type", "host", "can_change"))
-show_created = Shape(CreatedPublicBooking, Booking, names={"booking_id": "id"}, given=("manage_url",)).show
-show_entry = Shape(ShownBooking, BookingEntry, given=("manage_url",)).show
-show_detailed_entry = Shape(DetailedBooking, BookingEntry, given=("manage_url", "email_logs")).show
-show_email = Shape(EmailLog, EmailEntry, names={"to": "recipient"}).show
+SHOWN_BOOKING = Shape(ShownBooking, models.Booking, given=("event_type", "contact", "manage_url"))
+_MANAGED = Shape(ManagedBooking, models.Booking, given=("event_type", "host", "can_change"))
+show_created = Shape(CreatedPublicBooking, models.Booking, names={"booking_id": "id"}, given=("manage_url",)).show
+show_entry = Shape(ShownBooking, models.BookingEntry, given=("manage_url",)).show
+show_detailed_entry = Shape(DetailedBooking, models.BookingEntry, given=("manage_url", "email_logs")).show
+show_email = Shape(EmailLog, models.EmailEntry, names={"to": "recipient"}).show
 
 
-def show_booking(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> ShownBooking:
+def show_booking(
+    booking: models.Booking, event_type: EventType, contact: Contact | None, *, manage_url: str
+) -> ShownBooking:
     embedded = embed_contact(contact) if contact else None
     return SHOWN_BOOKING.show(booking, event_type=embed(event_type), contact=embedded, manage_url=manage_url)
 
 
-def show_managed(details: BookingDetails, host: Host, *, can_change: bool) -> ManagedBooking:
+def show_managed(details: models.BookingDetails, host: models.Host, *, can_change: bool) -> ManagedBooking:
     shown_host = ManagedHost(name=host.name, username=host.username, timezone=host.zone)
     event_type = embed(details.event_type)
     return _MANAGED.show(details.booking, event_type=event_type, host=shown_host, can_change=can_change)

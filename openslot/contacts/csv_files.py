@@ -35,21 +35,17 @@ DELIMITERS = (",", ";", "\t")
 EXCEL_HINT = "sep="
 
 EMPTY_FILE = Text("must not be empty")
-NO_LINES = Text("has no lines below the names of its columns")
-TOO_BIG = Text("must not be larger than %(size)s MB", size=MAX_BYTES // 1024 // 1024)
 TOO_MANY_LINES = Text("must have at most %(count)s lines. Split it into several files", count=f"{MAX_LINES:,}")
 TOO_MANY_COLUMNS = PluralText(
     "must have at most %(count)s column", "must have at most %(count)s columns", count=MAX_COLUMNS
 )
 TOO_MANY_CELLS = Text("must have at most %(count)s filled cells. Split it into several files", count=f"{MAX_CELLS:,}")
-WORKBOOK = Text("is a workbook. Save it as CSV in your spreadsheet program, and choose that file")
-NOT_TEXT = Text("is not a CSV file")
 
 
 def read_file(body: bytes) -> ContactFile:
     """Read a file into lines, or refuse it; lines that can't be read are kept with their fault."""
     if len(body) > MAX_BYTES:
-        raise _refuse(TOO_BIG)
+        raise _refuse(Text("must not be larger than %(size)s MB", size=MAX_BYTES // 1024 // 1024))
     text, encoding = _decode(body)
     hint, text = _split_hint(text)
     delimiter = hint or _find_delimiter(text)
@@ -60,7 +56,7 @@ def read_file(body: bytes) -> ContactFile:
 
 def _decode(body: bytes) -> tuple[str, str]:
     if body.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise _refuse(WORKBOOK)
+        raise _refuse(Text("is a workbook. Save it as CSV in your spreadsheet program, and choose that file"))
     for encoding, name in _encodings(body):
         try:
             text = body.decode(encoding)
@@ -71,7 +67,7 @@ def _decode(body: bytes) -> tuple[str, str]:
         if not text.strip():
             raise _refuse(EMPTY_FILE)
         return text, name
-    raise _refuse(NOT_TEXT)
+    raise _refuse(Text("is not a CSV file"))
 
 
 def _encodings(body: bytes) -> Iterator[tuple[str, str]]:
@@ -182,7 +178,7 @@ def _split_header(lines: list[ImportLine], encoding: str, delimiter: str, *, ski
     )
     rest = lines[1:] if is_header else lines
     if not rest:
-        raise _refuse(NO_LINES)
+        raise _refuse(Text("has no lines below the names of its columns"))
     if len(header) > MAX_COLUMNS:
         raise _refuse(TOO_MANY_COLUMNS)
     if len(rest) > MAX_LINES:

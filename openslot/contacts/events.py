@@ -8,10 +8,9 @@ from openslot.contacts.schemas import show_detailed
 from openslot.core.events import Event
 
 
-class ContactCreated(Event, frozen=True, kw_only=True):
-    """A contact was created, with an email address that none of the owner's contacts had."""
+class ContactEvent(Event, frozen=True, kw_only=True):
+    """Something happened to a contact."""
 
-    type: ClassVar[str] = "contact.created"
     contact: Contact
 
     @property
@@ -21,25 +20,22 @@ class ContactCreated(Event, frozen=True, kw_only=True):
     @property
     def subject(self) -> tuple[str, UUID | None]:
         return "contact", self.contact.id
+
+
+class ContactCreated(ContactEvent, frozen=True, kw_only=True):
+    """A contact was created, with an email address that none of the owner's contacts had."""
+
+    type: ClassVar[str] = "contact.created"
 
     def public(self) -> object | None:
         """Show the contact as reading it does at this moment: with no meetings yet."""
         return show_detailed(KnownContact(self.contact))
 
 
-class ContactChanged(Event, frozen=True, kw_only=True):
+class ContactChanged(ContactEvent, frozen=True, kw_only=True):
     """A contact's name, email address, phone number, company, notes or tags were changed."""
 
     type: ClassVar[str] = "contact.changed"
-    contact: Contact
-
-    @property
-    def tenant_id(self) -> UUID | None:
-        return self.contact.owner_id
-
-    @property
-    def subject(self) -> tuple[str, UUID | None]:
-        return "contact", self.contact.id
 
 
 CONTACT_EVENTS: tuple[type[Event], ...] = (ContactCreated, ContactChanged)

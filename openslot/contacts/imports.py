@@ -32,7 +32,6 @@ IMPORT = "contacts.import"
 BATCH = 250
 MAX_UNFINISHED, MAX_RUNNING, MAX_KEPT = 5, 2, 20
 DONE_KEPT_FOR, IDLE_KEPT_FOR = timedelta(days=30), timedelta(days=1)
-SAMPLE = 3
 
 
 class ContactAddedMeanwhile(Exception):
@@ -120,7 +119,7 @@ async def list_imports(work: Work, owner: User) -> list[ContactImport]:
 
 
 async def list_sample(work: Work, owner: User, import_id: UUID) -> list[ImportLine]:
-    return await store.list_lines(work.db, owner.id, import_id, behind=0, limit=SAMPLE)
+    return await store.list_lines(work.db, owner.id, import_id, behind=0, limit=3)
 
 
 async def list_bad_lines(work: Work, owner: User, import_id: UUID, *, page: int = 1, limit: int) -> list[ImportLine]:

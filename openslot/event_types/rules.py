@@ -9,21 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.core.text import INVISIBLE, NOT_A_URL, is_visible, is_web_url
-from openslot.event_types.models import (
-    BookingWindow,
-    EventType,
-    Location,
-    LocationKind,
-    Money,
-    Question,
-    QuestionKind,
-    RangeWindow,
-)
+from openslot.event_types import models
 from openslot.i18n import Text
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
-LONGEST_SUGGESTION = 60
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
@@ -34,7 +24,7 @@ _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 Faults = Iterator[tuple[str, str]]
 
 
-def find_event_type_faults(event_type: EventType) -> dict[str, str]:
+def find_event_type_faults(event_type: models.EventType) -> dict[str, str]:
     """Name every invalid field of an event type, and what is wrong with it."""
     return {
         **dict(_text_faults(event_type)),
@@ -49,17 +39,17 @@ def find_event_type_faults(event_type: EventType) -> dict[str, str]:
 def suggest_slug(name: str) -> str:
     """Make a slug from a name; empty if it has no letter or digit that a slug may have."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:LONGEST_SUGGESTION].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-")
 
 
-def is_told_when_booked(location: Location) -> bool:
+def is_told_when_booked(location: models.Location) -> bool:
     """Return whether only invitees who have booked may see a place: a link, a phone number, or text with a link."""
-    if location.kind in (LocationKind.VIDEO_LINK, LocationKind.PHONE):
+    if location.kind in (models.LocationKind.VIDEO_LINK, models.LocationKind.PHONE):
         return bool(location.value)
     return _LINK.search(location.value) is not None
 
 
-def _text_faults(event_type: EventType) -> Faults:
+def _text_faults(event_type: models.EventType) -> Faults:
     if not event_type.name.strip() or len(event_type.name) > 200:
         yield "name", Text("must be 1 to 200 characters")
     elif not is_visible(event_type.name):
@@ -72,7 +62,7 @@ def _text_faults(event_type: EventType) -> Faults:
         yield "color", Text("must be # and six hexadecimal digits, such as #2563eb")
 
 
-def _number_faults(event_type: EventType) -> Faults:
+def _number_faults(event_type: models.EventType) -> Faults:
     yield from _bounds("durationMinutes", event_type.duration_minutes, 1, 1440)
     yield from _bounds("bufferBefore", event_type.buffer_before, 0, 480)
     yield from _bounds("bufferAfter", event_type.buffer_after, 0, 480)
@@ -89,23 +79,23 @@ def _bounds(field: str, number: int | None, least: int, max_: int) -> Faults:
         yield field, Text("must be from %(least)s to %(max)s", least=least, max=max_)
 
 
-def _location_faults(location: Location) -> Faults:
+def _location_faults(location: models.Location) -> Faults:
     if len(location.value) > 500:
         yield "location.value", Text("must be at most 500 characters")
-    elif location.kind is LocationKind.VIDEO_LINK and not is_web_url(location.value):
+    elif location.kind is models.LocationKind.VIDEO_LINK and not is_web_url(location.value):
         yield "location.value", NOT_A_URL
-    elif location.kind is LocationKind.IN_PERSON and not location.value.strip():
+    elif location.kind is models.LocationKind.IN_PERSON and not location.value.strip():
         yield "location.value", Text("must name the place to meet")
 
 
-def _window_faults(window: BookingWindow) -> Faults:
-    if not isinstance(window, RangeWindow):
+def _window_faults(window: models.BookingWindow) -> Faults:
+    if not isinstance(window, models.RangeWindow):
         yield from _bounds("bookingWindow.days", window.days, 0, 730)
     elif window.last < window.first:
         yield "bookingWindow.to", "must not be before from"
 
 
-def _question_faults(questions: tuple[Question, ...]) -> Faults:
+def _question_faults(questions: tuple[models.Question, ...]) -> Faults:
     if len(questions) > MAX_QUESTIONS:
         yield "questions", Text("must have at most %(max)s entries", max=MAX_QUESTIONS)
     seen: set[str] = set()
@@ -121,9 +111,9 @@ def _question_faults(questions: tuple[Question, ...]) -> Faults:
         yield from _option_faults(f"{path}.options", question)
 
 
-def _option_faults(path: str, question: Question) -> Faults:
+def _option_faults(path: str, question: models.Question) -> Faults:
     options = question.options
-    if question.kind is not QuestionKind.CHOICE:
+    if question.kind is not models.QuestionKind.CHOICE:
         if options:
             yield path, "must be empty unless the kind is choice"
     elif not 1 <= len(options) <= MAX_OPTIONS:
@@ -134,8 +124,8 @@ def _option_faults(path: str, question: Question) -> Faults:
         yield path, Text("must have options of 1 to 200 characters")
 
 
-def _price_faults(event_type: EventType) -> Faults:
-    price: Money | None = event_type.price
+def _price_faults(event_type: models.EventType) -> Faults:
+    price: models.Money | None = event_type.price
     if price is None:
         return
     yield from _bounds("price.amount", price.amount, 1, 99_999_999)
@@ -164,12 +154,12 @@ EDITED = (
 LENGTH = 8
 
 
-def edition_of(event_type: EventType) -> str:
+def edition_of(event_type: models.EventType) -> str:
     """Write a few digits for each field that a form edits, which change with its value."""
     return "".join(_digits(getattr(event_type, field)) for field in EDITED)
 
 
-def find_changed(event_type: EventType, *, since: str) -> tuple[str, ...]:
+def find_changed(event_type: models.EventType, *, since: str) -> tuple[str, ...]:
     """Name the fields that are not what they were in an edition; all of them if it can't be read."""
     known = [since[place : place + LENGTH] for place in range(0, len(EDITED) * LENGTH, LENGTH)]
     return tuple(
@@ -177,7 +167,7 @@ def find_changed(event_type: EventType, *, since: str) -> tuple[str, ...]:
     )
 
 
-def take_edits(current: EventType, edited: EventType) -> EventType:
+def take_edits(current: models.EventType, edited: models.EventType) -> models.EventType:
     return replace(current, **{field: getattr(edited, field) for field in EDITED})
 
 

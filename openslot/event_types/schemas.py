@@ -7,16 +7,7 @@ from msgspec import Meta, Struct
 
 from openslot.core.shapes import Shape
 from openslot.core.times import Instant, iso
-from openslot.event_types.models import (
-    BookingWindow,
-    EventType,
-    HostPage,
-    Limits,
-    Location,
-    LocationKind,
-    Money,
-    Question,
-)
+from openslot.event_types import models
 from openslot.event_types.rules import is_told_when_booked
 from openslot.schedules.models import WEEKDAYS, Hours, Schedule
 from openslot.schedules.rules import write_minute
@@ -91,13 +82,13 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     out_of_office: list[ShownAway]
     holidays: ShownHolidays | None
     min_notice_minutes: Minutes
-    booking_window: BookingWindow
+    booking_window: models.BookingWindow
     slot_interval_minutes: Minutes
-    limits: Limits
+    limits: models.Limits
     seats: Annotated[int, Meta(description="Seats in one meeting; more than 1 makes it a group event", examples=[1])]
-    location: Location
-    questions: tuple[Question, ...]
-    price: Money | None
+    location: models.Location
+    questions: tuple[models.Question, ...]
+    price: models.Money | None
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -109,7 +100,7 @@ class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="came
 class OfferedLocation(Struct, frozen=True, kw_only=True, rename="camel"):
     """Where the meeting takes place, as shown before booking."""
 
-    kind: LocationKind
+    kind: models.LocationKind
     value: Annotated[str, Meta(description="Address or free text; empty for a link or a phone number", examples=[""])]
     told_when_booked: Annotated[
         bool, Meta(description="Whether a link or phone number is revealed after booking", examples=[True])
@@ -123,8 +114,8 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
     color: Annotated[str, Meta(examples=["#2563eb"])]
     location: OfferedLocation
     seats: Annotated[int, Meta(examples=[1])]
-    questions: tuple[Question, ...]
-    price: Money | None
+    questions: tuple[models.Question, ...]
+    price: models.Money | None
 
 
 class ShownHost(Struct, frozen=True, kw_only=True):
@@ -149,14 +140,14 @@ class ShownOffer(Struct, frozen=True, kw_only=True, rename="camel"):
     event_type: OfferedEventType
 
 
-EMBEDDED_EVENT_TYPE = Shape(EmbeddedEventType, EventType)
+EMBEDDED_EVENT_TYPE = Shape(EmbeddedEventType, models.EventType)
 embed = EMBEDDED_EVENT_TYPE.show
-show_listed = Shape(ListedEventType, EventType).show
-_DETAILED = Shape(DetailedEventType, EventType, given=("scheduling_config",))
-_OFFERED = Shape(OfferedEventType, EventType, given=("location",))
+show_listed = Shape(ListedEventType, models.EventType).show
+_DETAILED = Shape(DetailedEventType, models.EventType, given=("scheduling_config",))
+_OFFERED = Shape(OfferedEventType, models.EventType, given=("location",))
 _CONFIG = Shape(
     SchedulingConfig,
-    EventType,
+    models.EventType,
     given=(
         "timezone",
         "weekly_hours",
@@ -166,21 +157,21 @@ _CONFIG = Shape(
         "slot_interval_minutes",
     ),
 )
-show_host = Shape(ShownHost, HostPage).show
+show_host = Shape(ShownHost, models.HostPage).show
 
 
-def show_detailed(event_type: EventType, schedule: Schedule) -> DetailedEventType:
+def show_detailed(event_type: models.EventType, schedule: Schedule) -> DetailedEventType:
     return _DETAILED.show(event_type, scheduling_config=_show_config(event_type, schedule))
 
 
-def show_offered(event_type: EventType) -> OfferedEventType:
+def show_offered(event_type: models.EventType) -> OfferedEventType:
     place = event_type.location
     is_hidden = is_told_when_booked(place)
     shown = OfferedLocation(kind=place.kind, value="" if is_hidden else place.value, told_when_booked=is_hidden)
     return _OFFERED.show(event_type, location=shown)
 
 
-def _show_config(event_type: EventType, schedule: Schedule) -> SchedulingConfig:
+def _show_config(event_type: models.EventType, schedule: Schedule) -> SchedulingConfig:
     return _CONFIG.show(
         event_type,
         timezone=schedule.zone,

@@ -34,12 +34,6 @@ EFFECTS_FINISH_WITHIN = timedelta(days=7)
 MAX_SHOWN = 20
 
 
-async def check_may_delete(work: Work, user: User) -> None:
-    await check_organizations(work, user)
-    if user.is_admin:
-        await check_another_admin(work, user)
-
-
 async def check_organizations(work: Work, user: User) -> None:
     """Refuse to delete an account that owns an organization or is managed by one."""
     for organization, member in await list_memberships(work, user):
@@ -55,7 +49,9 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     `message` is what invitees are told.
     """
     await lock_host(work.db, user.id)
-    await check_may_delete(work, user)
+    await check_organizations(work, user)
+    if user.is_admin:
+        await check_another_admin(work, user)
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
     await accounts.close_for_good(work, user)
     finish_by = work.now + EFFECTS_FINISH_WITHIN

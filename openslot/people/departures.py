@@ -24,9 +24,7 @@ from openslot.people.events import DepartureDecided, DepartureHeld
 from openslot.people.models import HeldDeparture, Preview
 
 WITHIN = timedelta(hours=1)
-ALWAYS_PASS = 5
 REPORT_HELD = "scim.report_held"
-GATHERED_FOR = timedelta(minutes=5)
 
 log = structlog.get_logger()
 
@@ -39,7 +37,7 @@ class HeldReport(Struct, frozen=True, kw_only=True):
 
 def is_too_many(departed: int, members_before: int, *, share: int) -> bool:
     """Return whether so many departures within an hour are more than five and more than the organization's share."""
-    return departed > ALWAYS_PASS and departed * 100 > share * members_before
+    return departed > 5 and departed * 100 > share * members_before
 
 
 async def suspend(work: Work, organization: Organization, member: Member, *, is_leaving: bool) -> None:
@@ -167,7 +165,7 @@ async def _plan_report(work: Work, organization: Organization) -> None:
 
 def _next_report(now: datetime) -> datetime:
     """Round up to the next five minutes, so that a long series of departures can't delay the mail."""
-    step = GATHERED_FOR.total_seconds()
+    step = timedelta(minutes=5).total_seconds()
     return datetime.fromtimestamp((now.timestamp() // step + 1) * step, UTC)
 
 

@@ -33,9 +33,6 @@ def raise_descriptor_limit() -> int:
     return wanted
 
 
-GRACE_SECONDS = 30
-
-
 class _Server(uvicorn.Server):
     """A server that sends heartbeats to the supervisor."""
 
@@ -71,7 +68,7 @@ def _config(settings: Settings, wiring: Wiring) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_graceful_shutdown=30,
     )
 
 

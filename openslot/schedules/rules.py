@@ -9,18 +9,8 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
+from openslot.core import times
 from openslot.core.text import is_line
-from openslot.core.times import (
-    DAY,
-    NOT_A_ZONE,
-    Offsets,
-    at_second,
-    day_number,
-    find_zone,
-    get_offsets,
-    get_zone,
-    instant_of,
-)
 from openslot.i18n import Text
 from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule, TimeRange
 
@@ -121,8 +111,8 @@ def _name_faults(schedule: Schedule) -> dict[str, str]:
     faults: dict[str, str] = {}
     if not schedule.name.strip() or len(schedule.name) > 200:
         faults["name"] = Text("must be 1 to 200 characters")
-    if find_zone(schedule.zone) is None:
-        faults["timezone"] = NOT_A_ZONE
+    if times.find_zone(schedule.zone) is None:
+        faults["timezone"] = times.NOT_A_ZONE
     return faults
 
 
@@ -196,22 +186,24 @@ class ClockChange(Struct, frozen=True, kw_only=True):
 
 def find_clock_changes(schedule: Schedule, *, first: date, last: date) -> tuple[ClockChange, ...]:
     """List the changes on some days that make a range of hours shorter or longer."""
-    offsets = get_offsets(get_zone(schedule.zone), first, last)
+    offsets = times.get_offsets(times.get_zone(schedule.zone), first, last)
     changes = zip(offsets.starts[1:], offsets.seconds, offsets.seconds[1:], strict=False)
     found = (_describe(schedule, offsets, at, before, after) for at, before, after in changes)
     return tuple(each for each in found if first <= each.on <= last and each.ranges)
 
 
-def _describe(schedule: Schedule, offsets: Offsets, at: int, before: int, after: int) -> ClockChange:
-    from_time, to_time = (at_second(at + offset).replace(tzinfo=None) for offset in (before, after))
+def _describe(schedule: Schedule, offsets: times.Offsets, at: int, before: int, after: int) -> ClockChange:
+    from_time, to_time = (times.at_second(at + offset).replace(tzinfo=None) for offset in (before, after))
     on = min(from_time, to_time).date()
     days = (on - timedelta(days=1), on)
     ranges = (_measure(offsets, each_day, each) for each_day in days for each in hours_on(schedule, each_day))
     return ClockChange(on=on, from_time=from_time, to_time=to_time, ranges=tuple(each for each in ranges if each))
 
 
-def _measure(offsets: Offsets, on: date, hours: TimeRange) -> ChangedRange | None:
-    midnight = day_number(on) * DAY
-    start, end = (instant_of(offsets, midnight + minute * 60) for minute in (hours.start_minute, hours.end_minute))
+def _measure(offsets: times.Offsets, on: date, hours: TimeRange) -> ChangedRange | None:
+    midnight = times.day_number(on) * times.DAY
+    start, end = (
+        times.instant_of(offsets, midnight + minute * 60) for minute in (hours.start_minute, hours.end_minute)
+    )
     minutes = max(end - start, 0) // 60
     return None if minutes == hours.end_minute - hours.start_minute else ChangedRange(hours, minutes)

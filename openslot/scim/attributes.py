@@ -155,8 +155,6 @@ def split_schema(text: str) -> tuple[str, str] | None:
 
 
 LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
-_SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Schema"
-_RESOURCE_TYPE = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
 _CONFIG = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"
 
 MAX_RESULTS = 200
@@ -197,7 +195,7 @@ def describe_schemas(base: str) -> list[Document]:
 def describe_resource_types(base: str) -> list[Document]:
     return [
         {
-            "schemas": [_RESOURCE_TYPE],
+            "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
             "id": "User",
             "name": "User",
             "endpoint": "/Users",
@@ -221,7 +219,7 @@ def list_all(resources: list[Document]) -> Document:
 
 def _schema(base: str, urn: str, name: str, description: str, attributes: tuple[Attribute, ...]) -> Document:
     return {
-        "schemas": [_SCHEMA],
+        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
         "id": urn,
         "name": name,
         "description": description,

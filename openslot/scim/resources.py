@@ -155,7 +155,6 @@ def derive_user(*, email: str, name: str) -> Resource:
 Shown = dict[str, Any]
 SelectedPath = tuple[str, str | None, str | None]
 """A schema, an attribute of it or all, a part of that or all."""
-_ALWAYS = frozenset({"schemas", "id"})
 
 
 class Projection(Struct, frozen=True):
@@ -163,10 +162,6 @@ class Projection(Struct, frozen=True):
 
     only: frozenset[SelectedPath] | None = None
     without: frozenset[SelectedPath] = frozenset()
-
-    @property
-    def shows_all(self) -> bool:
-        return self.only is None and not self.without
 
     def apply(self, user: Shown) -> Shown:
         shown: Shown = {}
@@ -177,7 +172,7 @@ class Projection(Struct, frozen=True):
                 }
                 if inner:
                     shown[name] = inner
-            elif name in _ALWAYS:
+            elif name in {"schemas", "id"}:
                 shown[name] = value
             elif (kept := self._keep(CORE, name, value)) is not None:
                 shown[name] = kept
@@ -263,7 +258,7 @@ def show_user(row: Row, base: str, projection: Projection) -> str:
         f'"meta":{{"resourceType":"User","created":"{row["created_at"]}","lastModified":"{row["changed_at"]}",'
         f'"location":"{base}/Users/{user_id}","version":"W/\\"{row["version"]}\\""}}}}'
     )
-    if projection.shows_all:
+    if projection.only is None and not projection.without:
         return text
     return msgspec.json.encode(projection.apply(msgspec.json.decode(text))).decode()
 

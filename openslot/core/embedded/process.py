@@ -39,7 +39,6 @@ def _total() -> int:
     return min(machine, int(limit)) if limit.isdecimal() else machine
 
 
-LARGEST_LOG = 10_000_000
 RECOVERY_WITHIN = 300.0
 STOP_WITHIN = 30.0
 
@@ -122,7 +121,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _open_log(directory: Path) -> tuple[IO[bytes], int]:
     path = directory.parent / "postgres.log"
-    if path.exists() and path.stat().st_size > LARGEST_LOG:
+    if path.exists() and path.stat().st_size > 10_000_000:
         path.replace(path.with_name("postgres.log.1"))
     log = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
     return log, log.seek(0, os.SEEK_END)
@@ -195,8 +194,6 @@ def ends(process: psutil.Process, politeness: signal.Signals) -> bool:
     return True
 
 
-RELEASE_WITHIN = 2.0
-
 _owned: dict[Path, IO[bytes]] = {}
 
 
@@ -216,7 +213,7 @@ def start_server(data_dir: Path, *, options: Mapping[str, str] | None = None) ->
             return Server(url=url, owned=_take_over(directory))
         initialise(directory)
         url = launch(directory, options or {})
-        return Server(url=url, owned=_take_over(directory, within=RELEASE_WITHIN))
+        return Server(url=url, owned=_take_over(directory, within=2.0))
 
 
 def keep_server(data_dir: Path, server: Server, *, options: Mapping[str, str] | None = None) -> Server:

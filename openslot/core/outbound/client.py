@@ -71,7 +71,6 @@ async def _connect(address: Address, port: int) -> SocketStream:
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 USER_AGENT = "Openslot"
-METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 MAX_REDIRECTS = 5
 
 # It logs the whole URL of every request, and a user's URL may contain a secret.
@@ -201,7 +200,7 @@ def _make_client(
 
 def _build_request(method: str, url: str, *, headers: Mapping[str, str], body: bytes) -> httpx2.Request:
     ours = {"User-Agent": USER_AGENT}
-    if body or method in METHODS_WITH_BODY:
+    if body or method in {"POST", "PUT", "PATCH"}:
         ours["Content-Length"] = str(len(body))
     given = {name.lower() for name in headers}
     return httpx2.Request(
