@@ -108,7 +108,6 @@ def _shape(found: KeptMail) -> dict[str, object]:
 
 
 def find_part(message: EmailMessage | None, kind: str) -> str | None:
-    """Find the first part of this kind, as text."""
     parts = message.walk() if message else iter(())
     return next((str(each.get_content()) for each in parts if each.get_content_type() == kind), None)
 

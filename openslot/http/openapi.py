@@ -65,7 +65,6 @@ def list_operations(router: Router) -> tuple[Operation, ...]:
 
 
 def kinds_of(operations: Iterable[Operation]) -> list[Any]:
-    """List every type that operations take or return."""
     kinds: list[Any] = [ErrorBody]
     for operation in operations:
         kinds += [parameter.kind for parameter in operation.handler.parameters]

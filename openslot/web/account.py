@@ -154,7 +154,7 @@ async def show_new_address(work: Work, user: User, token: str) -> Response:
         change = await address_changes.get_change(work, user, token)
     except InvalidEmailLink:
         return _explain(user)
-    return keep_address_private(page("account_email_confirm.html", user, here=HERE, email=change.email, token=token))
+    return keep_address_private(page("account_email_confirm.html", user, here=HERE, email=change.email))
 
 
 @post("/account/email/{token}", transaction="none")

@@ -23,16 +23,7 @@ from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.models import AuthorizationResponse, InvalidOidcResponse
 from openslot.integrations.oidc.operations import ATTEMPT_LASTS
 from openslot.routing import Cookie, Form, Request, Response, WhenEmpty, get, post
-from openslot.web.cookies import (
-    DEVICE_COOKIE,
-    PENDING_COOKIE,
-    SESSION_COOKIE,
-    browser_of,
-    cookies_for,
-    delete_cookie,
-    read_cookie,
-    write_cookie,
-)
+from openslot.web import cookies
 from openslot.web.pages import locale_of, page, redirect
 
 HOME = "/"
@@ -60,12 +51,12 @@ ADVICE = {
 }
 
 
-def respond_signed_in(work: Work, result: SignedIn | SecondFactorNeeded, path: str, *cookies: Cookie) -> Response:
+def respond_signed_in(work: Work, result: SignedIn | SecondFactorNeeded, path: str, *more: Cookie) -> Response:
     """Redirect to one of our pages with the session's cookies, or first to the page that asks for a code."""
     if isinstance(result, SecondFactorNeeded):
-        pending = write_cookie(work, PENDING_COOKIE, result.token, lasts=PENDING_LASTS)
-        return redirect(f"/login/two-factor?next={quote(path)}", pending, *cookies)
-    return redirect(path, *cookies_for(work, result), *cookies)
+        pending = cookies.write_cookie(work, cookies.PENDING_COOKIE, result.token, lasts=PENDING_LASTS)
+        return redirect(f"/login/two-factor?next={quote(path)}", pending, *more)
+    return redirect(path, *cookies.cookies_for(work, result), *more)
 
 
 class SignInForm(Struct, frozen=True, kw_only=True):
@@ -101,9 +92,9 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
         work,
         email=sent.email,
         password=sent.password,
-        device=read_cookie(request, work.runtime.settings, DEVICE_COOKIE),
+        device=cookies.read_cookie(request, work.runtime.settings, cookies.DEVICE_COOKIE),
         address=request.address,
-        user_agent=browser_of(request),
+        user_agent=cookies.browser_of(request),
     )
     return respond_signed_in(work, result, local_path(sent.next))
 
@@ -111,7 +102,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
 @post("/logout")
 async def log_out(work: Work, user: User) -> Response:
     await access.sign_out(work)
-    return redirect("/login", delete_cookie(work, SESSION_COOKIE))
+    return redirect("/login", cookies.delete_cookie(work, cookies.SESSION_COOKIE))
 
 
 def local_path(wanted: str) -> str:
@@ -131,7 +122,9 @@ async def show_second_step(
     wanted = local_path(form["next"] or request.query.get("next", ""))
     if user is not None:
         return redirect(wanted)
-    if not form.faults and not await has_pending(work, read_cookie(request, work.runtime.settings, PENDING_COOKIE)):
+    if not form.faults and not await has_pending(
+        work, cookies.read_cookie(request, work.runtime.settings, cookies.PENDING_COOKIE)
+    ):
         return redirect("/login")
     return page("two_factor.html", None, form=form, wanted=wanted, has_expired=False)
 
@@ -144,18 +137,20 @@ async def send_code(request: Request, work: Work, user: User | None, form: Form[
     try:
         signed_in = await finish_sign_in(
             work,
-            token=read_cookie(request, work.runtime.settings, PENDING_COOKIE),
+            token=cookies.read_cookie(request, work.runtime.settings, cookies.PENDING_COOKIE),
             code=sent.code,
-            device=read_cookie(request, work.runtime.settings, DEVICE_COOKIE),
+            device=cookies.read_cookie(request, work.runtime.settings, cookies.DEVICE_COOKIE),
             address=request.address,
-            user_agent=browser_of(request),
+            user_agent=cookies.browser_of(request),
         )
     except SignInExpired:
         wanted = local_path(sent.next)
         return page("two_factor.html", None, status=401, form=Form(), wanted=wanted, has_expired=True)
     except InvalidCode as refusal:
         raise Unauthorized(details=refusal.faults) from None
-    return respond_signed_in(work, signed_in, local_path(sent.next), delete_cookie(work, PENDING_COOKIE))
+    return respond_signed_in(
+        work, signed_in, local_path(sent.next), cookies.delete_cookie(work, cookies.PENDING_COOKIE)
+    )
 
 
 @get("/login/oidc")
@@ -176,23 +171,23 @@ async def finish_oidc(request: Request, work: Work, user: User | None) -> Respon
     """Let the person in whom the provider has proved, or connect the account of the user who asked for it."""
     await check_rate(work, request)
     answer = AuthorizationResponse(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
-    kept = read_cookie(request, work.runtime.settings, ATTEMPT_COOKIE)
+    kept = cookies.read_cookie(request, work.runtime.settings, ATTEMPT_COOKIE)
     try:
         attempt, identity = await oidc.prove(work, answer, cookie=kept)
         if attempt.connects is not None:
             await oidc.connect(work, attempt, identity, user)
-            return redirect(f"{SECURITY_PAGE}?done=connected", delete_cookie(work, ATTEMPT_COOKIE))
+            return redirect(f"{SECURITY_PAGE}?done=connected", cookies.delete_cookie(work, ATTEMPT_COOKIE))
         result = await oidc.sign_in(
-            work, attempt, identity, locale=locale_of(request).language.tag, user_agent=browser_of(request)
+            work, attempt, identity, locale=locale_of(request).language.tag, user_agent=cookies.browser_of(request)
         )
     except (Forbidden, Conflict, Unavailable) as refusal:
         return _refuse(work, refusal, user)
-    return respond_signed_in(work, result, local_path(attempt.wanted), delete_cookie(work, ATTEMPT_COOKIE))
+    return respond_signed_in(work, result, local_path(attempt.wanted), cookies.delete_cookie(work, ATTEMPT_COOKIE))
 
 
 def attempt_cookie(work: Work, kept: str) -> Cookie:
     """Return the cookie by which this browser, and no other, can finish a sign-in."""
-    return write_cookie(work, ATTEMPT_COOKIE, kept, lasts=ATTEMPT_LASTS)
+    return cookies.write_cookie(work, ATTEMPT_COOKIE, kept, lasts=ATTEMPT_LASTS)
 
 
 async def check_rate(work: Work, request: Request) -> None:
@@ -216,6 +211,6 @@ def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
     return Response(
         status=shown.status,
         headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)},
-        cookies=() if is_kept else (delete_cookie(work, ATTEMPT_COOKIE),),
+        cookies=() if is_kept else (cookies.delete_cookie(work, ATTEMPT_COOKIE),),
         body=shown.body,
     )

@@ -277,7 +277,6 @@ def former_names() -> dict[str, tuple[str, ...]]:
 
 
 def zone_name(zone: str) -> str:
-    """Write a zone's name with spaces between its words."""
     return zone.replace("_", " ")
 
 

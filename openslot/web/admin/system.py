@@ -38,7 +38,6 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     name: str
     value: str | None
     """None: it is not set."""
-    is_secret: bool
     is_default: bool
     meaning: str
 
@@ -99,12 +98,10 @@ def list_settings(settings: Settings) -> list[SettingRow]:
     rows = []
     for field in structs.fields(Settings):
         value = getattr(settings, field.name)
-        is_secret = field.name in SECRET
         rows.append(
             SettingRow(
                 name=environment_name(field.name),
-                value=MASK if is_secret and value is not None else _write(value),
-                is_secret=is_secret,
+                value=MASK if field.name in SECRET and value is not None else _write(value),
                 is_default=value == field.default,
                 meaning=_meaning(field.type),
             )

@@ -70,7 +70,6 @@ def plain(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Write a text of several lines as a quotation."""
     return "\n".join(f"> {plain(line)}".rstrip() for line in text.strip().splitlines())
 
 

@@ -86,7 +86,6 @@ async def show_members(request: Exchange, work: Work, user: User, form: Form[Inv
         here=HERE,
         rows=found,
         member_states=STATES,
-        total=total,
         typed=typed,
         is_narrowed=any(typed.values()),
         roles=ROLES,

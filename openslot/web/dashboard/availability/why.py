@@ -93,7 +93,6 @@ def _note_clock(asked: StartExplained | None, on: date, at: time | None, zone: s
 
 
 def _find_place(explained: WholeDayExplained, reason: Reason) -> tuple[str | None, Text | None]:
-    """Find the page on which a rule is set."""
     inputs = explained.found.inputs
     if reason.code in OTHER_PLACES:
         return OTHER_PLACES[reason.code]

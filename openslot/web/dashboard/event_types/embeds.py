@@ -135,9 +135,8 @@ async def try_embed(request: Request, work: Work, user: User, event_type_id: UUI
         user,
         event_type=found.event_type,
         # The page is shown at the address that the browser knows, which may not be the public one.
-        address=(links.url or "").removeprefix(work.runtime.settings.public_url),
+        address=links.url.removeprefix(work.runtime.settings.public_url),
         attributes=options.attributes(options.mode),
-        mode=options.mode,
         title=MODES[options.mode][0],
         path=f"/event-types/{event_type_id}",
     )

@@ -1,7 +1,7 @@
 """Pages: one webhook endpoint with its log and what can be done with it, one delivery, and sending again."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -260,7 +260,8 @@ async def show_replay(
             which = Replay.ALL if values["which"] == Replay.ALL else Replay.MISSED
             count = await webhooks.count_replay(work, ref, span, which)
     elif form.kind is None:
-        form = _begin(user, now=work.now)
+        today = words.day(work.now, user.zone)
+        form = Form(values={"from": (today - WEEK).isoformat(), "to": today.isoformat(), "which": "missed"})
     return page(
         "dashboard/webhooks/replay.html",
         user,
@@ -282,11 +283,6 @@ async def replay_days(work: Work, user: User, endpoint_id: UUID, form: Form[Repl
         raise Invalid(details=faults)
     sent = await webhooks.replay(work, EndpointRef(endpoint_id, user.id), span, form.get().which)
     return redirect(f"{HERE}/{endpoint_id}?done=replayed&count={sent}#log")
-
-
-def _begin(user: User, *, now: datetime) -> Form[ReplayForm]:
-    today = words.day(now, user.zone)
-    return Form(values={"from": (today - WEEK).isoformat(), "to": today.isoformat(), "which": "missed"})
 
 
 def _read_span(values: Mapping[str, str], user: User) -> tuple[Span, dict[str, Text]]:

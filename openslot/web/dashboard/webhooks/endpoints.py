@@ -18,19 +18,10 @@ from openslot.routing import Form, Response, get, post
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
 from openslot.web.pages import page, redirect
+from openslot.webhooks import models
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import WebhookLimitExceeded
 from openslot.webhooks.events import WebhookTested
-from openslot.webhooks.models import (
-    SHOWN,
-    Attempt,
-    Endpoint,
-    EndpointChanges,
-    EndpointRef,
-    EndpointWanted,
-    LastTest,
-    State,
-)
 from openslot.webhooks.rules import MAX_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 
@@ -124,7 +115,7 @@ async def show_new_endpoint(user: User, form: Form[EndpointForm] = Form()) -> Re
 async def add_endpoint(work: Work, user: User, form: Form[EndpointForm]) -> Response:
     """Add an endpoint and show its secret once, in this response."""
     sent = _check(form)
-    wanted = EndpointWanted(url=sent.url.strip(), events=sent.wanted_events, description=sent.description)
+    wanted = models.EndpointWanted(url=sent.url.strip(), events=sent.wanted_events, description=sent.description)
     try:
         endpoint, secret = await webhooks.add_endpoint(work, user, wanted)
     except OutboundRefused as refusal:
@@ -134,7 +125,7 @@ async def add_endpoint(work: Work, user: User, form: Form[EndpointForm]) -> Resp
 
 @get(f"{HERE}/{{endpoint_id}}/edit")
 async def show_endpoint_form(work: Work, user: User, endpoint_id: UUID, form: Form[EndpointForm] = Form()) -> Response:
-    endpoint = await webhooks.get_endpoint(work, EndpointRef(endpoint_id, user.id))
+    endpoint = await webhooks.get_endpoint(work, models.EndpointRef(endpoint_id, user.id))
     if form.kind is None:
         which, description = "chosen" if endpoint.events else "all", endpoint.description or ""
         form = Form(
@@ -148,9 +139,9 @@ async def show_endpoint_form(work: Work, user: User, endpoint_id: UUID, form: Fo
 async def change_endpoint(work: Work, user: User, endpoint_id: UUID, form: Form[EndpointForm]) -> Response:
     """Change an endpoint's address, events or description."""
     sent = _check(form)
-    changes = EndpointChanges(url=sent.url.strip(), events=sent.wanted_events, description=sent.description)
+    changes = models.EndpointChanges(url=sent.url.strip(), events=sent.wanted_events, description=sent.description)
     try:
-        await webhooks.change_endpoint(work, EndpointRef(endpoint_id, user.id), changes)
+        await webhooks.change_endpoint(work, models.EndpointRef(endpoint_id, user.id), changes)
     except OutboundRefused as refusal:
         raise _name_url_fault(refusal) from None
     return redirect(f"{HERE}/{endpoint_id}?done=changed")
@@ -171,14 +162,14 @@ class EndpointStanding(Struct, frozen=True, kw_only=True):
     """Whether the reason is one of our sentences, and not another server's."""
 
 
-def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> EndpointStanding:
+def describe_standing(endpoint: models.Endpoint, user: User, *, now: datetime) -> EndpointStanding:
     """Say whether an endpoint works, and since when it does not."""
     since = Text("since %(when)s", when=words.at(endpoint.state_since, user.zone, now=now))
-    if endpoint.state is State.PAUSED:
+    if endpoint.state is models.State.PAUSED:
         return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
-    if endpoint.state is State.DISABLED:
+    if endpoint.state is models.State.DISABLED:
         given = endpoint.state_reason or ""
-        reason = SHOWN.get(given, given) or None
+        reason = models.SHOWN.get(given, given) or None
         return EndpointStanding(
             name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
         )
@@ -188,7 +179,7 @@ def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> Endpo
     return EndpointStanding(name=Text("Working"), tone="good")
 
 
-def format_events(endpoint: Endpoint) -> str:
+def format_events(endpoint: models.Endpoint) -> str:
     return ", ".join(endpoint.events) if endpoint.events else Text("All events")
 
 
@@ -198,7 +189,7 @@ def format_duration(milliseconds: int) -> Text:
     return Text("%(count)s s", count=round(milliseconds / 1000, 1))
 
 
-def format_result(attempt: Attempt) -> tuple[Text, str]:
+def format_result(attempt: models.Attempt) -> tuple[Text, str]:
     """Say how a try ended, with its tone."""
     if attempt.error is None:
         return Text("Delivered, %(status)s", status=attempt.status), "good"
@@ -207,7 +198,7 @@ def format_result(attempt: Attempt) -> tuple[Text, str]:
     return Text("Failed, no answer"), "bad"
 
 
-def show_error(attempt: Attempt) -> str | None:
+def show_error(attempt: models.Attempt) -> str | None:
     """Return the error of a try, as a text that can be translated if it is one of ours."""
     return None if attempt.error is None else show_failure(attempt.error)
 
@@ -216,7 +207,7 @@ def format_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
     return None if next_try_at is None else words.retry_in(max(next_try_at - now, timedelta()))
 
 
-def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, str, Text | None]:
+def describe_test(test: models.LastTest, user: User, *, now: datetime) -> tuple[Text, str, Text | None]:
     """Say how the latest test has ended, with its tone and what follows."""
     when = words.at(test.at, user.zone, now=now)
     if test.attempt is None:
@@ -241,7 +232,7 @@ def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, s
     return tries, "bad", format_next(test.next_try_at, now=now)
 
 
-def format_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
+def format_last(last: models.Attempt | None, user: User, *, now: datetime) -> Text:
     if last is None:
         return Text("Nothing has been sent yet")
     when = words.at(last.at, user.zone, now=now)
