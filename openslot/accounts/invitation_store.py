@@ -144,8 +144,7 @@ async def count_earlier(db: Db, sign_up: SignUp, *, since: datetime) -> int:
     statement = """select count(*) from sign_ups
         where canonical_recipient(email) = canonical_recipient($1) and created_at > $3
           and (created_at, id) < ($4, $2)"""
-    count: int = await db.fetchval(statement, sign_up.email, sign_up.id, since, sign_up.created_at)
-    return count
+    return int(await db.fetchval(statement, sign_up.email, sign_up.id, since, sign_up.created_at))
 
 
 async def delete_sign_ups_of(db: Db, email: str) -> None:

@@ -171,8 +171,7 @@ async def lock_network(db: Db, network: str) -> None:
 
 async def expire(db: Db, host_no: int, *, now: datetime) -> int:
     """Deactivate a host's expired holds and empty sessions, because the constraint does not consider the time."""
-    expired: int = await db.fetchval(EXPIRE, host_no, now)
-    return expired
+    return int(await db.fetchval(EXPIRE, host_no, now))
 
 
 async def list_hosts_with_expired_holds(db: Db, *, now: datetime, limit: int) -> list[int]:

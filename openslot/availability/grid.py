@@ -110,7 +110,8 @@ def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: 
     lookback = (first_day + 3) % 7 + 8 if _run_late(schedule) else 1
     worked: list[Interval] = []
     shut: list[tuple[int, int, int]] = []
-    days_off = _list_days_off(schedule, first_day - lookback, last_day)
+    own_hours = {day_number(override.on) for override in schedule.overrides if override.hours}
+    days_off = find_holidays(schedule, first_day - lookback, last_day).keys() - own_hours
     for day, hours in _list_hours(schedule, first_day - lookback, last_day):
         spans = _as_instants(offsets, day, hours)
         if day in days_off:
@@ -136,11 +137,6 @@ def find_holidays(schedule: Schedule, first_day: int, last_day: int) -> dict[int
     for year in years:
         named |= holidays_of(schedule.holidays, year)
     return {day_number(on): name for on, name in named.items()}
-
-
-def _list_days_off(schedule: Schedule, first_day: int, last_day: int) -> set[int]:
-    worked = {day_number(override.on) for override in schedule.overrides if override.hours}
-    return find_holidays(schedule, first_day, last_day).keys() - worked
 
 
 def _run_late(schedule: Schedule) -> bool:

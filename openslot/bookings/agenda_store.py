@@ -105,8 +105,7 @@ async def list_between(db: Db, host_id: UUID, *, since: datetime, until: datetim
 async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
     statement = """select count(*) from bookings b where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
           and b.starts_at > $2 - interval '1 day' and b.starts_at < $3"""
-    count: int = await db.fetchval(statement, host_id, since, until)
-    return count
+    return int(await db.fetchval(statement, host_id, since, until))
 
 
 async def list_changes(db: Db, host_id: UUID, booking_id: UUID) -> list[BookingChange]:

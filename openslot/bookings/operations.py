@@ -70,13 +70,9 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
     )
     claims.free(work, booking.claim_id, booking.seat_id)
     work.stage(store.update_cancelled(cancelled))
+    base_url = work.runtime.settings.public_url
     await work.record(
-        BookingCancelled(
-            booking=cancelled,
-            event_type=details.event_type,
-            contact=details.contact,
-            base_url=work.runtime.settings.public_url,
-        )
+        BookingCancelled(booking=cancelled, event_type=details.event_type, contact=details.contact, base_url=base_url)
     )
     return cancelled
 

@@ -55,17 +55,15 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
     await accounts.close_for_good(work, user)
     finish_by = work.now + EFFECTS_FINISH_WITHIN
-    await store.insert_deletion(
-        work.db,
-        AccountDeletion(
-            user_id=user.id,
-            state=DeletionState.CANCELLING,
-            requested_at=work.now,
-            requested_by=work.actor,
-            message=message or None,
-            finish_by=finish_by,
-        ),
+    deletion = AccountDeletion(
+        user_id=user.id,
+        state=DeletionState.CANCELLING,
+        requested_at=work.now,
+        requested_by=work.actor,
+        message=message or None,
+        finish_by=finish_by,
     )
+    await store.insert_deletion(work.db, deletion)
     for _, member in await list_memberships(work, user):
         await remove_member(work, await get_organization_by_id(work, member.organization_id), user)
     await work.record(UserDeletionBegun(user_id=user.id, email=user.email, finish_by=finish_by))

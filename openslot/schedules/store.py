@@ -55,8 +55,7 @@ async def list_overviews(db: Db, owner_id: UUID) -> list[ScheduleOverview]:
 
 
 async def count_schedules(db: Db, owner_id: UUID) -> int:
-    count: int = await db.fetchval("select count(*) from schedules where owner_id = $1", owner_id)
-    return count
+    return int(await db.fetchval("select count(*) from schedules where owner_id = $1", owner_id))
 
 
 async def set_default(db: Db, owner_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:

@@ -216,8 +216,7 @@ async def list_events_in(
 
 @custom_plans
 async def count_events_in(db: Db, endpoint: Endpoint, span: Span, *, but: tuple[str, ...], limit: int) -> int:
-    count: int = await db.fetchval(COUNT_IN_SPAN, *_wanted_in(endpoint, span), but, limit)
-    return count
+    return int(await db.fetchval(COUNT_IN_SPAN, *_wanted_in(endpoint, span), but, limit))
 
 
 def _wanted_in(endpoint: Endpoint, span: Span) -> tuple[object, ...]:
