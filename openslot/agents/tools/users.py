@@ -10,18 +10,7 @@ from openslot.accounts.plans import Plan
 from openslot.accounts.schemas import Me
 from openslot.agents import registry
 from openslot.agents.models import Tier
-from openslot.agents.registry import (
-    USER,
-    Paging,
-    RangePaging,
-    RequiredReason,
-    Search,
-    UserId,
-    inside,
-    naming,
-    read_given,
-    tool,
-)
+from openslot.agents.registry import USER, Paging, RangePaging, RequiredReason, Search, UserId, tool
 from openslot.agents.schemas import Decided
 from openslot.core.errors import Invalid
 from openslot.core.shapes import Shape
@@ -136,7 +125,7 @@ async def get_user(work: Work, *, user_id: UserId | None = None, email: EmailAdd
         return show_user(await registry.get_user(work, user_id))
     if email is None:
         raise Invalid(details={"userId": "is required without email"})
-    with naming("email"):
+    with registry.naming("email"):
         return show_user(await accounts.get_user_by_email(work, email))
 
 
@@ -186,11 +175,11 @@ async def update_user_settings(work: Work, *, user_id: UserId, settings: NewSett
     changed. The time zone is that of the account; the working hours of existing schedules stay as they are. It needs
     confirm: true and costs nothing.
     """
-    given = read_given(settings, argument="settings")
+    given = registry.read_given(settings, argument="settings")
     if "timezone" in given:
         given["zone"] = given.pop("timezone")
     user = await registry.get_user(work, user_id)
-    with inside("settings"):
+    with registry.inside("settings"):
         return _show_settings(await accounts.change_settings(work, user, UserSettings(**given)))
 
 
