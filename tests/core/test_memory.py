@@ -11,14 +11,14 @@ GIGABYTE = 1024**3
 
 @pytest.mark.parametrize(
     ("total", "megabytes"),
-    [(0, 64), (GIGABYTE // 4, 64), (GIGABYTE * 3 // 4, 96), (GIGABYTE, 128), (900 * GIGABYTE, 128)],
+    [(0, 64), (GIGABYTE // 4, 64), (GIGABYTE * 3 // 4, 96), (GIGABYTE, 96), (900 * GIGABYTE, 96)],
 )
 def test_an_eighth_of_the_memory_within_bounds(total: int, megabytes: int) -> None:
     assert process.page_cache_megabytes(total) == megabytes
 
 
 @pytest.mark.parametrize(
-    ("limit", "megabytes"), [("1073741824\n", 128), ("0\n", 64), ("max\n", None), ("nonsense\n", None), (None, None)]
+    ("limit", "megabytes"), [("1073741824\n", 96), ("0\n", 64), ("max\n", None), ("nonsense\n", None), (None, None)]
 )
 def test_a_containers_limit_counts_where_there_is_one(
     limit: str | None, megabytes: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
