@@ -17,10 +17,13 @@ INSERT = f"""
 insert into calendar_connections ({CONNECTIONS.stored.columns}, secret) select {CONNECTIONS.stored.places()}, $17
 where (select count(*) from calendar_connections where owner_id = $2) < $18"""
 # Connections that are being read, and those whose owner is gone, are left alone.
+HAS_READ_SINCE = """coalesce(
+    c.lease is null and c.tried_at >= {since} and (c.failing_since is not null or c.synced_at >= {since}), false)"""
 LEASE = f"""
 update calendar_connections c set lease = $2, leased_until = $4, tried_at = $3
 from users u
 where c.id = $1 and u.id = c.owner_id and (c.leased_until is null or c.leased_until <= $3)
+  and ($5::timestamptz is null or not {HAS_READ_SINCE.format(since="$5")})
 returning {CONNECTIONS.columns}, c.secret, u.zone, u.email"""
 # A connection whose reading is planned or under way is not included.
 FORGOTTEN = """
@@ -37,9 +40,8 @@ update calendar_connections set next_sync_at = $3, failures = $4, failing_since 
     told_at = $6, last_error = $7, lease = null, leased_until = null
 where id = $1 and lease = $2"""
 # One that is gone has nothing to wait for.
-WAS_READ = """
-select not exists (select from calendar_connections where id = $1 and not coalesce(
-    lease is null and tried_at >= $2 and (failing_since is not null or synced_at >= $2), false))"""
+WAS_READ = f"""
+select not exists (select from calendar_connections c where id = $1 and not {HAS_READ_SINCE.format(since="$2")})"""
 UPSERT_CALENDAR = f"""
 insert into calendars as k (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
 values ($1, $2, $3, $4, $5, $6, true, false)
@@ -130,9 +132,11 @@ async def list_forgotten(db: Db, reaction: str, *, now: datetime, limit: int) ->
     return [row["id"] for row in await db.fetch(FORGOTTEN, now, reaction, limit)]
 
 
-async def find_lease(db: Db, connection_id: UUID, lease_id: UUID, *, now: datetime, until: datetime) -> Lease | None:
-    """Take the lease to read a connection; None if another process has it."""
-    row = await db.fetchrow(LEASE, connection_id, lease_id, now, until)
+async def find_lease(
+    db: Db, connection_id: UUID, lease_id: UUID, *, now: datetime, until: datetime, unread_since: datetime | None = None
+) -> Lease | None:
+    """Take the lease to read a connection; None if another process has it, or has read it since then."""
+    row = await db.fetchrow(LEASE, connection_id, lease_id, now, until, unread_since)
     if row is None:
         return None
     (connection,) = await _with_calendars(db, [row])

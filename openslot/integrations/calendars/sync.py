@@ -59,12 +59,18 @@ class ReadObject(Struct, frozen=True):
 
 
 async def sync_connection(
-    runtime: Runtime, connection_id: UUID, *, open_server: OpenServer = open_server
+    runtime: Runtime,
+    connection_id: UUID,
+    *,
+    unread_since: datetime | None = None,
+    open_server: OpenServer = open_server,
 ) -> str | None:
-    """Read a connection now; return its fault, or None, also if another process is reading it."""
+    """Read a connection now; return its fault, or None, also if another process is reading it or has since then."""
     async with runtime.transaction(SYSTEM) as work:
         until = work.now + rules.LEASE
-        lease = await store.find_lease(work.db, connection_id, new_id(), now=work.now, until=until)
+        lease = await store.find_lease(
+            work.db, connection_id, new_id(), now=work.now, until=until, unread_since=unread_since
+        )
     if lease is None:
         return None
     structlog.contextvars.bind_contextvars(calendar_connection=str(connection_id))
@@ -90,7 +96,7 @@ async def sync_and_wait(
     while not await store.was_read(runtime.pool, connection_id, since=since):
         if asyncio.get_running_loop().time() >= until:
             return False
-        await sync_connection(runtime, connection_id)
+        await sync_connection(runtime, connection_id, unread_since=since)
         await asyncio.sleep(LOOK_EVERY.total_seconds())
     return True
 
