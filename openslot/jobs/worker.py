@@ -63,7 +63,8 @@ class Worker:
         self._places = runtime.settings.worker_concurrency
         self._max_taken = min(MAX_TAKEN, self._places // 2)
         self._gate = Gate(places=self._places)
-        self._effects: dict[UUID, asyncio.Task[None]] = {}
+        # By task: while one attempt hangs, another worker may have put the effect back, and this one taken it again.
+        self._effects: dict[asyncio.Task[None], UUID] = {}
         self._periodic: dict[str, asyncio.Task[None]] = {}
         self._woken = asyncio.Event()
         self._is_ending = False
@@ -103,7 +104,7 @@ class Worker:
                 task.cancel()
 
     async def finish_running(self) -> None:
-        while running := [*self._effects.values(), *self._periodic.values()]:
+        while running := [*self._effects, *self._periodic.values()]:
             await asyncio.wait(running)
 
     async def _take_effects(self) -> None:
@@ -135,22 +136,24 @@ class Worker:
     async def _take_abandoned(self) -> None:
         """Take what dead workers have left, and what this one has taken but is not running."""
         pool, now = self._runtime.pool, self._runtime.clock()
-        running = list(self._effects)
+        running = list(self._effects.values())
         self._start(await take_abandoned(pool, self.id, now=now, limit=self._max_taken, running=running))
 
     def _start(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
-            self._effects[effect.id] = _start(self._run(effect))
+            task = _start(self._run(effect))
+            self._effects[task] = effect.id
+            task.add_done_callback(self._leave)
 
     async def _run(self, effect: Effect) -> None:
-        try:
-            next_in = await run_effect(self._runtime, effect, self._gate)
-        finally:
-            had_room = self._has_room
-            del self._effects[effect.id]
+        next_in = await run_effect(self._runtime, effect, self._gate)
         if next_in is not None:
             self._wake_in(next_in)
-        elif self._has_room and not had_room:
+
+    def _leave(self, task: asyncio.Task[None]) -> None:
+        had_room = self._has_room
+        del self._effects[task]
+        if self._has_room and not had_room:
             self._woken.set()
 
     def _wake_in(self, time: timedelta) -> asyncio.TimerHandle:
