@@ -83,6 +83,13 @@ record-facts: setup ## Add golden facts of what the tests in TEST_ARGS cause
 screenshots: setup chromium ## Take pictures of the pages for the documentation
 	@$(BIN)/python -m tests.screenshots
 
+# Each page in each state that the walks of the browser tests come to: phone, desk, dark, right to left, wide.
+pictures: export OPENSLOT_PICTURES := test-results/pictures
+pictures: setup chromium ## Take pictures of every page into test-results/pictures, to look at
+	@rm -rf $(OPENSLOT_PICTURES)
+	@$(BIN)/pytest --processes $(WORKERS) $$(grep -rl "await check_pages(" tests/web)
+	@$(BIN)/python -m tests.support.pictures
+
 messages: setup ## Collect the texts of pages into the catalogs
 	@scripts/messages
 
@@ -108,4 +115,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots messages docs wheel audit lock clean
+.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots pictures messages docs wheel audit lock clean

@@ -9,6 +9,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, ViewportSize
 
 from tests.support.page_templates import list_walked_templates, recording_templates
+from tests.support.pictures import take_pictures
 
 Scheme = Literal["light", "dark"]
 
@@ -89,6 +90,8 @@ async def check_pages(page: Page, states: AsyncIterator[str], walk: str) -> None
             state = rendered[urlsplit(page.url).path], await page.evaluate(STATE_PARTS)
             is_new = state[0] in own and state not in checked
             await check_page(page, name, structure=is_new)
+            if is_new:
+                await take_pictures(page, f"{state[0]} {name}")
             checked.add(state)
     missing = own - {template for template, _ in checked}
     assert missing == set(), f"the walk “{walk}” must also visit pages of {sorted(missing)}"
