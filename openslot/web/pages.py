@@ -13,6 +13,7 @@ from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Language, Locale, negotiate
 from openslot.routing import READS, Cookie, Form, Request, Response
+from openslot.web import marks
 from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.navigation import SHORTCUTS, NavigationAudience, audiences_of, list_places
 from openslot.web.templating import get_template, templates
@@ -43,12 +44,13 @@ def _csrf_field(context: Context) -> Markup:
 
 templates.globals |= {
     "former_names": former_names,
+    "icon_url": marks.icon_url,
     "zone_name": zone_name,
     "zones_by_region": zones_by_region,
     "shortcuts": SHORTCUTS,
     "csrf_field": _csrf_field,
 }
-templates.filters |= FILTERS
+templates.filters |= {**FILTERS, **marks.FILTERS}
 
 
 def page(

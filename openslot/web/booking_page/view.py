@@ -26,11 +26,11 @@ FRAMED = FRAMED_POLICY.decode()
 
 
 @cache
-def icon(name: str) -> Markup:
+def inline_icon(name: str) -> Markup:
     return Markup(get_template("booking/icons.html", ENGLISH).render(name=name))  # noqa: S704 - a template escapes
 
 
-templates.globals["icon"] = icon
+templates.globals["inline_icon"] = inline_icon
 
 
 class ShownZone(Struct, frozen=True, kw_only=True):
@@ -67,15 +67,6 @@ async def find_look(work: Work, host_id: UUID, *, color: str) -> tuple[str, str 
     """Find a host's color, that of their brand or else this one, and the path of their photo."""
     host = await profiles.find_host(work, host_id, color=color)
     return (host.brand.color, profiles.photo_path(host.photo)) if host else (color, None)
-
-
-def initials(name: str) -> str:
-    """Write one or two letters that stand for a person without a picture."""
-    words = name.split()
-    return "".join(word[0] for word in (words[0], words[-1])[: len(words)]).upper() if words else ""
-
-
-templates.filters["initials"] = initials
 
 
 def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) -> str:

@@ -15,8 +15,8 @@ from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER
 from openslot.routing import File, Form, RateLimit, Response, get, post
-from openslot.web.booking_page.view import initials
 from openslot.web.dashboard.curl import curl
+from openslot.web.marks import initials
 from openslot.web.pages import page, redirect
 from openslot.web.static_files import shade
 

@@ -24,7 +24,7 @@ from openslot.web import words
 from openslot.web.booking_page.for_assistants import list_facts
 from openslot.web.booking_page.forms import begin_form, pick_month
 from openslot.web.booking_page.options import Options
-from openslot.web.booking_page.view import find_look, hours_of, initials, show, show_zone
+from openslot.web.booking_page.view import find_look, hours_of, show, show_zone
 from openslot.web.dashboard.event_types.editor import FALLBACK, find_beginning
 from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
 from openslot.web.pages import locale_of, page
@@ -124,7 +124,6 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         path="",
         host_name=user.name,
         host_path="",
-        initials=initials(user.name),
         event_type=event_type,
         facts=list_facts(event_type, user.name, options.locale),
         picked=picked,
