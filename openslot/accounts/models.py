@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from openslot.accounts.plans import Plan
 from openslot.core.actor import Actor
+from openslot.i18n.languages import Hours
 
 _FIRST_WORDS = """
 about account accounts admin administrator analytics api app apple-touch-icon assets auth availability billing blog
@@ -31,6 +32,11 @@ class Role(StrEnum):
     MEMBER = "member"
 
 
+class Theme(StrEnum):
+    LIGHT = "light"
+    DARK = "dark"
+
+
 class User(Struct, frozen=True, kw_only=True):
     """A person with an account; the host of what is booked."""
 
@@ -50,6 +56,11 @@ class User(Struct, frozen=True, kw_only=True):
     photo: str | None = None
     welcome_step: int | None = None
     """The next of the first steps of a new user; None once they are finished or skipped."""
+    theme: Theme | None = None
+    """None: the system's."""
+    hour_format: Hours | None = None
+    """None: as usual in the language; so is `first_weekday`, which counts from Monday as 0."""
+    first_weekday: int | None = None
 
 
 class UserWanted(Struct, frozen=True, kw_only=True):
@@ -74,6 +85,14 @@ class UserSettings(Struct, frozen=True, kw_only=True):
     username: str | UnsetType = UNSET
     zone: str | UnsetType = UNSET
     locale: str | UnsetType = UNSET
+
+
+class Preferences(Struct, frozen=True, kw_only=True):
+    """How a user wants their own pages to look; None: as the system and the language have it."""
+
+    theme: Theme | None
+    hour_format: Hours | None
+    first_weekday: int | None
 
 
 class FormerUsername(Struct, frozen=True, kw_only=True):

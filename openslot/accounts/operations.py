@@ -13,7 +13,7 @@ from openslot.accounts import errors, member_store, store
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled, UserSettingsChanged
 from openslot.accounts.invitation_store import delete_open_invitations
 from openslot.accounts.members import check_another_admin
-from openslot.accounts.models import Activity, Organization, User, UserSettings, UserStatus, UserWanted
+from openslot.accounts.models import Activity, Organization, Preferences, User, UserSettings, UserStatus, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.profile_store import RESERVED
 from openslot.accounts.profiles import check_may_reserve
@@ -121,6 +121,11 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
         )
     )
     return replace(changed, updated_at=work.now)
+
+
+async def set_preferences(work: Work, user: User, wanted: Preferences) -> None:
+    """Change how the user's own pages look; it is nobody else's concern, and so no event."""
+    await store.update_preferences(work.db, user.id, wanted)
 
 
 async def set_welcome_step(work: Work, user: User, step: int) -> None:

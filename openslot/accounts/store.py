@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from openslot.accounts.models import Activity, User, UserStatus, UserWanted
+from openslot.accounts.models import Activity, Preferences, User, UserStatus, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant, effective_plan
 from openslot.accounts.profile_store import release
 from openslot.core.db import Db, Row
@@ -194,6 +194,11 @@ async def update_settings(db: Db, user_id: UUID, given: Mapping[str, str], *, no
         statement, user_id, *(given.get(name) for name in ("name", "username", "zone", "locale")), now
     )
     return bool(is_admin)
+
+
+async def update_preferences(db: Db, user_id: UUID, wanted: Preferences) -> None:
+    statement = "update users set theme = $2, hour_format = $3, first_weekday = $4 where id = $1"
+    await db.execute(statement, user_id, wanted.theme, wanted.hour_format, wanted.first_weekday)
 
 
 async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from babel.dates import format_date, format_time, get_day_names
+from babel.dates import format_date, get_day_names
 from babel.units import format_unit
 
 from openslot.availability.grid import Interval, find_holidays, step_of
@@ -13,7 +13,7 @@ from openslot.availability.slots import SlotQuery, find_window
 from openslot.core.times import at_second, ceil_second, date_of, floor_second, local_day
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
-from openslot.i18n.localization import Localizable
+from openslot.i18n.localization import Localizable, localize
 from openslot.schedules.models import WEEKDAYS, Hours
 from openslot.schedules.rules import MINUTES_A_DAY, find_override, hours_on, write_minute
 
@@ -99,7 +99,7 @@ class LengthOfTime(Localizable, frozen=True):
 
 
 def write_time(at: datetime, locale: Locale) -> str:
-    return format_time(at.time(), "short", locale=locale.formats)
+    return str(localize(at.time(), locale))
 
 
 def _write_minute(minute: int, locale: Locale) -> str:

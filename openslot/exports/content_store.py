@@ -68,7 +68,7 @@ ACCOUNT = _select(
     signs_in_with="case when u.password_hash is not null then 'password' end",
 )
 SETTINGS = _select(
-    "brand reminders flags notifications bookings_feed_since",
+    "theme hour_format first_weekday brand reminders flags notifications bookings_feed_since",
     "users u where u.id = $1",
     brand=f"(select {_object('name color logo_url', 'b')} from brands b where b.user_id = u.id)",
     reminders=_objects("event_type_id minutes_before", "reminder_settings r where r.host_id = u.id"),

@@ -4,10 +4,13 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+import babel
 from babel.localedata import exists
 from msgspec import Struct
 
 Direction = Literal["ltr", "rtl"]
+Hours = Literal[12, 24]
+"""How many hours a clock has."""
 
 
 class Language(Struct, frozen=True, kw_only=True):
@@ -36,11 +39,15 @@ LANGUAGES = {
 
 
 class Locale(Struct, frozen=True, kw_only=True):
-    """A language, and the place whose dates and times go with it."""
+    """A language, the place whose dates and times go with it, and what a reader wants otherwise."""
 
     language: Language
     formats: str
     """As CLDR names it, such as `de_AT`."""
+    hours: Hours | None = None
+    """None: as the place counts them."""
+    first_weekday: int | None = None
+    """From Monday as 0; None: as the place begins its weeks."""
 
 
 DEFAULT = Locale(language=ENGLISH, formats=ENGLISH.formats)
@@ -75,3 +82,19 @@ def _tags(accept_language: str) -> list[str]:
     ranges = [match for part in accept_language.split(",") if (match := RANGE.fullmatch(part)) is not None]
     weighed = [(float(match[2] or 1), match[1]) for match in ranges]
     return [tag for weight, tag in sorted(weighed, key=lambda pair: -pair[0]) if weight > 0]
+
+
+@lru_cache(maxsize=64)
+def usual_hours(formats: str) -> Hours:
+    return 12 if "a" in babel.Locale.parse(formats).time_formats["short"].pattern else 24
+
+
+def first_weekday_of(locale: Locale) -> int:
+    """Return the day with which weeks begin, from Monday as 0."""
+    chosen = locale.first_weekday
+    return _usual_first_weekday(locale.formats) if chosen is None else chosen
+
+
+@lru_cache(maxsize=64)
+def _usual_first_weekday(formats: str) -> int:
+    return int(babel.Locale.parse(formats).first_week_day)

@@ -1,7 +1,7 @@
 """Values as a reader sees them: texts translated by catalogs, days and times as their place writes them."""
 
 from datetime import date, datetime, time
-from functools import cache
+from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 from io import BytesIO
@@ -11,8 +11,10 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from msgspec import Struct
 
-from openslot.i18n.languages import ENGLISH, Language, Locale
+from openslot.i18n.languages import ENGLISH, Hours, Language, Locale, usual_hours
 from openslot.i18n.texts import PluralText, Text
+
+PATTERNS: dict[Hours, str] = {12: "h:mm a", 24: "HH:mm"}
 
 
 @cache
@@ -38,7 +40,7 @@ class Localizable(Struct, frozen=True):
 def localize(value: object, locale: Locale) -> object:
     """Show a value to a reader; a plain string is somebody's own words, and stays as it is.
 
-    A day becomes `16 March 2026`; a time of day has 12 or 24 hours, as the place counts them.
+    A day becomes `16 March 2026`; a time of day has 12 or 24 hours, as the reader wants it or the place counts them.
     """
     # Most of what a page shows is a plain string: hundreds in a month of times.
     if type(value) is str:
@@ -54,8 +56,16 @@ def localize(value: object, locale: Locale) -> object:
     if isinstance(value, date):
         return format_date(value, "long", locale=locale.formats)
     if isinstance(value, time):
-        return format_time(value, "short", locale=locale.formats)
+        return format_minute(value.hour * 60 + value.minute, locale.formats, locale.hours)
     return value
+
+
+@lru_cache(maxsize=8192)
+def format_minute(minute: int, formats: str, hours: Hours | None = None) -> str:
+    """Write a minute of a day: `09:00`, or `9:00 AM`."""
+    usual = usual_hours(formats)
+    pattern = "short" if (hours or usual) == usual else PATTERNS[hours or usual]
+    return str(format_time(time(minute // 60, minute % 60), pattern, locale=formats))
 
 
 def translate(text: Text, language: Language) -> str:

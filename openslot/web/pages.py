@@ -7,6 +7,7 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.http.doors import Exchange
@@ -74,7 +75,7 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
     if not isinstance(shown, Page):
         raise TypeError(f"{exchange.path} must return a page")
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
-    locale = shown.locale or locale_of(exchange)
+    locale = shown.locale or locale_of(exchange, shown.user)
     audiences = audiences_of(exchange.entry)
     has_notice = shown.notices and exchange.method in READS
     values = {
@@ -101,9 +102,13 @@ def render(template: str, locale: Locale, **values: object) -> bytes:
     return get_template(template, locale.language).render(locale=locale, **values).encode()
 
 
-def locale_of(request: Request) -> Locale:
-    """Choose the language of a page: the user's own, or else the one that the browser asks for."""
-    return negotiate(request.chosen_locale, request.headers.get("accept-language", ""))
+def locale_of(request: Request, user: User | None = None) -> Locale:
+    """Choose the language of a page: the user's own, or else the one that the browser asks for.
+
+    The page of a user also has the hours and the first weekday that they prefer; pages for invitees have not.
+    """
+    locale = negotiate(request.chosen_locale, request.headers.get("accept-language", ""))
+    return replace(locale, hours=user.hour_format, first_weekday=user.first_weekday) if user else locale
 
 
 def redirect(path: str, *cookies: Cookie) -> Response:

@@ -23,7 +23,7 @@ from msgspec import Struct
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, running, strongest
 from openslot.core.times import get_zone
 from openslot.i18n import PluralText, Text
-from openslot.i18n.languages import Locale
+from openslot.i18n.languages import Locale, first_weekday_of
 from openslot.i18n.localization import Localizable, localize
 
 PLANS = {Plan.FREE: Text("Free"), Plan.PRO: Text("Pro"), Plan.BUSINESS: Text("Business")}
@@ -235,10 +235,18 @@ def _day_and_hours_filter(context: Context, noun: Any) -> Text:
     return day_and_hours(noun.starts_at, noun.ends_at, context["user"].zone, now=context["now"])
 
 
+@pass_context
+def _week_filter(context: Context, days: Sequence[Any]) -> list[Any]:
+    """Let the seven days of a week, Monday first, begin with the day that the reader's weeks begin with."""
+    first = first_weekday_of(context["locale"])
+    return [*days[first:], *days[:first]]
+
+
 FILTERS: Mapping[str, Callable[..., object]] = {
     "at": _at_filter,
     "day": _day_filter,
     "day_and_hours": _day_and_hours_filter,
+    "from_first_weekday": _week_filter,
     "moment": _moment_filter,
 }
 

@@ -2,12 +2,11 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime
 from functools import lru_cache
-from typing import Literal
 
 import babel
-from babel.dates import format_skeleton, format_time
+from babel.dates import format_skeleton
 from markupsafe import Markup, escape
 from msgspec import Struct
 
@@ -15,28 +14,13 @@ from openslot.availability.models import MonthOfSlots
 from openslot.availability.months import begin_month, end_month
 from openslot.core.times import DAY, date_of, day_number, get_offsets, get_zone, offset_at
 from openslot.i18n import PluralText, Text
-from openslot.i18n.languages import Locale
-from openslot.i18n.localization import localize
+from openslot.i18n.languages import Hours, Locale
+from openslot.i18n.localization import format_minute, localize
 from openslot.web.words import format_day
 
-Hours = Literal[12, 24]
-
-PATTERNS: dict[Hours, str] = {12: "h:mm a", 24: "HH:mm"}
 SeatsLeft = Mapping[int | None, int]
 """How many seats of a session are left, by its start; None stands for every start without a session."""
 WEEKS = 6
-
-
-@lru_cache(maxsize=64)
-def usual_hours(formats: str) -> Hours:
-    return 12 if "a" in babel.Locale.parse(formats).time_formats["short"].pattern else 24
-
-
-@lru_cache(maxsize=8192)
-def format_minute(minute: int, formats: str, hours: Hours) -> str:
-    """Write a minute of a day: `09:00`, or `9:00 AM`."""
-    pattern = "short" if hours == usual_hours(formats) else PATTERNS[hours]
-    return format_time(time(minute // 60, minute % 60), pattern, locale=formats)
 
 
 @lru_cache(maxsize=1024)

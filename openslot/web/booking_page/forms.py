@@ -21,9 +21,10 @@ from openslot.core.times import Zone, at_second, floor_second, get_zone, iso
 from openslot.core.work import Work
 from openslot.event_types.models import EventType, Question, QuestionKind
 from openslot.i18n import Text
-from openslot.i18n.languages import Locale
+from openslot.i18n.languages import Hours, Locale
+from openslot.i18n.localization import format_minute
 from openslot.routing import Form, WhenEmpty
-from openslot.web.booking_page.calendar import Hours, ShownMonth, format_minute, show_month
+from openslot.web.booking_page.calendar import ShownMonth, show_month
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import hours_of
 from openslot.web.templating import get_template

@@ -13,9 +13,9 @@ from openslot.accounts.models import DEFAULT_COLOR
 from openslot.bookings.links import manage_token
 from openslot.core.work import Work
 from openslot.http.security import FRAMED_POLICY
-from openslot.i18n.languages import ENGLISH
+from openslot.i18n.languages import ENGLISH, Hours, usual_hours
 from openslot.routing import Response
-from openslot.web.booking_page.calendar import Hours, format_now, usual_hours
+from openslot.web.booking_page.calendar import format_now
 from openslot.web.booking_page.options import Options
 from openslot.web.pages import page
 from openslot.web.static_files import accent_url

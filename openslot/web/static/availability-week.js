@@ -51,6 +51,8 @@ class WeekGrid extends HTMLElement {
     this.form = this.closest("form");
     this.days = [...this.form.querySelectorAll(".week-day")];
     this.names = this.days.map((day) => day.dataset.name);
+    // From Monday as 0; a week begins with the day that its reader has chosen.
+    this.numbers = this.days.map((day) => Number(day.dataset.day));
     this.template = this.form.querySelector("template[data-range]");
     this.build();
     this.load();
@@ -69,7 +71,7 @@ class WeekGrid extends HTMLElement {
     const weekday = new Intl.DateTimeFormat(document.documentElement.lang, { weekday: length, timeZone: "UTC" });
     const head = make("div", { class: "week-head", role: "row" }, make("span", { role: "columnheader" }, make("span", { class: "unseen" }, this.dataset.label)));
     this.names.forEach((name, day) => head.append(
-      make("span", { role: "columnheader", "aria-label": name }, weekday.format(Date.UTC(2024, 0, 1 + day)))));
+      make("span", { role: "columnheader", "aria-label": name }, weekday.format(Date.UTC(2024, 0, 1 + this.numbers[day])))));
     this.body = make("div", { class: "week-body", role: "rowgroup" });
     this.cells = this.names.map(() => []);
     for (let minute = 0; minute < DAY; minute += CELL) {
@@ -131,16 +133,16 @@ class WeekGrid extends HTMLElement {
     const rows = this.rows(day);
     rows.forEach((row, place) => {
       const [start, end] = row.querySelectorAll("input");
-      start.name = `d${day}.${place}.start`;
-      end.name = `d${day}.${place}.end`;
-      row.querySelector("button").value = `remove ${day}.${place}`;
+      start.name = `d${this.numbers[day]}.${place}.start`;
+      end.name = `d${this.numbers[day]}.${place}.end`;
+      row.querySelector("button").value = `remove ${this.numbers[day]}.${place}`;
     });
     this.days[day].querySelector("[data-empty]").hidden = rows.length > 0;
   }
 
   press(event) {
     const [act, place] = event.target.closest("button[name=act]")?.value.split(" ") ?? [];
-    const day = Number.parseInt(place, 10);
+    const day = this.numbers.indexOf(Number.parseInt(place, 10));
     if (act === "add") {
       event.preventDefault();
       this.addRow(day).querySelector("input").focus();
