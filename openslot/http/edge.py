@@ -16,6 +16,7 @@ from openslot.core.config import Networks
 from openslot.core.errors import Invalid, NotFound
 from openslot.core.ids import new_id_text
 from openslot.core.work import Runtime
+from openslot.http.compression import compress_public
 from openslot.http.doors import SAFE, Exchange, Headers, count, get_user
 from openslot.http.errors import RequestTooLarge, UnsupportedMediaType, translate
 from openslot.http.handlers import run
@@ -145,7 +146,8 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
     exchange.template = handler.template
     if door.check is not None:
         door.check(exchange)
-    return await run(handler, exchange, values)
+    response = await run(handler, exchange, values)
+    return compress_public(exchange, response) if handler.declaration.is_public else response
 
 
 def _options(exchange: Exchange) -> Response:

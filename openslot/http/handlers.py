@@ -215,6 +215,9 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
     parameters = read_parameters(hints, arguments)
     _check_arguments(run, arguments.keys() - {"data", *in_path, *(each.argument for each in parameters)})
     shown_with, shown_values = _read_page(declaration.form_page, in_path)
+    given = _find_sources(run.__name__, hints)
+    if declaration.is_public and (declaration.method not in READS or ("user", get_user) in given):
+        raise TypeError(f"{run.__name__} does not answer everyone alike")
     return Handler(
         run=run,
         declaration=declaration,
@@ -222,7 +225,7 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
         path_values=tuple((name, _path_value(run.__name__, name, hints)) for name in in_path),
         parameters=parameters,
         body=None if declaration.method in READS else _body_of(run.__name__, hints, arguments),
-        given=_find_sources(run.__name__, hints),
+        given=given,
         returns=returns,
         shown_with=shown_with,
         shown_values=shown_values,

@@ -13,9 +13,10 @@ from openslot.core.text import describe_checked
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
+from openslot.http.assets import Asset, make_asset, send_asset
 from openslot.http.doors import JSON, Door, Handler, Parameter, Route
 from openslot.http.router import Router
-from openslot.routing import Declaration, ErrorBody, JsonSchema, Mount, Response, Webhook, get
+from openslot.routing import Declaration, ErrorBody, JsonSchema, Mount, Request, Response, Webhook, get
 
 REFERENCES = "#/components/schemas/{name}"
 ERRORS = {
@@ -184,14 +185,14 @@ def serve_description(describe_api: Callable[[], dict[str, Any]]) -> Mount:
     """Serve the description; it is generated on the first request."""
 
     @cache
-    def written() -> bytes:
-        return msgspec.json.encode(describe_api())
+    def written() -> Asset:
+        return make_asset(msgspec.json.encode(describe_api()), JSON)
 
     @get("/api/openapi.json")
-    async def openapi_json(work: Work) -> Response:
+    async def openapi_json(work: Work, request: Request) -> Response:
         """Hand the description out, unless it is switched off."""
         if not await flags.is_enabled(work, FlagKey.API_DOCS):
             raise NotFound
-        return Response(headers={"content-type": "application/json"}, body=written())
+        return send_asset(request, written(), {})
 
     return Mount(prefix="", handlers=[openapi_json])

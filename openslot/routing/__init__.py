@@ -253,6 +253,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     """Whose retries are recognised, instead of the door's own rule."""
     check: Check | None
     """Returns faults between query parameters that are valid one by one, by their names."""
+    is_public: bool
+    """Whether everyone gets the same answer, which may then be compressed: it holds no secret and no form token."""
     form_page: FormPage | None
     """Set if the handler takes only a form without faults, and lets refusals pass."""
 
@@ -276,6 +278,7 @@ def route(
     limit: RateLimit | None = None,
     retried_by: Callable[[Request], str | None] | None = None,
     check: Check | None = None,
+    is_public: bool = False,
     shows: HandlerFunction | None = None,
     at: Mapping[type[Refusal], str] = NOWHERE,
     names: Mapping[str, str] = NO_NAMES,
@@ -305,6 +308,7 @@ def route(
             limit=limit,
             retried_by=retried_by,
             check=check,
+            is_public=is_public,
             form_page=FormPage(show=shows, at=at, names=names, own_status=own_status) if shows else None,
         )
         return handler

@@ -65,7 +65,7 @@ class SignInForm(Struct, frozen=True, kw_only=True):
     next: str = ""
 
 
-@get("/login")
+@get("/login", is_public=True)
 async def show_login(request: Request, work: Work, user: User | None, form: Form[SignInForm] = Form()) -> Response:
     wanted = local_path(form["next"] or request.query.get("next", ""))
     if user is not None:

@@ -1,17 +1,14 @@
 """Static files over HTTP: styles, scripts and images, held in memory, so that no path from outside reaches the disk."""
 
-import hashlib
 import re
-from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from msgspec import Struct
-
 from openslot.accounts.profiles import find_photo
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
+from openslot.http.assets import Asset, make_asset, send_asset
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, ink_on, mix, readable_on
 from openslot.routing import Request, Response, get
 
@@ -25,26 +22,6 @@ MEDIA_TYPES = {
 PATH = re.compile(r"accent/([0-9a-f]{6})\.css", re.ASCII)
 FOR_GOOD = "public, max-age=31536000, immutable"
 NAME = re.compile(r"([0-9a-f]{32})\.jpg")
-
-
-class Asset(Struct, frozen=True, kw_only=True):
-    body: bytes
-    media_type: str
-    version: str
-
-
-def make_asset(body: bytes, media_type: str) -> Asset:
-    """Return a file whose version is the hash of its content."""
-    return Asset(body=body, media_type=media_type, version=hashlib.sha256(body).hexdigest()[:16])
-
-
-def send_asset(request: Request, asset: Asset, headers: Mapping[str, str]) -> Response:
-    """Send a file, or respond that the browser's copy is still valid."""
-    etag = f'"{asset.version}"'
-    known = request.headers.get("if-none-match", "")
-    if any(one.strip().removeprefix("W/") in {etag, "*"} for one in known.split(",")):
-        return Response(status=304, headers={**headers, "etag": etag})
-    return Response(headers={**headers, "etag": etag, "content-type": asset.media_type}, body=asset.body)
 
 
 @cache

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from openslot.accounts import operations as accounts
 from openslot.core.work import Work
 from openslot.event_types.operations import get_host_page
+from openslot.http.assets import Asset, make_asset, send_asset
 from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES, Locale
@@ -17,7 +18,7 @@ from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.refusals import VIEWS
 from openslot.web.pages import page
-from openslot.web.static_files import FOR_GOOD, MEDIA_TYPES, Asset, make_asset, send_asset
+from openslot.web.static_files import FOR_GOOD, MEDIA_TYPES
 
 BOOK, CLOSE = Text("Book a time"), Text("Close")
 # Sites name the script without its version, so an update reaches their visitors within the hour.
@@ -51,7 +52,7 @@ def _words() -> str:
     return msgspec.json.encode(words).decode()
 
 
-@get("/widget-demo", limit=VIEWS)
+@get("/widget-demo", limit=VIEWS, is_public=True)
 async def show_widget_demo(work: Work) -> Response:
     base_url = work.runtime.settings.public_url
     host = await accounts.find_user_by_email(work, DEMO_HOST)

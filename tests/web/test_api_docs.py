@@ -234,4 +234,4 @@ async def test_a_browser_that_has_the_page_is_not_sent_it_again(client: httpx2.A
 
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["cache-control"] == "private, no-cache"
-    assert (german.status_code, german.headers["vary"]) == (200, "accept-language, cookie")
+    assert (german.status_code, german.headers["vary"]) == (200, "accept-language, cookie, accept-encoding")

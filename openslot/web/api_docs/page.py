@@ -15,6 +15,7 @@ from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
+from openslot.http.assets import Asset, make_asset, send_asset
 from openslot.http.doors import JSON
 from openslot.http.openapi import DESCRIPTION, TITLE, Operation, Shapes, kinds_of, schema_of
 from openslot.i18n.languages import Language, Locale
@@ -22,7 +23,6 @@ from openslot.routing import Mount, Request, Response, get
 from openslot.web.api_docs.fields import FieldRow, field_row, kind_of, rows_inside
 from openslot.web.api_docs.shapes import ExampleParameter, Schema, Schemas, as_json, curl, example_of, read_schema
 from openslot.web.pages import HTML, locale_of, render
-from openslot.web.static_files import Asset, make_asset, send_asset
 from openslot.web.templating import templates
 
 CODE = re.compile(r"`([^`\n]+)`")

@@ -37,7 +37,7 @@ class PageContext(Struct, frozen=True, kw_only=True):
     which: ByPage
 
 
-@get("/{username}/{slug}")
+@get("/{username}/{slug}", is_public=True)
 @limit_views
 @follow_former
 async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
@@ -149,7 +149,7 @@ def _show(
     )
 
 
-@get("/{username}")
+@get("/{username}", is_public=True)
 @limit_views
 @follow_former
 async def show_host(work: Work, request: Request, username: str) -> Response:

@@ -24,6 +24,7 @@ from openslot.event_types.models import EventType, LocationKind, Money
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_told_when_booked
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
+from openslot.http.compression import LONGEST_HEADER, read_weights
 from openslot.http.doors import JSON, encode
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import PluralText, Text
@@ -44,8 +45,6 @@ _templates = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
-LONGEST_HEADER = 1000
-WEIGHT = re.compile(r"[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 TOLD_LATER = {
     LocationKind.VIDEO_LINK: Text("Video call, link by email"),
     LocationKind.PHONE: Text("Phone call, number by email"),
@@ -106,7 +105,7 @@ def choose_format(request: Request) -> Format:
 
 @lru_cache(maxsize=256)
 def _choose_accepted(header: str) -> Format:
-    accepted = _read_accept(header)
+    accepted = read_weights(header)
     return max(Format, key=lambda each: _rank(each, accepted))
 
 
@@ -117,17 +116,6 @@ def _rank(wanted: Format, accepted: dict[str, float]) -> tuple[float, bool]:
         if name in accepted:
             return accepted[name], name == wanted.media_type
     return 0, False
-
-
-def _read_accept(header: str) -> dict[str, float]:
-    """Read an `Accept` header; a part that can't be read is left out."""
-    accepted: dict[str, float] = {}
-    for part in header.split(","):
-        name, *parameters = (each.strip() for each in part.split(";"))
-        weights = [WEIGHT.fullmatch(each) for each in parameters if each[:1] in {"q", "Q"}]
-        if all(weights):
-            accepted[name.lower()] = min((float(each[1]) for each in weights if each), default=1.0)
-    return accepted
 
 
 class ShownFact(Struct, frozen=True):
@@ -257,7 +245,7 @@ def write_refusal(refusal: Refusal, wanted: Format) -> Response:
     return replace(shown, status=status_of(refusal), headers={**headers, **shown.headers})
 
 
-@get("/llms.txt")
+@get("/llms.txt", is_public=True)
 async def llms_text(work: Work) -> Response:
     """Explain to assistants what the service is, and how to book with it."""
     settings = work.runtime.settings

@@ -68,7 +68,7 @@ def _shorten(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rstrip()}…"
 
 
-@get("/{username}/{slug}/qr")
+@get("/{username}/{slug}/qr", is_public=True)
 @limit_views
 @follow_former
 async def show_qr(work: Work, request: Request, username: str, slug: str) -> Response:

@@ -1,0 +1,23 @@
+"""A host's page stays light, with everything that it loads."""
+
+import httpx2
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from tests.bookings.conftest import offer
+from tests.support.host import Book
+from tests.support.weights import weigh
+
+PAGES = ("/", "/bookings", "/bookings/{booking}", "/event-types", "/contacts", "/account")
+
+
+async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
+) -> None:
+    await offer(runtime, user, "intro-call")
+    booking = await book()
+    for path in PAGES:
+        weight = await weigh(member, path.format(booking=booking.id))
+
+        assert weight.on_the_wire <= 40_000, (path, weight)
+        assert weight.unpacked <= 69_000, (path, weight)
