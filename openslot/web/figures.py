@@ -1,0 +1,107 @@
+"""Figures in words: numbers, shares and days as the reader's place writes them, and how a figure has changed."""
+
+from datetime import date
+from typing import Literal
+
+from babel.dates import format_date, format_skeleton, get_day_names
+from babel.numbers import format_decimal, format_percent
+from msgspec import Struct
+
+from openslot.i18n import Text
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import Localizable
+from openslot.web.templating import templates
+
+PERCENT_FROM = 20
+"""The smallest number whose change is written in per cent; of a smaller one it would sound larger than it is."""
+
+
+class ShownNumber(Localizable, frozen=True):
+    """A number such as `1,206` or `8.2`."""
+
+    value: float
+
+    def localize(self, locale: Locale) -> str:
+        return format_decimal(self.value, "#,##0.##", locale=locale.formats)
+
+    def __str__(self) -> str:
+        return f"{self.value:g}" if self.value != int(self.value) else str(int(self.value))
+
+
+templates.filters["number"] = ShownNumber
+
+
+class Percent(Localizable, frozen=True):
+    """A share such as `18%`."""
+
+    share: float
+
+    def localize(self, locale: Locale) -> str:
+        return format_percent(self.share, locale=locale.formats)
+
+    def __str__(self) -> str:
+        return f"{self.share:.0%}"
+
+
+class ShortDay(Localizable, frozen=True):
+    """A day such as `20 Oct`."""
+
+    on: date
+
+    def localize(self, locale: Locale) -> str:
+        return str(format_skeleton("MMMd", self.on, locale=locale.formats))
+
+    def __str__(self) -> str:
+        return self.on.isoformat()
+
+
+class MonthName(Localizable, frozen=True):
+    """A month such as `March 2026`, or `Mar` where it is short."""
+
+    on: date
+    is_short: bool = False
+
+    def localize(self, locale: Locale) -> str:
+        if self.is_short:
+            return format_date(self.on, "LLL", locale=locale.formats)
+        return str(format_skeleton("yMMMM", self.on, locale=locale.formats))
+
+    def __str__(self) -> str:
+        return f"{self.on:%Y-%m}"
+
+
+class ShortWeekday(Localizable, frozen=True):
+    """`Tue`; Monday is 0."""
+
+    weekday: int
+
+    def localize(self, locale: Locale) -> str:
+        return str(get_day_names("abbreviated", "stand-alone", locale=locale.formats)[self.weekday])
+
+    def __str__(self) -> str:
+        return str(self.weekday)
+
+
+class Delta(Struct, frozen=True, kw_only=True):
+    """How a figure has changed, in words, and whether that is good."""
+
+    words: Text
+    tone: Literal["good", "warn", ""] = ""
+
+
+def compare(value: float, before: float, *, better: Literal["more", "fewer", "neither"] = "neither") -> Delta:
+    """Write `18% more`, `2 fewer` or `as before`."""
+    if value == before:
+        return Delta(words=Text("as before"))
+    change = abs(value - before)
+    is_share = before >= PERCENT_FROM and round(100 * change / before) > 0
+    amount = Percent(change / before) if is_share else ShownNumber(round(change, 1))
+    is_more = value > before
+    if better == "neither":
+        tone: Literal["good", "warn", ""] = ""
+    elif is_more:
+        tone = "good" if better == "more" else "warn"
+    else:
+        tone = "good" if better == "fewer" else ""
+    words = Text("%(amount)s more", amount=amount) if is_more else Text("%(amount)s fewer", amount=amount)
+    return Delta(words=words, tone=tone)
