@@ -145,7 +145,9 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
     user = to_user(row, now=now)
     notice_use(runtime, row["session_id"], seen_at=row["seen_at"], now=now)
     actor = Actor(kind=ActorKind.SESSION, user_id=user.id, credential_id=row["session_id"])
-    return Entry(actor=actor, user=user, memberships=to_own_memberships(row))
+    return Entry(
+        actor=actor, user=user, memberships=to_own_memberships(row), waiting_approvals=row["waiting_approvals"]
+    )
 
 
 async def refuse_failed(runtime: Runtime, address: str) -> NoReturn:

@@ -186,6 +186,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     user: User | None = None
     memberships: tuple[OwnMembership, ...] = ()
     """The user's active memberships, if there is a session."""
+    waiting_approvals: int = 0
+    """How many decisions wait for an administrator of the platform, if one has the session."""
     limit: LimitVerdict | None = None
     """Of the credential, if it has one."""
 

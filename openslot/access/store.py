@@ -130,7 +130,10 @@ async def insert_session(
 
 
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
-    statement = f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS}
+    statement = f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS},
+        case when u.is_admin then
+            (select count(*) from approvals a where a.status = 'pending' and a.expires_at > $2)
+        else 0 end as waiting_approvals
         from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null"""
     return await db.fetchrow(statement, token_hash, now)

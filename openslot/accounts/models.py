@@ -32,7 +32,7 @@ class Role(StrEnum):
     MEMBER = "member"
 
 
-class Theme(StrEnum):
+class ColorTheme(StrEnum):
     LIGHT = "light"
     DARK = "dark"
 
@@ -56,7 +56,7 @@ class User(Struct, frozen=True, kw_only=True):
     photo: str | None = None
     welcome_step: int | None = None
     """The next of the first steps of a new user; None once they are finished or skipped."""
-    theme: Theme | None = None
+    theme: ColorTheme | None = None
     """None: the system's."""
     hour_format: Hours | None = None
     """None: as usual in the language; so is `first_weekday`, which counts from Monday as 0."""
@@ -90,7 +90,7 @@ class UserSettings(Struct, frozen=True, kw_only=True):
 class Preferences(Struct, frozen=True, kw_only=True):
     """How a user wants their own pages to look; None: as the system and the language have it."""
 
-    theme: Theme | None
+    theme: ColorTheme | None
     hour_format: Hours | None
     first_weekday: int | None
 

@@ -46,7 +46,11 @@ class NavigationItem(Struct, frozen=True):
     """A shorter name for the navigation, where the heading of the group says the rest."""
     keys: str = ""
     """What to press to go there, one after the other."""
+    icon: str = ""
+    """Its icon in the navigation."""
     group: NavigationGroup = NavigationGroup.PALETTE
+    is_in_bar: bool = False
+    """Whether a phone has it in the bar at the bottom."""
     audience: NavigationAudience = NavigationAudience.EVERYONE
 
 
@@ -55,27 +59,29 @@ class Shortcut(Struct, frozen=True, kw_only=True):
     name: Text
 
 
+_main = partial(NavigationItem, group=NavigationGroup.MAIN)
+_in_bar = partial(_main, is_in_bar=True)
 _of_organization = partial(NavigationItem, group=NavigationGroup.ORGANIZATION)
 _looked_after = partial(_of_organization, audience=NavigationAudience.ADMINISTRATORS)
 _of_platform = partial(NavigationItem, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM)
 PLACES = (
-    NavigationItem("/", Text("Home"), keys="g h", group=NavigationGroup.MAIN),
-    NavigationItem("/bookings", Text("Bookings"), keys="g b", group=NavigationGroup.MAIN),
+    _in_bar("/", Text("Home"), keys="g h", icon="home"),
+    _in_bar("/bookings", Text("Bookings"), keys="g b", icon="calendar"),
     NavigationItem("/bookings/new", Text("New booking"), keys="g n"),
     NavigationItem("/bookings?view=past", Text("Past bookings")),
     NavigationItem("/bookings?view=cancelled", Text("Cancelled bookings")),
     NavigationItem("/bookings/export.csv", Text("Download upcoming bookings as CSV")),
-    NavigationItem("/event-types", Text("Event types"), keys="g e", group=NavigationGroup.MAIN),
+    _in_bar("/event-types", Text("Event types"), keys="g e", icon="link"),
     NavigationItem("/event-types/new", Text("New event type")),
     NavigationItem("/event-types?view=archived", Text("Archived event types")),
-    NavigationItem("/availability", Text("Availability"), keys="g v", group=NavigationGroup.MAIN),
+    _in_bar("/availability", Text("Availability"), keys="g v", icon="clock"),
     NavigationItem("/availability/away", Text("Out of office")),
     NavigationItem("/availability/why", Text("Why is a time not offered?")),
-    NavigationItem("/contacts", Text("Contacts"), keys="g c", group=NavigationGroup.MAIN),
+    _main("/contacts", Text("Contacts"), keys="g c", icon="people"),
     NavigationItem("/contacts/new", Text("New contact")),
     NavigationItem("/contacts/import", Text("Import contacts")),
-    NavigationItem("/conversations", Text("Conversations"), keys="g m", group=NavigationGroup.MAIN),
-    NavigationItem("/calls", Text("Calls"), keys="g p", group=NavigationGroup.MAIN),
+    NavigationItem("/conversations", Text("Conversations"), keys="g m"),
+    NavigationItem("/calls", Text("Calls"), keys="g p"),
     NavigationItem("/welcome", Text("First steps")),
     NavigationItem("/account", Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem("/account#keys", Text("API keys")),
@@ -91,26 +97,30 @@ PLACES = (
     NavigationItem("/settings/sessions", Text("Sessions"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/data", Text("Your data"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/data/delete", Text("Delete your account")),
-    NavigationItem("/api/docs", Text("API documentation"), group=NavigationGroup.MAIN),
-    _looked_after("/organization/members", Text("Members")),
-    _looked_after("/organization/provisioning", Text("Provisioning")),
-    _looked_after("/organization/domains", Text("Domains")),
-    _looked_after("/organization/settings", Text("Organization settings"), label=Text("Settings")),
-    _looked_after("/organization/log", Text("Change log")),
-    _of_organization("/organization", Text("About your organization"), audience=NavigationAudience.MEMBERS),
-    _of_organization("/organization/new", Text("Create an organization"), audience=NavigationAudience.FOUNDERS),
+    NavigationItem("/api/docs", Text("API documentation")),
+    _looked_after("/organization/members", Text("Members"), icon="people"),
+    _looked_after("/organization/provisioning", Text("Provisioning"), icon="refresh"),
+    _looked_after("/organization/domains", Text("Domains"), icon="globe"),
+    _looked_after("/organization/settings", Text("Organization settings"), label=Text("Settings"), icon="settings"),
+    _looked_after("/organization/log", Text("Change log"), icon="note"),
+    _of_organization(
+        "/organization", Text("About your organization"), audience=NavigationAudience.MEMBERS, icon="building"
+    ),
+    _of_organization(
+        "/organization/new", Text("Create an organization"), audience=NavigationAudience.FOUNDERS, icon="plus"
+    ),
     NavigationItem("/help", Text("Keyboard shortcuts")),
-    _of_platform("/admin/analytics", Text("Analytics")),
-    _of_platform("/admin/users", Text("Users")),
-    _of_platform("/admin/organizations", Text("Organizations")),
-    _of_platform("/admin/agents", Text("Agents")),
-    _of_platform("/admin/approvals", Text("Approvals")),
-    _of_platform("/admin/audit", Text("Tool audit")),
-    _of_platform("/admin/flags", Text("Feature flags")),
-    _of_platform("/admin/jobs", Text("Jobs")),
-    _of_platform("/admin/mailbox", Text("Mailbox")),
-    _of_platform("/admin/system", Text("System")),
-    _of_platform("/admin/log", Text("Change log of the platform"), label=Text("Change log")),
+    _of_platform("/admin/analytics", Text("Analytics"), icon="chart"),
+    _of_platform("/admin/users", Text("Users"), icon="people"),
+    _of_platform("/admin/organizations", Text("Organizations"), icon="building"),
+    _of_platform("/admin/agents", Text("Agents"), icon="robot"),
+    _of_platform("/admin/approvals", Text("Approvals"), icon="inbox"),
+    _of_platform("/admin/audit", Text("Tool audit"), icon="list"),
+    _of_platform("/admin/flags", Text("Feature flags"), icon="flag"),
+    _of_platform("/admin/jobs", Text("Jobs"), icon="pulse"),
+    _of_platform("/admin/mailbox", Text("Mailbox"), icon="mail"),
+    _of_platform("/admin/system", Text("System"), icon="shield"),
+    _of_platform("/admin/log", Text("Change log of the platform"), label=Text("Change log"), icon="note"),
 )
 SHORTCUTS = (
     Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),

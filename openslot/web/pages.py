@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.i18n.languages import Language, Locale, negotiate
+from openslot.i18n.languages import LANGUAGES, Language, Locale, negotiate
 from openslot.routing import READS, Cookie, Form, Request, Response
 from openslot.web import marks
 from openslot.web.cookies import FIELD, csrf_token
+from openslot.web.frame import show_frame
 from openslot.web.navigation import SHORTCUTS, NavigationAudience, audiences_of, list_places
 from openslot.web.templating import get_template, templates
 from openslot.web.words import FILTERS, former_names, zone_name, zones_by_region
@@ -45,6 +46,7 @@ def _csrf_field(context: Context) -> Markup:
 
 templates.globals |= {
     "former_names": former_names,
+    "languages": LANGUAGES,
     "icon_url": marks.icon_url,
     "zone_name": zone_name,
     "zones_by_region": zones_by_region,
@@ -86,6 +88,7 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
         "palette": _write_palette(audiences, locale.language),
         "now": exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock(),
         "notice": shown.notices.get(exchange.query.get("done", "")) if has_notice else None,
+        **(show_frame(exchange, shown.user, locale) if shown.user else {}),
     }
     return render(shown.template, locale, **(values | shown.values))
 

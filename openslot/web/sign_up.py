@@ -19,7 +19,6 @@ from openslot.core.text import LINE, EmailAddress, Name
 from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.i18n import Text
-from openslot.i18n.languages import LANGUAGES
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword, check_trap, count_form, keep_address_private
@@ -60,7 +59,7 @@ async def show_sign_up(request: Request, work: Work, user: User | None, form: Fo
     if not is_sent and is_visit(request, list_own_hosts(work, request)):
         count_visit(work.runtime, work.now.date())
     form = form.begin({"language": locale_of(request).language.tag})
-    return page("sign_up/signup.html", None, form=form, is_sent=is_sent, languages=LANGUAGES.values())
+    return page("sign_up/signup.html", None, form=form, is_sent=is_sent)
 
 
 @post("/signup", transaction="none", shows=show_sign_up)

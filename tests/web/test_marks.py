@@ -59,8 +59,15 @@ def test_initials_are_one_or_two_letters(name: str, letters: str) -> None:
     assert marks.initials(name) == letters
 
 
+def test_an_icon_needs_no_class() -> None:
+    marks_html = templates.get_template("layout/marks.html").module
+
+    assert f'<svg class="icon" aria-hidden="true"><use href="{marks.icon_url("home")}"/>' in marks_html.icon("home")  # type: ignore[attr-defined]
+    assert 'class="icon less"' in marks_html.icon("home", "less")  # type: ignore[attr-defined]
+
+
 def test_a_face_is_the_photo_or_initials_that_readers_do_not_hear() -> None:
-    marks_html = templates.get_template("layout/marks.html").make_module({"locale": None})
+    marks_html = templates.get_template("layout/marks.html").module
     photo = marks_html.face("Mara Lindqvist", "mara@harbor.example", "0" * 32, 40)  # type: ignore[attr-defined]
     letters = marks_html.face("Mara <b>", "mara@harbor.example")  # type: ignore[attr-defined]
 

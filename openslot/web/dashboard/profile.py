@@ -12,7 +12,6 @@ from openslot.accounts.pictures import EMPTY, MAX_BYTES, prepare_picture
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
-from openslot.i18n.languages import LANGUAGES
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER
 from openslot.routing import File, Form, RateLimit, Response, get, post
 from openslot.web.dashboard.curl import curl
@@ -94,7 +93,6 @@ async def show_profile(work: Work, user: User, form: Form[Any] = Form()) -> Resp
         here=HERE,
         notices=NOTICES,
         base=f"{work.runtime.settings.public_url}/",
-        languages=LANGUAGES,
         longest=profiles.LONGEST_WELCOME,
         initials=initials(user.name),
         photo=profiles.photo_path(user.photo),

@@ -1,0 +1,63 @@
+"""What the frame around hosts' pages shows: the navigation, what waits, and the account menu with its preferences."""
+
+from functools import lru_cache
+from urllib.parse import urlencode
+
+from openslot.accounts.models import ColorTheme, User
+from openslot.availability.reasons import WeekdayName
+from openslot.core.times import get_zone
+from openslot.http.doors import Exchange
+from openslot.i18n import Text
+from openslot.i18n.languages import Hours, Locale, first_weekday_of, usual_hours
+from openslot.i18n.localization import format_minute
+from openslot.routing import READS
+from openslot.web.words import City
+
+SYSTEM = "system"
+THEMES = {SYSTEM: Text("System"), ColorTheme.LIGHT: Text("Light"), ColorTheme.DARK: Text("Dark")}
+HOURS: tuple[Hours, ...] = (24, 12)
+# A time that is written differently with 12 and 24 hours.
+EXAMPLE = 14 * 60 + 30
+# Monday, Sunday and Saturday: with one of these, weeks begin in nearly every country.
+FIRST_WEEKDAYS = (0, 6, 5)
+Choice = tuple[str, object, bool]
+
+
+def show_frame(exchange: Exchange, user: User, locale: Locale) -> dict[str, object]:
+    now = exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock()
+    memberships = exchange.entry.memberships
+    return {
+        "clock": Text("%(city)s, %(time)s", city=City(user.zone), time=now.astimezone(get_zone(user.zone)).time()),
+        "organization_name": memberships[0].organization_name if len(memberships) == 1 else None,
+        "preferences": list_preferences(user.theme, locale),
+        "this_address": _write_address(exchange),
+        "waiting_approvals": exchange.entry.waiting_approvals,
+    }
+
+
+@lru_cache(maxsize=256)
+def list_preferences(theme: ColorTheme | None, locale: Locale) -> tuple[tuple[str, Text, tuple[Choice, ...]], ...]:
+    """List what can be chosen, each with its field, its name, and the choices with the one that counts now."""
+    hours = locale.hours or usual_hours(locale.formats)
+    first = first_weekday_of(locale)
+    return (
+        ("theme", Text("Theme"), tuple((name, label, name == (theme or SYSTEM)) for name, label in THEMES.items())),
+        (
+            "hours",
+            Text("Time format"),
+            tuple((str(each), format_minute(EXAMPLE, locale.formats, each), each == hours) for each in HOURS),
+        ),
+        (
+            "first_weekday",
+            Text("First day of the week"),
+            tuple((str(day), WeekdayName(day), day == first) for day in FIRST_WEEKDAYS),
+        ),
+    )
+
+
+def _write_address(exchange: Exchange) -> str:
+    """Write the address of the page, to which a changed preference leads back; a page after a form has none."""
+    if exchange.method not in READS:
+        return "/"
+    query = urlencode({name: value for name, value in exchange.query.items() if name != "done"})
+    return f"{exchange.path}?{query}" if query else exchange.path

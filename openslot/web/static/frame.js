@@ -1,0 +1,27 @@
+// What the frame of a page does besides: the current item of a list of links is in sight, and the account menu closes by itself.
+
+for (const link of document.querySelectorAll("[aria-current]")) {
+  const row = link.closest(".side nav, .tabs");
+  if (!row) continue;
+  const place = link.getBoundingClientRect();
+  const seen = row.getBoundingClientRect();
+  row.scrollBy({
+    left: (place.left + place.right - seen.left - seen.right) / 2,
+    top: Math.max(0, place.bottom - seen.bottom) + Math.min(0, place.top - seen.top),
+  });
+}
+
+const account = document.getElementById("account");
+
+document.addEventListener("click", (event) => {
+  if (!account.contains(event.target)) account.open = false;
+});
+account.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !account.open) return;
+  account.open = false;
+  account.firstElementChild.focus();
+});
+for (const select of account.querySelectorAll("[data-send]")) {
+  select.nextElementSibling.hidden = true;
+  select.addEventListener("change", () => select.form.requestSubmit(select.nextElementSibling));
+}
