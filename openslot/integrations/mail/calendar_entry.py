@@ -1,11 +1,14 @@
 """Meetings as iCalendar: the one writer, for mail, the host's calendar, feeds and exports; and links for the web."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 from urllib.parse import quote, urlencode
 
-from icalendar import Calendar, Event, vCalAddress, vText, vUri
+import icalendar
+from icalendar import vCalAddress, vDatetime, vInt, vText, vUri
+from icalendar.parser import Contentline
 from msgspec import Struct
 
 from openslot.core.text import defuse
@@ -42,8 +45,6 @@ class CalendarEntry(Struct, frozen=True, kw_only=True):
     longest_description: int = 5000
 
 
-# Guests get the same file, one after the other.
-@lru_cache(maxsize=64)
 def write_calendar(entry: CalendarEntry, method: Method | None = None) -> bytes:
     """Write an entry as a calendar; without a method it is a file that anyone may keep."""
     return write_entries((entry,), method=method)
@@ -56,63 +57,82 @@ def write_entries(
 
     Times are in UTC: a single meeting needs no rules of a zone, and every client shows it in its owner's own.
     """
-    calendar = Calendar()
-    calendar.add("prodid", PRODUCT)
-    calendar.add("version", "2.0")
-    calendar.add("calscale", "GREGORIAN")
+    lines = [
+        _write_line("BEGIN", "VCALENDAR"),
+        _write_line("VERSION", "2.0"),
+        _write_line("PRODID", PRODUCT),
+        _write_line("CALSCALE", "GREGORIAN"),
+    ]
     if method is not None:
-        calendar.add("method", method.value)
-    for name, value in (properties or {}).items():
-        calendar.add(name, value)
+        lines.append(_write_line("METHOD", method.value))
+    lines += (_write_line(name.upper(), value) for name, value in (properties or {}).items())
     for entry in entries:
-        calendar.add_component(_write_event(entry, is_cancelled=entry.is_cancelled or method is Method.CANCEL))
-    return bytes(calendar.to_ical())
+        lines += _write_event(entry, is_cancelled=entry.is_cancelled or method is Method.CANCEL)
+    return b"".join((*lines, _write_line("END", "VCALENDAR")))
 
 
-def _write_event(entry: CalendarEntry, *, is_cancelled: bool) -> Event:
-    event = Event()
-    event.add("uid", entry.uid)
-    event.add("sequence", entry.sequence)
-    event.add("dtstamp", _second(entry.updated_at))
-    event.add("created", _second(entry.created_at))
-    event.add("last-modified", _second(entry.updated_at))
-    event.add("dtstart", _second(entry.starts_at))
-    event.add("dtend", _second(entry.ends_at))
-    event.add("summary", one_line(entry.summary))
-    event.add("status", "CANCELLED" if is_cancelled else "CONFIRMED")
-    event.add("transp", "OPAQUE")
-    if description := paragraph(entry.description, max_=entry.longest_description):
-        event.add("description", description)
-    if location := one_line(entry.location, max_=500):
-        event.add("location", location)
-    if entry.url:
-        event.add("url", vUri(entry.url))
-    event.add("organizer", _write_address(entry, entry.organizer))
+def _write_event(entry: CalendarEntry, *, is_cancelled: bool) -> Iterator[bytes]:
+    yield _write_line("BEGIN", "VEVENT")
+    yield _write_line("SUMMARY", one_line(entry.summary))
+    yield _write_line("DTSTART", _second(entry.starts_at), vDatetime)
+    yield _write_line("DTEND", _second(entry.ends_at), vDatetime)
+    yield _write_line("DTSTAMP", _second(entry.updated_at), vDatetime)
+    yield _write_line("UID", entry.uid)
+    yield _write_line("SEQUENCE", entry.sequence, vInt)
     for attendee in entry.attendees:
-        event.add("attendee", _write_attendee(entry, attendee), encode=False)
-    return event
+        yield _write_address("ATTENDEE", entry, attendee.address, _describe_attendee(attendee))
+    yield _write_line("CREATED", _second(entry.created_at), vDatetime)
+    if description := paragraph(entry.description, max_=entry.longest_description):
+        yield _write_line("DESCRIPTION", description)
+    yield _write_line("LAST-MODIFIED", _second(entry.updated_at), vDatetime)
+    if location := one_line(entry.location, max_=500):
+        yield _write_line("LOCATION", location)
+    yield _write_address("ORGANIZER", entry, entry.organizer, ())
+    yield _write_line("STATUS", "CANCELLED" if is_cancelled else "CONFIRMED")
+    yield _write_line("TRANSP", "OPAQUE")
+    if entry.url:
+        yield _write_line("URL", entry.url, vUri)
+    yield _write_line("END", "VEVENT")
 
 
-def _write_address(entry: CalendarEntry, address: MailAddress) -> vCalAddress:
-    written = vCalAddress(f"mailto:{one_line(address.email, max_=254)}")
-    name = one_line(address.name)
+Parameters = tuple[tuple[str, str], ...]
+
+
+def _write_address(name: str, entry: CalendarEntry, address: MailAddress, parameters: Parameters) -> bytes:
+    called = one_line(address.name)
     if entry.is_kept_by_server:
-        written.params["SCHEDULE-AGENT"] = vText("CLIENT")
+        parameters = (*parameters, ("SCHEDULE-AGENT", "CLIENT"))
     else:
         # It is mailed in our name, so an invitee's name must not become a link.
-        name = defuse(name)
-    if name:
-        written.params["CN"] = vText(name)
-    return written
+        called = defuse(called)
+    if called:
+        parameters = (*parameters, ("CN", called))
+    return _write_line(name, f"mailto:{one_line(address.email, max_=254)}", vCalAddress, parameters)
 
 
-def _write_attendee(entry: CalendarEntry, attendee: Attendee) -> vCalAddress:
-    written = _write_address(entry, attendee.address)
-    written.params["CUTYPE"] = vText("INDIVIDUAL")
-    written.params["ROLE"] = vText("CHAIR" if attendee.is_chair else "REQ-PARTICIPANT")
-    written.params["PARTSTAT"] = vText("NEEDS-ACTION" if attendee.is_asked else "ACCEPTED")
-    written.params["RSVP"] = vText("TRUE" if attendee.is_asked else "FALSE")
-    return written
+def _describe_attendee(attendee: Attendee) -> Parameters:
+    return (
+        ("CUTYPE", "INDIVIDUAL"),
+        ("ROLE", "CHAIR" if attendee.is_chair else "REQ-PARTICIPANT"),
+        ("PARTSTAT", "NEEDS-ACTION" if attendee.is_asked else "ACCEPTED"),
+        ("RSVP", "TRUE" if attendee.is_asked else "FALSE"),
+    )
+
+
+# A shorter line needs no folding, and the library looks at each of its characters.
+SHORT_LINE = 70
+
+
+# Most lines are the same in the entries of all who take part, and those of the host in all of the host's entries.
+@lru_cache(maxsize=1024)
+def _write_line(
+    name: str, value: str | int | datetime, kind: Callable[..., Any] = vText, parameters: Parameters = ()
+) -> bytes:
+    """Write a line of a calendar, with its end."""
+    written = {key: vText(text) for key, text in parameters}
+    line = Contentline.from_parts(name, icalendar.Parameters(written), kind(value))
+    folded: bytes = line.encode() if line.isascii() and len(line) <= SHORT_LINE else line.to_ical()
+    return folded + b"\r\n"
 
 
 def _second(moment: datetime) -> datetime:

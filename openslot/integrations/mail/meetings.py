@@ -1,7 +1,9 @@
 """A meeting as mail describes it: the same facts for every kind of letter, and when it is for its reader."""
 
 from datetime import datetime
+from functools import cache, lru_cache
 
+import babel
 from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
 from msgspec import Struct
 
@@ -88,9 +90,18 @@ UNIVERSAL = {
 }
 
 
+# Babel parses the name of a locale, and looks a zone's country up, each time.
+_parse = cache(babel.Locale.parse)
+
+
+@lru_cache(maxsize=1024)
+def _name_city(zone: str, formats: str) -> str:
+    return get_timezone_location(zone, locale=_parse(formats), return_city=True)
+
+
 def format_day(moment: datetime, zone: str, locale: Locale) -> str:
     """Say `Friday 20 March 2026`."""
-    return format_date(moment.astimezone(get_zone(zone)).date(), "full", locale=locale.formats)
+    return format_date(moment.astimezone(get_zone(zone)).date(), "full", locale=_parse(locale.formats))
 
 
 def format_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Locale) -> str:
@@ -98,19 +109,19 @@ def format_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Loca
     start, end = starts_at.astimezone(get_zone(zone)), ends_at.astimezone(get_zone(zone))
     ending = format_time_of_day(ends_at, zone, locale)
     if start.date() != end.date():
-        ending = f"{format_skeleton('MMMEd', end, locale=locale.formats)}, {ending}"
+        ending = f"{format_skeleton('MMMEd', end, locale=_parse(locale.formats))}, {ending}"
     return f"{format_time_of_day(starts_at, zone, locale)} {DASH} {ending}"
 
 
 def format_time_of_day(moment: datetime, zone: str, locale: Locale) -> str:
     """Say `09:00` or `9:00 AM`."""
-    return format_time(moment.astimezone(get_zone(zone)).time(), "short", locale=locale.formats)
+    return format_time(moment.astimezone(get_zone(zone)).time(), "short", locale=_parse(locale.formats))
 
 
 def format_short(moment: datetime, zone: str, locale: Locale) -> Text:
     """Say `Fri, 20 Mar, 09:00`, as a subject needs it."""
     local = moment.astimezone(get_zone(zone))
-    day = format_skeleton("MMMEd", local, locale=locale.formats)
+    day = format_skeleton("MMMEd", local, locale=_parse(locale.formats))
     return Text("%(day)s, %(time)s", day=day, time=format_time_of_day(moment, zone, locale))
 
 
@@ -120,11 +131,10 @@ def format_zone(moment: datetime, zone: str, locale: Locale) -> Text | str:
     if named:
         return named
     local = moment.astimezone(get_zone(zone))
-    offset = get_timezone_gmt(local, locale=locale.formats)
+    offset = get_timezone_gmt(local, locale=_parse(locale.formats))
     if zone.startswith("Etc/"):
         # Their names have the sign the other way round: Etc/GMT+5 is GMT-05:00.
         return offset
     if "/" not in zone:
         return Text("%(zone)s, %(offset)s", zone=zone, offset=offset)
-    city = get_timezone_location(zone, locale=locale.formats, return_city=True)
-    return Text("%(zone)s time, %(offset)s", zone=city, offset=offset)
+    return Text("%(zone)s time, %(offset)s", zone=_name_city(zone, locale.formats), offset=offset)

@@ -5,10 +5,13 @@ import unicodedata
 from base64 import encodebytes
 from binascii import b2a_qp
 from email import policy
+from email.generator import BytesGenerator
 from email.headerregistry import Address as HeaderAddress
+from email.headerregistry import HeaderRegistry
 from email.message import Message
 from email.utils import format_datetime
 from functools import lru_cache
+from io import BytesIO
 from uuid import UUID
 
 from email_validator import validate_email
@@ -50,10 +53,24 @@ def find_name(text: str) -> str | None:
     return None if not name or len(name) > LONGEST_NAME or LINK_LIKE.search(name) else name
 
 
-HEADER_POLICY = policy.SMTP
-UTF8_POLICY = policy.SMTPUTF8
+class KeptClasses(HeaderRegistry):
+    """Makes the class for each name of a header once; the library makes a class for each header."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: dict[str, type] = {}
+
+    def __getitem__(self, name: str) -> type:
+        if name not in self._kept:
+            self._kept[name] = super().__getitem__(name)
+        return self._kept[name]
+
+
+HEADER_POLICY = policy.SMTP.clone(header_factory=KeptClasses())
+UTF8_POLICY = policy.SMTPUTF8.clone(header_factory=KeptClasses())
 # A line may have 998 characters, with the name of the header.
 LONGEST_HEADER = 900
+SHORT_HEADER = 70
 
 
 class WrittenHeaders(policy.Compat32):
@@ -64,6 +81,13 @@ class WrittenHeaders(policy.Compat32):
 
 
 WRITTEN = WrittenHeaders(linesep="\r\n")
+
+
+class WholeParts(BytesGenerator):
+    """Writes the lines of a part at once; the library writes them one by one, which is half of its work."""
+
+    def _write_lines(self, lines: str) -> None:
+        self.write(lines.replace("\n", "\r\n"))
 
 
 def write_message(mail: Mail) -> bytes:
@@ -90,7 +114,9 @@ def write_message(mail: Mail) -> bytes:
     if mail.reply_to is not None:
         message["Reply-To"] = fold_header("Reply-To", mail.reply_to, rules)
     message["Subject"] = fold_header("Subject", mail.subject, rules)
-    return message.as_bytes()
+    written = BytesIO()
+    WholeParts(written, mangle_from_=False, policy=WRITTEN).flatten(message)
+    return written.getvalue()
 
 
 def _write_body(mail: Mail) -> Message:
@@ -114,8 +140,8 @@ def _write_multipart(mail: Mail, number: int, kind: str, parts: list[Message | s
 
 
 def _write_text(text: str, kind: str) -> Message:
-    lines = b"".join(line + b"\n" for line in text.encode().splitlines())
-    return _write_part(f'text/{kind}; charset="utf-8"', "quoted-printable", b2a_qp(lines, istext=True))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n") + "\n"
+    return _write_part(f'text/{kind}; charset="utf-8"', "quoted-printable", b2a_qp(lines.encode(), istext=True))
 
 
 def _write_part(kind: str, encoding: str, content: bytes) -> Message:
@@ -131,8 +157,15 @@ def _write_part(kind: str, encoding: str, content: bytes) -> Message:
 def fold_header(name: str, value: MailAddress | str, rules: policy.EmailPolicy) -> str:
     """Write a header that contains what somebody entered, without its name."""
     entered = _header_text(value) if isinstance(value, str) else _header_address(value)
+    if _is_plain(name, text := str(entered)):
+        return text
     written: str = rules.fold(*rules.header_store_parse(name, entered))
     return written[len(name) + 1 :].lstrip(" ").removesuffix("\r\n")
+
+
+def _is_plain(name: str, text: str) -> bool:
+    """Return whether a text fits on the line of its header as it is, so that the library would change nothing."""
+    return text.isascii() and len(name) + len(text) <= SHORT_HEADER
 
 
 def _list_headers(mail: Mail) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,10 +23,12 @@ PAPER, DARK_PAPER = "#ffffff", "#181a20"
 READABLE = 4.5
 
 
+@lru_cache(maxsize=256)
 def ink_on(color: str) -> str:
     return max((LIGHT, DARK), key=lambda ink: contrast(ink, color))
 
 
+@lru_cache(maxsize=256)
 def readable_on(color: str, ground: str) -> str:
     """Return the color itself, or the nearest one in which text is readable on this background."""
     towards = ink_on(ground)
