@@ -89,11 +89,20 @@ async def open_pool(url: str, *, max_: int, profile: ConnectionProfile, through_
     try:
         version = await pool.fetchval("select current_setting('server_version_num')::int")
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
-        raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
+        raise unreachable(url, fault) from None
     if version < OLDEST_SERVER:
         await pool.close()
         raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version // 10000}.")
     return pool
+
+
+def unreachable(url: str, fault: Exception) -> StartupError:
+    """Say why a database can't be used; a pooler is known by what it refuses."""
+    at = f"The database can't be reached at {hide_password(url)}"
+    if "unsupported startup parameter" in str(fault):
+        needed = "OPENSLOT_DATABASE_POOLER=true, and OPENSLOT_DIRECT_DATABASE_URL to the database itself"
+        return StartupError(f"{at}: it is a pooler. Set {needed}.")
+    return StartupError(f"{at}: {reason(fault)}.")
 
 
 @asynccontextmanager

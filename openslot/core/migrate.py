@@ -13,7 +13,7 @@ import structlog
 from msgspec import Struct
 
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, OLDEST_SERVER, hide_password
+from openslot.core.db import DOWN, OLDEST_SERVER, unreachable
 from openslot.core.errors import StartupError
 from openslot.core.outages import reason
 
@@ -160,7 +160,7 @@ async def connect(url: str, **settings: str) -> asyncpg.Connection:
     try:
         connection = await asyncpg.connect(url, timeout=10, server_settings=settings)
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
-        raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
+        raise unreachable(url, fault) from None
     version = connection.get_server_version()
     if version.major < OLDEST_SERVER // 10000:
         connection.terminate()

@@ -4,6 +4,7 @@ import time
 from datetime import timedelta
 from uuid import UUID
 
+from openslot import __version__
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.ids import new_id
@@ -87,7 +88,7 @@ async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[A
     secrets = [work.runtime.secrets.open(sealed) for sealed in message.valid_secrets(now=work.now)]
     headers = {
         "Content-Type": "application/json",
-        "User-Agent": "Openslot-Webhooks/1",
+        "User-Agent": f"Openslot-Webhooks/{__version__}",
         **signed_headers(effect.event_id, body, secrets=secrets, at=work.now),
     }
     answer: OutboundResponse | None = None

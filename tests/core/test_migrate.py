@@ -84,6 +84,22 @@ async def test_a_database_that_is_not_there_ends_with_one_sentence_without_the_p
         assert "\n" not in str(caught.value)
 
 
+REFUSAL = b"SFATAL\0C08P01\0Munsupported startup parameter: jit\0\0"
+
+
+async def test_a_pooler_that_nobody_has_named_is_named_with_the_setting_that_it_needs() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1000)
+        writer.write(b"E" + (len(REFUSAL) + 4).to_bytes(4) + REFUSAL)
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        url = f"postgresql://openslot@127.0.0.1:{server.sockets[0].getsockname()[1]}/openslot?sslmode=disable"
+        for attempt in (migrate(url), open_pool(url, max_=2, profile=JOBS)):
+            with pytest.raises(StartupError, match="Set OPENSLOT_DATABASE_POOLER=true"):
+                await attempt
+
+
 def test_every_migration_has_a_number_of_its_own_and_they_sort_by_it() -> None:
     numbers = [int(name[:4]) for name in known_migrations()]
 

@@ -9,6 +9,7 @@ from ipaddress import ip_network
 import httpcore2
 import pytest
 
+from openslot import __version__
 from openslot.core.outbound import (
     FailureKind,
     Outbound,
@@ -174,7 +175,7 @@ async def test_a_request_says_what_it_must_and_no_more() -> None:
         b"Host: 127.0.0.1:%d" % peer.port,
         b"Connection: close",
         b"Accept-Encoding: identity",
-        b"User-Agent: Openslot",
+        f"User-Agent: Openslot/{__version__}".encode(),
         b"",
         b"",
     ]

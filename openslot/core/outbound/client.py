@@ -22,6 +22,7 @@ from anyio.abc import SocketStream
 from httpcore2._backends.anyio import AnyIOStream
 from msgspec import Struct
 
+from openslot import __version__
 from openslot.core.config import Network
 from openslot.core.outbound.lookups import LookUps
 from openslot.core.outbound.resolver import Resolver, SystemResolver
@@ -70,7 +71,7 @@ async def _connect(address: Address, port: int) -> SocketStream:
 
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-USER_AGENT = "Openslot"
+USER_AGENT = f"Openslot/{__version__}"
 MAX_REDIRECTS = 5
 
 # It logs the whole URL of every request, and a user's URL may contain a secret.
