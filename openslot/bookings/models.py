@@ -194,6 +194,42 @@ class AgendaPage(Struct, frozen=True, kw_only=True):
     """How many bookings are upcoming, whatever the filter."""
 
 
+class FoundPerson(Struct, frozen=True, kw_only=True):
+    """A contact whose name, email address or company has the text that was searched."""
+
+    id: UUID
+    name: str
+    email: str
+
+
+class FoundBooking(Struct, frozen=True, kw_only=True):
+    id: UUID
+    name: str
+    """The invitee's."""
+    email: str
+    event_type_name: str
+    status: Status
+    starts_at: datetime
+    ends_at: datetime
+
+
+class FoundEventType(Struct, frozen=True, kw_only=True):
+    id: UUID
+    name: str
+    active: bool
+
+
+class SearchResults(Struct, frozen=True, kw_only=True):
+    """What a host has that was searched by name."""
+
+    people: list[FoundPerson] = []
+    bookings: list[FoundBooking] = []
+    event_types: list[FoundEventType] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.people or self.bookings or self.event_types)
+
+
 class BookingChange(Struct, frozen=True, kw_only=True):
     """One thing that happened to a booking, with what is still known about it."""
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
-from openslot.bookings import agenda_store, errors, rules, store
+from openslot.bookings import agenda_store, errors, rules, search_store, store
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
     AgendaEntry,
@@ -23,6 +23,7 @@ from openslot.bookings.models import (
     EmailEntry,
     HistoryEntry,
     Host,
+    SearchResults,
     Status,
 )
 from openslot.contacts import operations as contacts
@@ -230,3 +231,10 @@ async def count_between(work: Work, host: User, *, since: datetime, until: datet
 
 async def list_changes(work: Work, host: User, booking_id: UUID) -> list[BookingChange]:
     return await agenda_store.list_changes(work.db, host.id, booking_id)
+
+
+async def search(work: Work, host: User, text: str, *, limit: int) -> SearchResults:
+    """Find a host's people, bookings and event types by name, at most so many of each; a short text finds nothing."""
+    if len(text) < rules.MIN_SEARCH:
+        return SearchResults()
+    return await search_store.search(work.db, host.id, text, now=work.now, limit=limit)

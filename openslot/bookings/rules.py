@@ -16,6 +16,8 @@ from openslot.event_types.models import Question, QuestionKind
 from openslot.i18n import PluralText, Text
 
 MAX_GUESTS = 10
+MIN_SEARCH = 2
+"""How many characters a search by name needs."""
 MAX_RESCHEDULES, RESCHEDULE_WINDOW = 10, timedelta(hours=24)
 """How often a booking can be rescheduled by its manage link, in any 24 hours."""
 

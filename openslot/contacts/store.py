@@ -64,12 +64,14 @@ left join lateral (
     select * from contacts x where owner_id = $1 and {match} and t.total > $3 order by {inner} limit $2 offset $3
 ) c on true
 order by {outer}"""
+BY_GRAMS = """
+contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest({grams}::text[]) gram)"""
 # The trigrams already include the owner; `is true` keeps the planner, which can't know how many contacts this owner
 # has, from scanning all of them.
 SEARCH = """
 with found as materialized (
     select id, {sorted_by} from contacts
-    where contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest({grams}::text[]) gram)
+    where {by_grams}
       and {match} and (owner_id = $1) is true
 ), page as (select id from found x order by {inner} limit $2 offset $3)
 select {columns}, t.total
@@ -179,7 +181,7 @@ def _write_page(columns: str, sort: ContactSort, *, first: int, given: int) -> s
     return (SEARCH if given == 2 else LIST).format(
         columns=columns,
         match=f"strpos(search_text, ${first}) > 0" if given else "true",
-        grams=f"${first + 1}",
+        by_grams=BY_GRAMS.format(grams=f"${first + 1}"),
         sorted_by=sorted_by,
         inner=order.format(c="x"),
         outer=order.format(c="c"),

@@ -123,7 +123,7 @@ PLACES = (
     _of_platform("/admin/log", Text("Change log of the platform"), label=Text("Change log"), icon="note"),
 )
 SHORTCUTS = (
-    Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),
+    Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find pages, people, bookings and event types")),
     Shortcut(keys=("/",), name=Text("Search bookings")),
     Shortcut(keys=("?",), name=Text("Show these shortcuts")),
 )

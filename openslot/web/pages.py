@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.http.assets import Asset, make_asset
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES, Language, Locale, negotiate
@@ -85,7 +86,7 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
         "this_path": exchange.path,
         "csrf": token,
         "places": list_places(audiences),
-        "palette": _write_palette(audiences, locale.language),
+        "palette": f"/help/palette?v={find_palette(audiences, locale.language).version}",
         "now": exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock(),
         "notice": shown.notices.get(exchange.query.get("done", "")) if has_notice else None,
         **(show_frame(exchange, shown.user, locale) if shown.user else {}),
@@ -94,11 +95,10 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
 
 
 @cache
-def _write_palette(audiences: frozenset[NavigationAudience], language: Language) -> Markup:
-    """Write the list of pages and actions once: it is most of what the layout of a page shows."""
+def find_palette(audiences: frozenset[NavigationAudience], language: Language) -> Asset:
+    """Write the list of pages and actions, once."""
     locale = Locale(language=language, formats=language.formats)
-    html = render("layout/palette.html", locale, places=list_places(audiences))
-    return Markup(html.decode())  # noqa: S704 - a template escapes
+    return make_asset(render("layout/palette.html", locale, places=list_places(audiences)), HTML)
 
 
 def render(template: str, locale: Locale, **values: object) -> bytes:

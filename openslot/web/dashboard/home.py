@@ -135,9 +135,3 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
         reason=show_switch_off(trouble.reason) if trouble.reason else None,
         path="/settings/webhooks",
     )
-
-
-@get("/help")
-async def show_help(user: User) -> Response:
-    """List pages, actions and keyboard shortcuts."""
-    return page("dashboard/help.html", user, here="/help")

@@ -1,43 +1,60 @@
-// The palette on Ctrl-K, the list of keys on `?`, the search on `/`, and `g` with a second key for a page.
-// Without this script, the link that opens the palette leads to a page with the same list.
+// The palette: pages and actions that match at once, and people, bookings and event types that the server finds.
 
+const WAIT = 150;
 const palette = document.getElementById("palette");
 const keys = document.getElementById("shortcuts");
 const search = palette.querySelector("input");
 const nothing = palette.querySelector(".palette-nothing");
-const options = [...palette.querySelectorAll("[role=option]")];
-const afterG = new Map(options.filter((one) => one.dataset.keys).map((one) => [one.dataset.keys.slice(-1), one]));
+const found = palette.querySelector(".palette-found");
+const pages = [...palette.querySelectorAll("[role=option]")];
+const places = palette.querySelector("[role=group]");
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-let lastG = 0;
+let asked = new AbortController();
+let waiting;
 
-const shown = () => options.filter((one) => !one.hidden);
+const shown = () => [...palette.querySelectorAll("[role=option]")].filter((one) => !one.hidden);
+const chosen = () => palette.querySelector("[aria-selected=true]:not([hidden])");
 
 const choose = (option) => {
-  for (const one of options) one.setAttribute("aria-selected", String(one === option));
+  palette.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
+  option?.setAttribute("aria-selected", "true");
   search.setAttribute("aria-activedescendant", option ? option.id : "");
   option?.scrollIntoView({ block: "nearest" });
 };
 
-const filter = () => {
-  const wanted = plain(search.value.trim());
-  for (const one of options) one.hidden = !plain(one.firstElementChild.textContent).includes(wanted);
-  nothing.hidden = shown().length > 0;
-  choose(shown()[0]);
+const fill = (options, { isWaiting = false } = {}) => {
+  found.replaceChildren(...options);
+  nothing.hidden = isWaiting || shown().length > 0;
+  if (!chosen()) choose(shown()[0]);
 };
 
-const open = () => {
-  if (keys.open) keys.close();
-  if (palette.open) return;
-  search.value = "";
-  filter();
-  palette.showModal();
-  search.focus();
+const ask = async (wanted) => {
+  asked = new AbortController();
+  try {
+    const answer = await fetch(`/search/options?q=${encodeURIComponent(wanted)}`, { signal: asked.signal });
+    if (!answer.ok || answer.redirected) return fill([]);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    fill(page.body.children);
+  } catch (fault) {
+    if (fault.name !== "AbortError") fill([]);
+  }
+};
+
+const filter = () => {
+  const wanted = search.value.trim();
+  asked.abort();
+  clearTimeout(waiting);
+  for (const one of pages) one.hidden = !plain(one.firstElementChild.textContent).includes(plain(wanted));
+  places.hidden = pages.every((one) => one.hidden);
+  const isAsked = wanted.length > 1;
+  choose(undefined);
+  fill([], { isWaiting: isAsked });
+  if (isAsked) waiting = setTimeout(ask, WAIT, wanted);
 };
 
 const step = (by) => {
   const all = shown();
-  const at = all.findIndex((one) => one.getAttribute("aria-selected") === "true");
-  choose(all[(at + by + all.length) % all.length]);
+  choose(all[(all.indexOf(chosen()) + by + all.length) % all.length]);
 };
 
 search.addEventListener("input", filter);
@@ -48,45 +65,26 @@ search.addEventListener("keydown", (event) => {
   }
 });
 search.form.addEventListener("submit", (event) => {
+  const option = chosen();
+  if (!option) return;
   event.preventDefault();
-  palette.querySelector("[aria-selected=true]")?.click();
+  option.click();
 });
 palette.addEventListener("click", (event) => {
   if (event.target === palette || event.target.closest("a")) palette.close();
 });
-for (const link of document.querySelectorAll("[data-palette]")) {
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    open();
-  });
-}
 
-// A field of a dialog that was just closed may keep the focus until the next frame.
-const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]")?.checkVisibility() ?? false;
+export const open = (typed) => {
+  if (keys.open) keys.close();
+  if (palette.open) return;
+  search.value = typed;
+  filter();
+  palette.showModal();
+  search.focus();
+};
 
-document.addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
-    event.preventDefault();
-    open();
-    return;
-  }
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || palette.open) return;
-  if (event.key === "?") {
-    if (!keys.open) keys.showModal();
-    return;
-  }
-  if (keys.open) return;
-  if (event.key === "/") {
-    event.preventDefault();
-    const field = document.querySelector("[data-search]");
-    if (field) field.focus();
-    else location.assign("/bookings#q");
-    return;
-  }
-  const isSecond = event.timeStamp - lastG < 1500;
-  lastG = event.key === "g" ? event.timeStamp : 0;
-  if (isSecond) afterG.get(event.key)?.click();
-});
+export const showKeys = () => {
+  if (!keys.open) keys.showModal();
+};
 
-if (location.hash === "#q") document.getElementById("q")?.focus();
+export const go = (key) => pages.find((one) => one.dataset.keys === `g ${key}`)?.click();

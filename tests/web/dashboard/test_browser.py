@@ -13,7 +13,7 @@ from tests.bookings.conftest import offer
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
-from tests.support.host import TEN, TWELVE, Book, cancel, fail, listen, move
+from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
 from tests.support.page_checks import CHECKED, PHONE, check_pages, unfold
 
 
@@ -49,6 +49,8 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
         "/bookings/new",
         "/bookings/new?type=30min",
         "/help",
+        "/search?q=okafor",
+        "/search?q=nobody",
         "/account",
     ):
         await page.goto(path)
@@ -57,6 +59,8 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
     await page.goto("/")
     await page.keyboard.press("Control+k")
     await expect(page.locator("#palette")).to_be_visible()
+    await page.keyboard.type("jonas")
+    await expect(page.locator("#palette").get_by_role("group", name="People")).to_be_visible()
     yield "palette"
     await page.keyboard.press("Escape")
     await expect(page.locator("#palette")).to_be_hidden()
@@ -137,6 +141,30 @@ async def test_the_palette_finds_pages_by_key(
     assert faults == []
 
 
+async def test_the_palette_finds_a_person_while_typing_and_asks_once(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
+) -> None:
+    booking = await book()
+    await book(ELEVEN, name="Hana Kim", email="hana@kim.example")
+    page, faults = await open_as(browser, client, runtime, user)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.partition("8000")[2] or request.url))
+    await page.goto("/")
+    assert not [url for url in asked if "palette." in url or "/help/palette" in url]
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("jonas")
+    await expect(page.get_by_role("group", name="People").get_by_role("option")).to_have_count(1)
+    await expect(page.get_by_role("group", name="Bookings").get_by_role("option")).to_have_count(1)
+    assert len([url for url in asked if "/search/options" in url]) < 5
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/bookings/{booking.id}")
+    asked.clear()
+    await page.keyboard.press("Control+k")
+    await expect(page.locator("#palette")).to_be_visible()
+    assert faults == []
+
+
 async def test_keys_lead_to_pages_and_stay_out_of_fields(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
@@ -162,14 +190,20 @@ async def test_keys_lead_to_pages_and_stay_out_of_fields(
 
 
 async def test_without_scripts_the_palette_is_a_page(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
 ) -> None:
+    booking = await book()
     page, _ = await open_as(browser, client, runtime, user, java_script_enabled=False)
     await page.goto("/")
     await expect(page.locator("#palette")).to_be_hidden()
     await page.get_by_role("link", name="Find…").click()
     await page.get_by_role("main").get_by_role("link", name="Cancelled bookings").click()
     await page.wait_for_url("**/bookings?view=cancelled")
+    await page.get_by_role("link", name="Find…").click()
+    await page.get_by_label("Name of a person or an event type").fill("okafor")
+    await page.get_by_role("button", name="Search").click()
+    await page.get_by_role("main").get_by_role("link", name="Jonas Okafor").last.click()
+    await page.wait_for_url(f"**/bookings/{booking.id}")
 
 
 async def test_the_link_and_the_command_are_copied(

@@ -25,6 +25,9 @@ COSTS = {
     "/bookings/{booking}/cancel": 2,
     "/bookings/{booking}/reschedule": 3,
     "/help": 1,
+    "/help/palette": 1,
+    "/search?q=jonas": 2,
+    "/search/options?q=jonas": 2,
 }
 
 
