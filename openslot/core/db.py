@@ -98,11 +98,12 @@ async def open_pool(url: str, *, max_: int, profile: ConnectionProfile, through_
 
 def unreachable(url: str, fault: Exception) -> StartupError:
     """Say why a database can't be used; a pooler is known by what it refuses."""
-    at = f"The database can't be reached at {hide_password(url)}"
+    why = reason(fault)
     if "unsupported startup parameter" in str(fault):
-        needed = "OPENSLOT_DATABASE_POOLER=true, and OPENSLOT_DIRECT_DATABASE_URL to the database itself"
-        return StartupError(f"{at}: it is a pooler. Set {needed}.")
-    return StartupError(f"{at}: {reason(fault)}.")
+        why = (
+            "it is a pooler; set OPENSLOT_DATABASE_POOLER=true, and OPENSLOT_DIRECT_DATABASE_URL to the database itself"
+        )
+    return StartupError(f"The database can't be reached at {hide_password(url)}: {why}.")
 
 
 @asynccontextmanager

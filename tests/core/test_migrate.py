@@ -96,7 +96,7 @@ async def test_a_pooler_that_nobody_has_named_is_named_with_the_setting_that_it_
     async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
         url = f"postgresql://openslot@127.0.0.1:{server.sockets[0].getsockname()[1]}/openslot?sslmode=disable"
         for attempt in (migrate(url), open_pool(url, max_=2, profile=JOBS)):
-            with pytest.raises(StartupError, match="Set OPENSLOT_DATABASE_POOLER=true"):
+            with pytest.raises(StartupError, match="set OPENSLOT_DATABASE_POOLER=true"):
                 await attempt
 
 
