@@ -76,13 +76,13 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
     await page.evaluate("document.getElementById('offer').noValidate = true")
     await page.fill("#duration", "0")
     await page.fill("#slug", "No Slug")
-    await page.click(".save-bar .button-main")
+    await page.click(".save-row .button-main")
     await page.wait_for_selector(".fault")
     yield "faults"
     await page.goto(path)
     await change(runtime, rich, name="Changed elsewhere")
     await page.fill("#name", "Changed here")
-    await page.click(".save-bar .button-main")
+    await page.click(".save-row .button-main")
     await page.wait_for_selector("[role=alert]")
     yield "changed elsewhere"
     await page.click("[data-opens]")
@@ -231,7 +231,7 @@ async def test_questions_change_without_a_reload_and_a_folded_fault_is_shown(
     await page.get_by_role("button", name="Add a question").click()
     await expect(page.get_by_label("Question", exact=True)).to_have_count(2)
     await page.locator("#questions > summary").click()
-    await page.locator(".save-bar .button-main").click()
+    await page.locator(".save-row .button-main").click()
     await expect(page.get_by_label("Question", exact=True).nth(1)).to_be_focused()
     await page.keyboard.type("Anything else?")
     assert await page.evaluate("window.stayed") is True

@@ -1,0 +1,100 @@
+"""Nothing that was typed is lost: the save bar, in the browser."""
+
+import asyncio
+
+import httpx2
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from tests.support.browsers import open_as
+
+WIDTHS = ((390, 844), (1280, 800))
+
+
+async def _is_on_top(page: Page) -> bool:
+    """Return whether the bar is inside the window, and nothing lies over its button."""
+    is_seen: bool = await page.evaluate(
+        """() => { const button = document.querySelector("[data-save]"), box = button.getBoundingClientRect();
+        const seen = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        return box.bottom <= innerHeight && button.contains(seen); }"""
+    )
+    return is_seen
+
+
+@pytest.mark.parametrize(("width", "height"), WIDTHS)
+async def test_what_is_not_saved_is_said_and_asked_about(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, width: int, height: int
+) -> None:
+    page, faults = await open_as(browser, client, runtime, user, viewport={"width": width, "height": height})
+    await page.goto("/settings/profile")
+    bar = page.locator("[data-save-bar]")
+    await expect(bar).to_be_hidden()
+    await page.fill("#name", "Mara L.")
+    await page.fill("#brand-name", "Studio")
+
+    await expect(bar).to_contain_text("Not saved")
+    await expect(bar.locator("[data-what]")).to_have_text("Name, Name at the top of emails (optional)")
+    assert await _is_on_top(page)
+    assert await page.locator("section.changed").count() == 2
+
+    await page.locator("a[href='/availability']:visible").first.click()
+    await page.get_by_role("button", name="Stay on this page").click()
+    await expect(page.locator("#name")).to_have_value("Mara L.")
+    await page.get_by_role("button", name="Discard…").click()
+    await page.get_by_role("button", name="Keep editing").click()
+    await bar.get_by_role("button", name="Save").click()
+    await page.wait_for_url("**/settings/profile?done=*")
+    await expect(bar).to_be_hidden()
+    await expect(page.locator("#name")).to_have_value("Mara L.")
+    await expect(page.locator("#brand-name")).to_have_value("Studio")
+
+    await page.fill("#welcome", "Hello")
+    await page.fill("#welcome", "")
+    await expect(bar).to_be_hidden()
+    await page.fill("#welcome", "Hello")
+    await page.get_by_role("button", name="Discard…").click()
+    await page.get_by_role("button", name="Discard", exact=True).click()
+    await page.wait_for_url("**/settings/profile")
+    await expect(page.locator("#welcome")).to_have_value("")
+    assert (await runtime.pool.fetchval("select name from users")) == "Mara L."
+    assert faults == []
+
+
+async def test_a_refused_form_stays_unsaved_and_keeps_the_others(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, _ = await open_as(browser, client, runtime, user)
+    await page.goto("/settings/profile")
+    await page.fill("#username", "admin")
+    await page.fill("#brand-name", "Studio")
+    await page.keyboard.press("Control+s")
+
+    await expect(page.locator("#fault-username")).to_be_visible()
+    await expect(page.locator("#brand-name")).to_have_value("Studio")
+    await expect(page.locator("[data-save-bar]")).to_contain_text("Username")
+    async with page.expect_event("dialog") as asked:
+        leaving = asyncio.create_task(page.reload())
+    question = await asked.value
+    await question.accept()
+    await leaving
+    assert question.type == "beforeunload"
+
+
+async def test_hours_that_were_drawn_are_not_lost(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, _ = await open_as(browser, client, runtime, user)
+    schedule = await runtime.pool.fetchval("select id from schedules")
+    await page.goto(f"/availability/{schedule}")
+    await page.locator("fieldset[data-day='6'] button[value^='add']").click()
+    await page.locator("fieldset[data-day='6'] .range input").first.fill("10:00")
+    await page.locator("fieldset[data-day='6'] .range input").nth(1).fill("12:00")
+
+    await expect(page.locator("[data-what]")).to_have_text("Sunday")
+    await page.locator("a[href='/bookings']:visible").first.click()
+    await page.locator("#leave").get_by_role("button", name="Save").click()
+    await page.wait_for_url("**/bookings")
+    await page.goto(f"/availability/{schedule}")
+    await expect(page.locator("fieldset[data-day='6'] .range input").first).to_have_value("10:00")
