@@ -93,7 +93,7 @@ class OrganizationPlanRequired(Forbidden):
 
 class InvitationRecentlySent(Conflict):
     code = "invitation_recently_sent"
-    message = Text("The last invitation was sent less than 5 minutes ago. Wait, then send it again")
+    message = Text("The last invitation is less than 5 minutes old. Wait, then invite again")
 
 
 class InvitationLimitExceeded(Conflict):

@@ -58,6 +58,7 @@ LISTED = Rows(
         "has_password": "u.password_hash is not null",
         "invited_at": "i.created_at",
         "invited_until": "i.expires_at",
+        "invitation_id": "i.id",
         "refused": "p.invitation_refused",
     },
     given=["member"],

@@ -248,6 +248,7 @@ class ListedMember(Struct, frozen=True, kw_only=True):
     invited_at: datetime | None
     """When the last invitation that was not accepted was sent."""
     invited_until: datetime | None
+    invitation_id: UUID | None = None
     refused: InvitationLimit | None = None
 
     def get_state(self, *, now: datetime) -> MemberState:

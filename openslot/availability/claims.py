@@ -29,6 +29,7 @@ from openslot.core.errors import Invalid
 from openslot.core.times import at_second, floor_second
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.event_types.errors import EventTypeNotFound
+from openslot.event_types.rules import is_offered
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.jobs.batches import repeat
@@ -60,6 +61,8 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     await holds.check_address(work, holder)
     await _lock(work, which)
     found = await _judge(work, which, starts_at, field="startTime")
+    if not is_offered(found.inputs.event_type):
+        raise SlotUnavailable
     await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     await holds.check_again(work, found, starts_at, holder=holder)
     held = await holds.check_limits(work, found, starts_at)

@@ -5,10 +5,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import replace
+
 from openslot.availability import months, store
 from openslot.availability.explain import explain_day, explain_start, explain_starts
 from openslot.availability.grid import Interval
 from openslot.availability.models import (
+    ById,
     ByPage,
     DayExplained,
     Days,
@@ -27,6 +30,7 @@ from openslot.core.text import is_line
 from openslot.core.times import DAY, at_second, day_number, find_zone, floor_second, get_offsets, get_zone, instant_of
 from openslot.core.work import Work
 from openslot.event_types.errors import EventTypeNotFound
+from openslot.event_types.rules import is_offered
 
 AROUND = (timedelta(days=7), timedelta(days=30))
 """How far before and after a start other starts are near."""
@@ -43,13 +47,13 @@ async def list_open(
     last: date | None = None,
     without: UUID | None = None,
 ) -> tuple[SlotContext, Slots, ZoneInfo]:
-    """List the starts that may be booked on some days of the asker's calendar.
+    """List the starts that may be booked on some days of the asker's calendar; the public gets none if it can't pay.
 
     A claim or seat that is about to change is left out.
     """
     zone, days = _read(timezone, first, last, now=work.now)
     found = await _find(work, which, days, zone, without=without)
-    return found, list_slots(found.inputs, days, viewer=zone), zone
+    return found, _list_offered(found, which, days, zone), zone
 
 
 async def list_month(
@@ -69,11 +73,11 @@ async def list_month(
     zone = zone or get_zone(found.host_zone)
     today = work.now.astimezone(zone).date()
     days = months.days_to_read(month, today=today)
-    slots = _list_first_month(found, days, zone)
+    slots = _list_first_month(found, which, days, zone)
     later = months.days_after(found.inputs, days) if month is None and not slots.starts else None
     if later is not None:
         found = await _find_around(work, which, later, without=without)
-        slots = _list_first_month(found, later, zone)
+        slots = _list_first_month(found, which, later, zone)
     shown = months.month_of(slots.starts[0], zone) if month is None and slots.starts else months.begin_month(days.first)
     return months.pick_month(found, slots, month=shown, zone=zone, today=today)
 
@@ -85,7 +89,7 @@ async def list_nearest(
     today, on = work.now.date(), starts_at.astimezone(UTC).date()
     days = Days(max(on - AROUND[0], today), max(on, today) + AROUND[1])
     found = await _find_around(work, which, days, without=without)
-    slots, wanted = list_slots(found.inputs, days, viewer=get_zone("UTC")), floor_second(starts_at)
+    slots, wanted = _list_offered(found, which, days, get_zone("UTC")), floor_second(starts_at)
     is_open = not starts_at.microsecond and wanted in slots.starts
     return NearestSlots(found=found, starts=months.nearest(slots, wanted, max_=max_), is_open=is_open)
 
@@ -121,10 +125,17 @@ async def explain_whole_day(
     )
 
 
-def _list_first_month(found: SlotContext, days: Days, zone: ZoneInfo) -> Slots:
+def _list_offered(found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo) -> Slots:
+    """List the open starts; none to those who would have to pay and can't."""
+    slots = list_slots(found.inputs, days, viewer=zone)
+    is_public = isinstance(which, ById | ByPage | Drafted)
+    return replace(slots, starts=[]) if is_public and not is_offered(found.inputs.event_type) else slots
+
+
+def _list_first_month(found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo) -> Slots:
     """List the starts of the first month among some days that has any."""
     for month in months.split_months(days):
-        slots = list_slots(found.inputs, month, viewer=zone)
+        slots = _list_offered(found, which, month, zone)
         if slots.starts:
             break
     return slots

@@ -167,7 +167,10 @@ left join lateral (select {", ".join(CONTACT_FIELDS)} from contacts where id = b
 # Emails that are under way or planned for later are not listed.
 EMAILS = """
 select coalesce(json_agg(m), '[]') from (
-    select id, kind, recipient, subject, status, sent_at, error from mail_messages
+    select id, kind, recipient, subject, error,
+           case when in_mailbox then 'mailbox' else status end as status,
+           case when not in_mailbox then sent_at end as sent_at
+    from (select m.*, status = 'sent' and transport is not distinct from 'mailbox' as in_mailbox from mail_messages m) m
     where booking_id = b.id and status <> 'sending' order by created_at, id limit 500) m"""
 ENTRY = f"select ({EMAILS}) as emails, {ENTRY_COLUMNS} from bookings b {BELONGINGS} where {OWN}"
 # The total is returned even if the page is empty. A sorted list joined with one row stays sorted: sorting it again took

@@ -137,13 +137,13 @@ class Host(Struct, frozen=True, kw_only=True):
 
 
 class EmailEntry(Struct, frozen=True, kw_only=True):
-    """An email about a booking that was sent or has failed for good."""
+    """An email about a booking that was sent, has failed for good, or stays in the embedded mailbox."""
 
     id: UUID
     kind: str
     recipient: str
     subject: str
-    status: Literal["sent", "failed"]
+    status: Literal["sent", "failed", "mailbox"]
     sent_at: datetime | None
     error: str | None
 

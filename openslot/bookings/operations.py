@@ -33,6 +33,7 @@ from openslot.core.moments import Span
 from openslot.core.text import parse_email
 from openslot.core.times import find_zone
 from openslot.core.work import Work
+from openslot.event_types.rules import is_offered
 
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
@@ -206,7 +207,7 @@ def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
     faults = rules.find_answer_faults(claimed.event_type.questions, wanted.answers, must_answer=must_answer)
     if faults:
         raise Invalid(details=faults)
-    if claimed.event_type.price is not None and must_answer:
+    if must_answer and not is_offered(claimed.event_type):
         raise errors.PaymentUnavailable
 
 

@@ -118,7 +118,7 @@ class BookingFilter(StrEnum):
 
 
 class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An email about a booking that was sent or could not be delivered."""
+    """An email about a booking that was sent, could not be delivered, or stays in the embedded mailbox."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ec1"])]
     kind: Annotated[
@@ -129,8 +129,14 @@ class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
     ]
     to: Annotated[str, Meta(examples=["jonas@okafor.example"])]
     subject: Annotated[str, Meta(examples=["Confirmed: Intro call with Mara Lindqvist"])]
-    status: Annotated[Literal["sent", "failed"], Meta(examples=["sent"])]
-    sent_at: Instant | None
+    status: Annotated[
+        Literal["sent", "failed", "mailbox"],
+        Meta(
+            description="mailbox: no mail server is set up, so it stays in the embedded mailbox and nobody gets it",
+            examples=["sent"],
+        ),
+    ]
+    sent_at: Annotated[Instant | None, Meta(description="null unless it was sent")]
     error: Annotated[str | None, Meta(description="Why it could not be delivered")]
 
 

@@ -154,7 +154,10 @@ def look_at_mail(chosen: Settings) -> Finding:
         meaning = "Anyone can sign up (OPENSLOT_SIGN_UP=open), but emails are not sent, so nobody gets the link."
         return problem("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
     if chosen.smtp_url is None:
-        return ok("mail", "OPENSLOT_SMTP_URL is not set: emails stay in the embedded mailbox (openslot mail list).")
+        meaning = (
+            "No email is sent: all emails stay in the embedded mailbox (openslot mail list), and nobody gets them."
+        )
+        return warning("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
     try:
         asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=MAIL_ANSWERS_WITHIN).check())
     except MailDeferred as fault:

@@ -124,6 +124,16 @@ def _option_faults(path: str, question: models.Question) -> Faults:
         yield path, Text("must have options of 1 to 200 characters")
 
 
+def accepts_payments(event_type: models.EventType) -> bool:
+    """Answer whether invitees can pay for an event type: not yet, as no payment provider can be connected."""
+    return False
+
+
+def is_offered(event_type: models.EventType) -> bool:
+    """Answer whether invitees can book an event type: one with a price only if they can pay; its host always can."""
+    return event_type.price is None or accepts_payments(event_type)
+
+
 def _price_faults(event_type: models.EventType) -> Faults:
     price: models.Money | None = event_type.price
     if price is None:

@@ -184,6 +184,7 @@ ACTIVITY = _select(
     actor="v.actor ->> 'kind'",
     subject_type="v.subject_kind",
 )
+IN_MAILBOX = "(m.status = 'sent' and m.transport is not distinct from 'mailbox')"
 EMAILS = _select(
     "id kind to subject status booking_id error created_at sent_at",
     "mail_messages m where m.host_id = $1 order by m.created_at, m.id",
@@ -191,6 +192,8 @@ EMAILS = _select(
     """case when m.role = 'host' and m.kind in ('confirmation', 'reschedule', 'cancellation', 'reminder')
     then m.content end as content""",
     to="m.recipient",
+    status=f"case when {IN_MAILBOX} then 'mailbox' else m.status end",
+    sent_at=f"case when not {IN_MAILBOX} then {iso_of('m.sent_at')} end",
 )
 # For the calendar file, which is made of bookings with all that belongs to them.
 DETAILS = f"""

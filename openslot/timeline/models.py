@@ -41,6 +41,8 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     next_try_at: datetime
     finished_at: datetime | None
     error: str | None
+    in_mailbox: bool = False
+    """Whether it is a mail that stays in the embedded mailbox, so that nobody gets it."""
 
     @property
     def is_shown(self) -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 from openslot.core.db import Db, Row
 from openslot.core.events import EffectState
 from openslot.integrations.calendars.event_store import WRITE
-from openslot.integrations.mail.models import MailPot
+from openslot.integrations.mail.models import MAILBOX, MailPot
 from openslot.integrations.mail.reactions import REMIND, SEND
 from openslot.timeline.models import Attention, EffectKind, FailedEffect, TimelineEffect, Trouble, UnsentMail
 from openslot.webhooks.store import DELIVER
@@ -37,7 +37,9 @@ REMINDERS = f"""
 f.reaction = '{REMIND}' and f.state in ('queued', 'running', 'dead')
 and f.key >= {{id}}::text and f.key < {{id}}::text || 'z' and starts_with(f.key, {{id}}::text || ':')"""
 OF_BOOKING = f"""
-select f.*, {PLACE.format(host="$2")} as place from (
+select f.*, {PLACE.format(host="$2")} as place, exists (
+    select from mail_messages m where m.id = f.id and m.status = 'sent' and m.transport = '{MAILBOX}') as in_mailbox
+from (
     select {COLUMNS} from events v join effects f on f.event_id = v.id
     where v.subject_id = $1 and v.tenant_id = $2
     union all
@@ -150,6 +152,7 @@ def _to_effect(row: Row) -> TimelineEffect:
         next_try_at=row["next_try_at"],
         finished_at=row["finished_at"],
         error=row["last_error"],
+        in_mailbox=row.get("in_mailbox", False),
     )
 
 

@@ -14,6 +14,7 @@ from openslot.http.assets import Asset, make_asset
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES, Language, Locale, negotiate
+from openslot.integrations.mail.operations import sends_mail
 from openslot.routing import READS, Cookie, Form, Request, Response
 from openslot.web import marks
 from openslot.web.cookies import FIELD, csrf_token
@@ -28,13 +29,24 @@ NOT_KEPT = {"cache-control": "no-store"}
 NO_NOTICES: Mapping[str, Text] = {}
 
 
+class MailNotice(Struct, frozen=True):
+    """What a page says first after something that people are told by mail."""
+
+    sent: Text
+    kept: Text
+    """If mail stays in the embedded mailbox."""
+
+
+Notices = Mapping[str, Text | MailNotice]
+
+
 class Page(Struct, frozen=True, kw_only=True):
     """What a handler shows; the door renders it in the reader's language."""
 
     template: str
     user: User | None
     values: dict[str, object]
-    notices: Mapping[str, Text]
+    notices: Notices
     """What the page says first after a redirect, by the `done` of its address."""
     locale: Locale | None = None
     """The language in which to show it; None: the reader's."""
@@ -63,10 +75,13 @@ def page(
     *,
     status: int | None = None,
     locale: Locale | None = None,
-    notices: Mapping[str, Text] = NO_NOTICES,
+    notices: Notices = NO_NOTICES,
     **values: object,
 ) -> Response:
-    """Respond with a page; every template gets `user`, `notice` and `now`. The status of a form with faults is 400."""
+    """Respond with a page; every template gets `user`, `notice`, `keeps_mail` and `now`.
+
+    The status of a form with faults is 400.
+    """
     if status is None:
         form = values.get("form")
         status = 400 if isinstance(form, Form) and form.faults else 200
@@ -80,7 +95,10 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
     locale = shown.locale or locale_of(exchange, shown.user)
     audiences = audiences_of(exchange.entry)
-    has_notice = shown.notices and exchange.method in READS
+    keeps_mail = not sends_mail(exchange.runtime)
+    notice = shown.notices.get(exchange.query.get("done", "")) if exchange.method in READS else None
+    if isinstance(notice, MailNotice):
+        notice = notice.kept if keeps_mail else notice.sent
     values = {
         "user": shown.user,
         "this_path": exchange.path,
@@ -88,8 +106,9 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
         "places": list_places(audiences),
         "palette": f"/help/palette?v={find_palette(audiences, locale.language).version}",
         "now": exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock(),
-        "notice": shown.notices.get(exchange.query.get("done", "")) if has_notice else None,
         **(show_frame(exchange, shown.user, locale) if shown.user else {}),
+        "notice": notice,
+        "keeps_mail": keeps_mail,
     }
     return render(shown.template, locale, **(values | shown.values))
 

@@ -172,15 +172,18 @@ async def test_without_open_times_it_says_so(client: httpx2.AsyncClient, user: U
     assert (await client.get("/mara/30min.json")).json()["nextSlots"] == []
 
 
-async def test_a_price_is_paid_by_the_person_on_the_page(
+async def test_what_costs_money_can_not_be_booked_and_says_so(
     client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
     await change(runtime, user, price=Money(8000, "EUR"))
     text = (await client.get("/mara/30min.md")).text
 
     assert "€80.00" in text
-    assert "This meeting costs money" in text
+    assert "This meeting costs money, and the host can't take payments here yet" in text
     assert "POST " not in text
+    assert "open times" not in text
+    assert (await client.get("/mara/30min.json")).json()["nextSlots"] == []
+    assert "Can't be booked online yet" in (await client.get("/mara.md")).text
 
 
 async def test_what_a_host_wrote_can_not_pass_for_our_words(

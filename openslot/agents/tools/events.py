@@ -89,7 +89,8 @@ async def check_availability(
     """List the starts of an event type that can be booked now, on some days in a time zone.
 
     Use it before reschedule_booking, or to tell someone when there is time. At most 62 days are listed; without dates,
-    a week from today. An event type that is not active is refused. It costs nothing and changes nothing.
+    a week from today. An event type that is not active is refused. One with a price lists what its host can book:
+    invitees see no times of it until payments are connected. It costs nothing and changes nothing.
     """
     with naming("eventTypeId"):
         event_type = await event_types.get_any_event_type(work, event_type_id)

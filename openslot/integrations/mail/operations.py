@@ -34,6 +34,8 @@ from openslot.integrations.mail.rendering import render
 from openslot.integrations.mail.rules import is_last_try
 
 PURPOSE = "mail"
+MAX_KEPT = 1000
+"""How many mails of the mailbox are counted; more are only known to be more."""
 _read_choices = json.Decoder(dict[str, bool]).decode
 
 
@@ -68,6 +70,16 @@ def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
     """Choose the mailer of a mail; mail that demo data causes never leaves the installation."""
     mailer = None if cause.is_demo else runtime.ports.find(Mailer)
     return mailer or Mailbox(runtime)
+
+
+def sends_mail(runtime: Runtime) -> bool:
+    """Answer whether mail leaves the installation; if not, it stays in the embedded mailbox and nobody gets it."""
+    return runtime.ports.find(Mailer) is not None
+
+
+async def count_kept(work: Work, reader: User) -> int:
+    """Count the mails in the embedded mailbox: all of them for an administrator of the platform, else the reader's."""
+    return await store.count_kept(work.db, None if reader.is_admin else reader.id, max_=MAX_KEPT)
 
 
 def mail_server(work: Work, _: Effect) -> Destination | None:

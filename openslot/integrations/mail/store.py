@@ -9,7 +9,7 @@ from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
-from openslot.integrations.mail.models import Draft, KeptMail, MailPot, MailStatus
+from openslot.integrations.mail.models import MAILBOX, Draft, KeptMail, MailPot, MailStatus
 
 MAILS = Rows(KeptMail, "mail_messages")
 # The first of the two numbers of an advisory lock.
@@ -109,6 +109,14 @@ async def fail_mail(db: Db, mail_id: UUID, error: str) -> None:
 
 async def keep_content(db: Db, mail_id: UUID, sealed: bytes) -> None:
     await db.execute("update mail_messages set content = $2 where id = $1", mail_id, sealed)
+
+
+async def count_kept(db: Db, host_id: UUID | None, *, max_: int) -> int:
+    """Count mails that were kept instead of sent, of one host or of all, up to a number."""
+    statement = f"""select count(*) from (
+        select from mail_messages where status = 'sent' and transport = '{MAILBOX}' {"and host_id = $2" * bool(host_id)}
+        limit $1) m"""
+    return int(await db.fetchval(statement, max_, *filter(None, (host_id,))))
 
 
 @custom_plans

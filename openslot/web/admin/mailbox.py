@@ -19,6 +19,8 @@ from openslot.web.list_queries import read_list_query
 from openslot.web.pages import NOT_KEPT, page
 
 ROWS = 50
+SAMPLE = """OPENSLOT_SMTP_URL=smtp://USER:PASSWORD@mail.example.com:587
+OPENSLOT_MAIL_FROM=Openslot <bookings@example.com>"""
 STATUSES = {
     MailStatus.SENDING: (Text("Sending"), "warn"),
     MailStatus.SENT: (Text("Sent"), "good"),
@@ -48,7 +50,7 @@ async def show_mailbox(request: Request, work: Work, user: User) -> Response:
         form=query.form,
         rows=found[:ROWS],
         states=STATUSES,
-        is_embedded=work.runtime.settings.smtp_url is None,
+        sample=SAMPLE,
     )
 
 

@@ -142,7 +142,7 @@ def serve_reference(make_reference: Callable[[], Reference], *, limit: int) -> M
     @cache
     def written(language: Language, *, is_signed_in: bool) -> Asset:
         locale = Locale(language=language, formats=language.formats)
-        body = render("api_docs.html", locale, user=is_signed_in, reference=reference(), limit=limit)
+        body = render("api_docs.html", locale, is_signed_in=is_signed_in, reference=reference(), limit=limit)
         return make_asset(body, HTML)
 
     @get("/api/docs")

@@ -15,6 +15,7 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.work import Work
 from openslot.event_types.operations import get_host_page
+from openslot.event_types.rules import is_offered
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
 from openslot.routing import Form, Request, Response, get, post
@@ -140,6 +141,7 @@ def _show(
         preview=preview_event_type(context.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,
+        is_offered=is_offered(event_type),
         zone=show_zone(str(picked.zone), options, context.work),
         guesses_zone=options.zone is None,
         hours=hours_of(options),

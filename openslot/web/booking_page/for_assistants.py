@@ -22,7 +22,7 @@ from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.models import EventType, LocationKind, Money
 from openslot.event_types.operations import get_host_page
-from openslot.event_types.rules import is_told_when_booked
+from openslot.event_types.rules import is_offered, is_told_when_booked
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
 from openslot.http.compression import LONGEST_HEADER, read_weights
 from openslot.http.doors import JSON, encode
@@ -30,6 +30,7 @@ from openslot.http.errors import headers_of, status_of
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, Locale
 from openslot.integrations.mail.meetings import format_place
+from openslot.integrations.mail.operations import sends_mail
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.options import Options, read_options
 
@@ -51,6 +52,7 @@ TOLD_LATER = {
     LocationKind.IN_PERSON: Text("Place by email"),
     LocationKind.TEXT: Text("Details by email"),
 }
+NOT_OFFERED = Text("Can't be booked online yet")
 ICONS = {
     LocationKind.VIDEO_LINK: "video",
     LocationKind.PHONE: "phone",
@@ -135,6 +137,8 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
         facts.append(ShownFact("people", Text("Up to %(count)s people", count=event_type.seats)))
     if event_type.price is not None:
         facts.append(ShownFact("card", format_price(event_type.price, locale)))
+    if not is_offered(event_type):
+        facts.append(ShownFact("gone", NOT_OFFERED))
     else:
         facts.append(ShownFact("calendar", Text("Reschedule or cancel at any time")))
     return facts
@@ -195,7 +199,15 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     if wanted is Format.JSON:
         return _send_json(offer)
     facts = _list_facts(event_type, offer.host.name)
-    return _send_markdown("offer.md", offer=offer, facts=facts, token=which.token, max_=MAX_SLOTS, days=MAX_DAYS)
+    return _send_markdown(
+        "offer.md",
+        offer=offer,
+        is_offered=is_offered(event_type),
+        facts=facts,
+        token=which.token,
+        max_=MAX_SLOTS,
+        days=MAX_DAYS,
+    )
 
 
 async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[OfferForAssistants, EventType]:
@@ -249,5 +261,10 @@ def write_refusal(refusal: Refusal, wanted: Format) -> Response:
 async def llms_text(work: Work) -> Response:
     """Explain to assistants what the service is, and how to book with it."""
     settings = work.runtime.settings
-    text = write_markdown("llms.txt", base_url=settings.public_url, bookings_per_minute=booking_limit(settings).max_)
+    text = write_markdown(
+        "llms.txt",
+        base_url=settings.public_url,
+        bookings_per_minute=booking_limit(settings).max_,
+        sends_mail=sends_mail(work.runtime),
+    )
     return Response(headers={"content-type": PLAIN, "cache-control": "public, max-age=3600"}, body=text)

@@ -23,7 +23,7 @@ from openslot.web.list_queries import read_day
 from openslot.web.pages import locale_of
 
 # Parameters of one step, which the next one does not need.
-STEPS = frozenset({"date", "month", "start", "view", "search", "done"})
+STEPS = frozenset({"date", "shown", "month", "start", "view", "search", "done"})
 LONGEST_NAME = 60
 MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
 HEX = re.compile(r"[0-9a-f]{6}", re.ASCII)
@@ -74,7 +74,8 @@ def read_options(request: Request) -> Options:
         locale=find_locale(given.get("lang", "")) or locale_of(request),
         zone=find_zone(given.get("tz", "")),
         hours=12 if hours == "12" else 24 if hours == "24" else None,
-        on=read_day(given.get("date", "")),
+        # A press on a day asks for it; every other press keeps the day that is shown.
+        on=read_day(given.get("date", "")) or read_day(given.get("shown", "")),
         month=read_day(f"{month}-01") if MONTH.fullmatch(month) else None,
         start=read_start(given.get("start", "")),
         view=given.get("view", ""),

@@ -40,7 +40,7 @@ from openslot.web.dashboard.home import RETRY_NOTICES
 from openslot.web.dashboard.rows import Step, by_day, describe_step, place, status_badge
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_list_query
-from openslot.web.pages import locale_of, page, redirect
+from openslot.web.pages import MailNotice, Notices, locale_of, page, redirect
 
 ROWS = 25
 VIEWS = {
@@ -81,10 +81,19 @@ YOURS = {
     BookingRescheduled.type: Text("You rescheduled this booking"),
     BookingCancelled.type: Text("You cancelled this booking"),
 }
-NOTICES = {
-    "booked": Text("The booking was created. The invitee will be notified by email."),
-    "moved": Text("The booking was rescheduled. Everyone will be notified by email."),
-    "cancelled": Text("The booking was cancelled. Everyone will be notified by email."),
+NOTICES: Notices = {
+    "booked": MailNotice(
+        Text("The booking was created. The invitee will be notified by email."),
+        Text("The booking was created. No mail server is set up, so nobody is notified."),
+    ),
+    "moved": MailNotice(
+        Text("The booking was rescheduled. Everyone will be notified by email."),
+        Text("The booking was rescheduled. No mail server is set up, so nobody is notified."),
+    ),
+    "cancelled": MailNotice(
+        Text("The booking was cancelled. Everyone will be notified by email."),
+        Text("The booking was cancelled. No mail server is set up, so nobody is notified."),
+    ),
     **RETRY_NOTICES,
 }
 

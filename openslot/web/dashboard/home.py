@@ -14,6 +14,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
+from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.notices import POT_NAMES
 from openslot.routing import Response, get, post
 from openslot.timeline import operations as timeline
@@ -59,6 +60,7 @@ async def show_home(work: Work, user: User | None) -> Response:
         limit=MAX_BOOKINGS,
     )
     attention = await timeline.list_attention(work, user)
+    kept = 0 if mail.sends_mail(work.runtime) else await mail.count_kept(work, user)
     offered, _ = await event_types.list_event_types(work, user, only_active=True, limit=MAX_LINKS)
     failed = Counter(each.booking_id for each in attention.failed if each.booking_id)
     is_today = [words.day(entry.starts_at, user.zone) == today for entry in entries]
@@ -72,7 +74,7 @@ async def show_home(work: Work, user: User | None) -> Response:
         next_days=by_day(entries[sum(is_today) :], user, failed=failed, now=work.now),
         has_more=len(entries) == MAX_BOOKINGS,
         failed=[(each, describe_step(each.effect, user, now=work.now)) for each in attention.failed],
-        troubles=[*_list_troubles(attention, user, now=work.now)],
+        troubles=[*_list_kept(kept, user), *_list_troubles(attention, user, now=work.now)],
         link=base,
         links=[each for each in offered if not each.is_private],
         notices=NOTICES,
@@ -84,6 +86,26 @@ async def retry_from_home(work: Work, user: User, effect_id: UUID) -> Response:
     """Try a failed step again, and show the first screen."""
     revival = await timeline.retry_effect(work, user, effect_id)
     return redirect(f"/?done={revival.verdict}")
+
+
+def _list_kept(count: int, user: User) -> Iterator[TroubleRow]:
+    """Tell about mails in the mailbox: an administrator of the platform can read them and set a server up."""
+    if not count:
+        return
+    title: Text = PluralText(
+        "%(count)s email is in the mailbox: no mail server is set up",
+        "%(count)s emails are in the mailbox: no mail server is set up",
+        count=count,
+    )
+    if count >= mail.MAX_KEPT:
+        title = Text("More than %(count)s emails are in the mailbox: no mail server is set up", count=count - 1)
+    if user.is_admin:
+        yield TroubleRow(
+            title=title, advice=Text("Nobody has got them. Read them, or set up mail."), path="/admin/mailbox"
+        )
+    else:
+        advice = Text("Nobody has got them. Ask the administrator of this site to set up mail.")
+        yield TroubleRow(title=title, advice=advice, path="/bookings")
 
 
 def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterator[TroubleRow]:

@@ -195,6 +195,8 @@ def _format_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[T
 
 
 def _format_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
+    if effect.in_mailbox:
+        return Text("in the mailbox, not sent"), "none"
     return words.at(effect.finished_at or effect.next_try_at, user.zone, now=now), "good"
 
 

@@ -23,13 +23,16 @@ from openslot.people.models import DeletionPreview
 from openslot.routing import Form, RateLimit, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.cookies import SESSION_COOKIE, delete_cookie
-from openslot.web.pages import NOT_KEPT, page, redirect
+from openslot.web.pages import NOT_KEPT, MailNotice, page, redirect
 
 NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
 HERE = "/settings/data"
 NOTICES = {"requested": Text("We're preparing your export. We'll email you when it's ready. You can leave this page.")}
 LINKS = RateLimit("deletion-links", 3)
-SENT = Text("We have sent you an email with a link. It works for an hour.")
+SENT = MailNotice(
+    Text("We have sent you an email with a link. It works for an hour."),
+    Text("This site sends no emails yet. Its administrator finds the link in the mailbox and can give it to you."),
+)
 
 
 def needs_link(state: TwoFactorState) -> bool:

@@ -31,7 +31,7 @@ ACTIONS: dict[str, Text] = {
     ChangeAction.LEAVING_CHANGED: Text("Settings for departures changed"),
     ChangeAction.MEMBER_INVITED: Text("Member invited"),
     ChangeAction.MEMBER_ADDED: Text("Member added"),
-    ChangeAction.INVITATION_RESENT: Text("Invitation sent again"),
+    ChangeAction.INVITATION_RESENT: Text("Invited again"),
     ChangeAction.INVITATION_WITHDRAWN: Text("Invitation withdrawn"),
     ChangeAction.ROLE_CHANGED: Text("Role changed"),
     ChangeAction.MEMBER_SUSPENDED: Text("Member suspended"),

@@ -6,6 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts import invitations, members
+from openslot.accounts.invitations import invitation_url
 from openslot.accounts.members import list_grantable, may_decide_about
 from openslot.accounts.models import InvitationLimit, ListedMember, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
@@ -17,6 +18,7 @@ from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.http.errors import status_of
 from openslot.i18n import Text
+from openslot.integrations.mail.operations import sends_mail
 from openslot.people import departures
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
@@ -61,6 +63,7 @@ async def show_member(request: Exchange, work: Work, user: User, member_id: UUID
         unsent=UNSENT[listed.refused] if listed.can_be_invited and listed.refused else None,
         managed=_format_managed(listed),
         can_be_invited=listed.can_be_invited,
+        link=_find_link(work, user, listed) if may_decide else None,
         may_decide=may_decide,
         may_leave=may_decide and member.user.id != user.id and not member.pending,
         form=form,
@@ -95,7 +98,7 @@ async def invite_again(request: Exchange, work: Work, user: User, member_id: UUI
     members.check_may_decide(change.administration, listed.member)
     await invitations.invite_again(work, change.organization, listed)
     await change.log(ChangeAction.INVITATION_RESENT, listed.member.user.email, listed.member.id)
-    return redirect(f"{HERE}/{member_id}?done=invited")
+    return redirect(f"{HERE}/{member_id}?done={'invited' if sends_mail(work.runtime) else 'kept'}")
 
 
 @post("/organization/members/{member_id}/withdraw", shows=show_member, at=REFUSED, own_status=True)
@@ -117,6 +120,14 @@ async def _begin(
     await members.get_member_for_change(work, own.organization_id, member_id)
     change = await current.begin_change(request, work, user)
     return change, await members.get_listed_member(work, own.organization_id, member_id)
+
+
+def _find_link(work: Work, reader: User, listed: ListedMember) -> str | None:
+    """Find the link of an invitation that nobody gets by mail, for those who can read it in the mailbox anyway."""
+    is_valid = listed.invited_until is not None and listed.invited_until > work.now
+    if sends_mail(work.runtime) or not reader.is_admin or not listed.can_be_invited or not is_valid:
+        return None
+    return invitation_url(work.runtime, listed.invitation_id) if listed.invitation_id else None
 
 
 def _format_managed(listed: ListedMember) -> Text:

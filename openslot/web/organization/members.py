@@ -13,6 +13,7 @@ from openslot.core.text import EmailAddress, ShortLine, is_line
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import PluralText, Text
+from openslot.integrations.mail.operations import sends_mail
 from openslot.people import departures
 from openslot.people import operations as people
 from openslot.people.errors import DeparturePending
@@ -24,6 +25,7 @@ from openslot.web.pages import redirect
 NOTICES = {
     "created": Text("The organization was created, and you are its owner. Invite the first members below."),
     "invited": Text("The invitation was sent."),
+    "kept": Text("The invitation is in the mailbox: no mail server is set up, so nobody gets it by email."),
     "added": Text("The member was added. The address is in a domain that you have verified."),
     "role": Text("The role was changed."),
     "reinstated": Text("The member was reinstated. Cancelled bookings stay cancelled."),
@@ -116,4 +118,6 @@ async def invite(request: Exchange, work: Work, user: User, form: Form[InviteFor
     member = listed.member
     action = ChangeAction.MEMBER_INVITED if listed.can_be_invited else ChangeAction.MEMBER_ADDED
     await change.log(action, member.user.email, member.id, after={"role": member.role})
+    if listed.can_be_invited and not sends_mail(work.runtime):
+        return redirect(f"{HERE}/{member.id}?done=kept")
     return redirect(f"{HERE}?done={'invited' if listed.can_be_invited else 'added'}")

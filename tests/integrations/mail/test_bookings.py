@@ -162,7 +162,7 @@ async def test_a_meeting_that_is_over_needs_no_confirmation(runtime: Runtime, cl
     assert await mails(runtime) == []
 
 
-async def test_the_booking_tells_which_mails_were_sent(
+async def test_the_booking_tells_what_became_of_its_mails(
     runtime: Runtime, clock: MovingClock, book: Book, client: httpx2.AsyncClient, bearer: dict[str, str]
 ) -> None:
     booking = await book()
@@ -172,10 +172,10 @@ async def test_the_booking_tells_which_mails_were_sent(
     after = (await client.get(f"/api/v1/bookings/{booking.id}", headers=bearer)).json()
     logs = sorted(after["emailLogs"], key=lambda each: str(each["to"]))
     assert [(each["kind"], each["to"], each["status"], each["error"]) for each in logs] == [
-        ("confirmation", JONAS, "sent", None),
-        ("confirmation", MARA, "sent", None),
+        ("confirmation", JONAS, "mailbox", None),
+        ("confirmation", MARA, "mailbox", None),
     ]
-    assert logs[0]["sentAt"] == "2026-03-16T07:00:00Z"
+    assert logs[0]["sentAt"] is None
     assert logs[0]["subject"] == "Confirmed: 30 minute meeting with Mara Lindqvist, Mon 16 Mar, 11:00"
 
 

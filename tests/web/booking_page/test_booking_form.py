@@ -129,8 +129,7 @@ async def test_a_signed_in_host_books_like_anyone(
 
     assert unanswered.status_code == 400
     assert unpaid.status_code == 503
-    assert "payments are not set up" in read_page(unpaid).notices[0]
-    assert read_page(unpaid).fields["name"].value == "Jonas Okafor"
+    assert "payments are not set up" in read_page(unpaid).text
 
 
 async def test_a_private_page_needs_its_token_in_every_step(

@@ -11,14 +11,20 @@ from openslot.accounts.errors import InvitationLimitExceeded
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
+from openslot.app import create_app
 from openslot.core.actor import OPERATOR, SYSTEM
+from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.integrations.mail.ports import Mailer
 from openslot.people import operations as people
 from openslot.people import organization_deletions
+from openslot.runtime import open_runtime
 from openslot.scim.operations import tidy_scim
 from tests.integrations.mail.conftest import messages
+from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.live import connect, serving
 from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.support.provisioning import Provider
@@ -32,10 +38,10 @@ async def test_a_stranger_is_invited_and_joins_by_accepting(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
 ) -> None:
     answer = await invite(owner, "finn@x.example", name="Whatever", role="admin")
-    assert answer.headers["location"] == f"{MEMBERS}?done=invited"
-    assert "The invitation was sent" in read_page(await owner.get(answer.headers["location"])).notices[0]
     finn = await member_id_of(runtime, "finn@x.example")
     assert finn is not None
+    assert answer.headers["location"] == f"{MEMBERS}/{finn}?done=kept"
+    assert "The invitation is in the mailbox" in read_page(await owner.get(answer.headers["location"])).notices[0]
     shown = await owner.get(f"{MEMBERS}/{finn}")
 
     # Nothing of a stranger's account is shown before its owner has agreed.
@@ -116,7 +122,7 @@ async def test_an_invitation_is_sent_again_and_the_old_link_ends(
     assert finn is not None
     old = await link_of(runtime, harbor.free.email)
     too_soon = await owner.post(f"{MEMBERS}/{finn}/invitation")
-    assert (too_soon.status_code, "less than 5 minutes ago" in read_page(too_soon).notices[0]) == (409, True)
+    assert (too_soon.status_code, "less than 5 minutes old" in read_page(too_soon).notices[0]) == (409, True)
     clock.now += timedelta(days=15)
     await act_as(owner, runtime, harbor.owner)
     assert await state_of(owner, finn) == "Invitation expired"
@@ -276,7 +282,7 @@ async def test_what_a_provider_could_not_send_is_shown_and_sent_later(
     page = f"{MEMBERS}/{made['id']}"
     shown = await owner.get(page)
     assert "Not sent: this address was sent as many as allowed" in read_page(shown).text
-    assert "Send the invitation again" in read_page(shown).buttons
+    assert "Invite again" in read_page(shown).buttons
     clock.now += timedelta(minutes=6)
     refused = await owner.post(f"{page}/invitation")
     assert (refused.status_code, "Try again in 24 hours" in read_page(refused).notices[0]) == (409, True)
@@ -284,4 +290,30 @@ async def test_what_a_provider_could_not_send_is_shown_and_sent_later(
     await act_as(owner, runtime, harbor.owner)
     assert (await owner.post(f"{page}/invitation")).status_code == 303
     shown = await owner.get(page)
-    assert ("Not sent" in shown.text, "Invitation sent" in read_page(shown).text) == (False, True)
+    assert ("Not sent" in shown.text, "Valid until" in read_page(shown).text) == (False, True)
+
+
+async def test_only_who_can_read_the_mailbox_sees_the_link_and_only_without_a_mail_server(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, settings: Settings, clock: MovingClock
+) -> None:
+    await invite(owner, "finn@x.example")
+    page = f"{MEMBERS}/{await member_id_of(runtime, 'finn@x.example')}"
+    link = await link_of(runtime, "finn@x.example")
+    shown = await owner.get(page)
+    assert link not in shown.text
+    assert "Ask the administrator of this site" in read_page(shown).text
+
+    await runtime.pool.execute("update users set is_admin = true where id = $1", harbor.owner.id)
+    shown = await owner.get(page)
+    assert link in read_page(shown).text
+    assert "Send the invitation again" not in read_page(shown).buttons
+    app = create_app(settings, clock=clock)
+    app._open_runtime = lambda: open_runtime(settings, clock=clock, fakes={Mailer: FakeMailer()})
+    async with serving(app) as base_url, connect(base_url, timeout=60) as with_server:
+        sent = await (await act_as(with_server, runtime, harbor.owner)).get(page)
+    assert link not in sent.text
+    assert "Invitation sent" in read_page(sent).text
+
+    # An invitation that is no longer valid has no link, and whoever may not decide sees none.
+    clock.pass_time(days=15)
+    assert link not in (await owner.get(page)).text

@@ -17,6 +17,7 @@ from openslot.routing import Form, Request, Response, get
 from openslot.web import words
 from openslot.web.dashboard.availability.range_fields import NOT_A_TIME, find_clock
 from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.event_types.overview import find_closed
 from openslot.web.list_queries import NOT_A_DATE, read_day
 from openslot.web.pages import page
 from openslot.web.words import Weekday
@@ -48,6 +49,7 @@ async def show_why(request: Request, work: Work, user: User) -> Response:
         offered=offered,
         chosen=chosen,
         explained=explained,
+        closed=find_closed(chosen) if chosen else None,
         **(_tell(explained, on, at, now=work.now) if explained and chosen and on else {}),
         curl=_write_curl(work, user, chosen, on, explained) if explained and chosen and on else None,
     )

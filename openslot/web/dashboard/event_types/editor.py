@@ -24,7 +24,7 @@ from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types import forms
 from openslot.web.dashboard.event_types.embeds import EMBED_CHOICES, WITH_FRAMES, list_snippets, read_embed
-from openslot.web.dashboard.event_types.overview import links_of, state_of
+from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
 from openslot.web.pages import locale_of, page, redirect
 
 NOTICES = {
@@ -188,6 +188,7 @@ async def edit_page(
         was_booked=found.was_booked,
         state=state,
         tone=tone,
+        closed=find_closed(event_type),
         links=links_of(work, user, found),
         embed=embed,
         snippets=list_snippets(work, user, found, embed),

@@ -13,6 +13,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeInUse
 from openslot.event_types.models import EventType, EventTypeOverview, LocationKind
+from openslot.event_types.rules import is_offered
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.for_assistants import format_duration
@@ -27,6 +28,11 @@ NOTICES = {
     "deleted": Text("The event type was deleted."),
     "gone": Text("The list has changed in the meantime. This is the current list."),
 }
+
+
+UNPAID = Text(
+    "Invitees see no times, because it has a price and payments are not connected. You can book it for someone."
+)
 
 
 class OfferLinks(Struct, frozen=True, kw_only=True):
@@ -49,9 +55,16 @@ def links_of(work: Work, user: User, overview: EventTypeOverview) -> OfferLinks:
 def state_of(event_type: EventType) -> tuple[Text, str]:
     if not event_type.active:
         return Text("Archived"), ""
+    if not is_offered(event_type):
+        return Text("Offers no times"), "warn"
     if event_type.is_private:
         return Text("Private"), "warn"
     return Text("Public"), "good"
+
+
+def find_closed(event_type: EventType) -> Text | None:
+    """Say why invitees see no times of an event type that is active."""
+    return UNPAID if event_type.active and not is_offered(event_type) else None
 
 
 class MoveForm(Struct, frozen=True, kw_only=True):
@@ -75,7 +88,13 @@ async def show_event_types(request: Request, work: Work, user: User) -> Response
         archived=archived,
         counts=(found.offered, found.archived),
         rows=[
-            (each, _describe(each.event_type), state_of(each.event_type), links_of(work, user, each).url)
+            (
+                each,
+                _describe(each.event_type),
+                state_of(each.event_type),
+                links_of(work, user, each).url,
+                find_closed(each.event_type),
+            )
             for each in found.entries
         ],
         host_link=f"{work.runtime.settings.public_url}/{user.username}",

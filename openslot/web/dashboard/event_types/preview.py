@@ -11,6 +11,7 @@ from openslot.core.errors import RateLimited
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.event_types.rules import is_offered
 from openslot.http.doors import take_own
 from openslot.http.errors import headers_of, status_of
 from openslot.http.forms import read_values
@@ -127,6 +128,7 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         event_type=event_type,
         facts=list_facts(event_type, user.name, options.locale),
         picked=picked,
+        is_offered=is_offered(event_type),
         zone=show_zone(str(picked.zone), options, work),
         guesses_zone=False,
         hours=hours_of(options),

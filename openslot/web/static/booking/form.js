@@ -90,7 +90,7 @@ export function enhanceForm(form) {
   function arrive(booking) {
     keep();
     const query = new URLSearchParams(location.search);
-    for (const name of ["date", "month", "start", "view"]) query.delete(name);
+    for (const name of ["date", "shown", "month", "start", "view"]) query.delete(name);
     query.set("done", "booked");
     location.assign(`${new URL(booking.manageUrl).pathname}?${query}`);
   }
