@@ -12,7 +12,9 @@ from openslot.accounts import store as account_store
 from openslot.accounts.models import MemberFilter
 from openslot.agents import approval_store, audit_store, email_store
 from openslot.agents.models import AuditFilter
+from openslot.analytics import host_store
 from openslot.analytics import store as view_store
+from openslot.analytics.models import HostPeriod
 from openslot.app import create_app
 from openslot.bookings import agenda_store
 from openslot.bookings.models import AgendaFilter
@@ -50,6 +52,9 @@ READS: dict[str, Read] = {
     "funnel": lambda db: view_store.list_counts(db, first=DAY, last=DAY),
     "platform by day": lambda db: view_store.count_days(db, since=NOW, until=NOW, first_id=ANY),
     "platform by source": lambda db: view_store.list_sources(db, first=DAY, last=DAY, limit=5),
+    "figures of a host": lambda db: host_store.read_figures(
+        db, ANY, HostPeriod(first=DAY, last=DAY), zone="UTC", event_type_id=None
+    ),
     "views of a host": lambda db: view_store.list_views(db, ANY, first=DAY, last=DAY),
     "calls of agents": lambda db: audit_store.list_calls(db, AuditFilter(tool="x"), **PAGE),
     "counts of agents' calls": lambda db: audit_store.count_calls(db, since=NOW),

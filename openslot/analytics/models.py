@@ -1,10 +1,10 @@
 """The nouns of analytics."""
 
-from datetime import date
+from datetime import date, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class PageView(Struct, frozen=True, kw_only=True):
@@ -75,3 +75,45 @@ class DayOfPlatform(Struct, frozen=True, kw_only=True):
 class SourceCount(Struct, frozen=True, kw_only=True):
     source: str
     views: int
+
+
+class HostPeriod(Struct, frozen=True, kw_only=True):
+    """Days of a host, both included, in the host's time zone."""
+
+    first: date
+    last: date
+
+    @property
+    def length(self) -> int:
+        """How many days."""
+        return (self.last - self.first).days + 1
+
+    @property
+    def before(self) -> "HostPeriod":
+        """As many days, directly before it."""
+        return HostPeriod(first=self.first - timedelta(days=self.length), last=self.first - timedelta(days=1))
+
+    @property
+    def days(self) -> list[date]:
+        return [self.first + timedelta(days=number) for number in range(self.length)]
+
+
+class HostFigures(Struct, kw_only=True):
+    """What was counted for a host: by day over a period and the one before it, the rest over the period alone."""
+
+    days: dict[str, dict[date, int]] = field(default_factory=dict)
+    """`made`, `kept`, `cancelled` and `visits`; a day without any is missing."""
+    event_types: dict[UUID, dict[str, int]] = field(default_factory=dict)
+    sources: dict[str, int] = field(default_factory=dict)
+    """Visits by where they come from."""
+    hours: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Meetings by weekday, Monday being 0, and hour."""
+    ahead: dict[str, int] = field(default_factory=dict)
+    """The median of seconds from a booking to its start, in the period and in the one before it."""
+
+    def list_days(self, kind: str, period: HostPeriod) -> list[int]:
+        counted = self.days.get(kind, {})
+        return [counted.get(on, 0) for on in period.days]
+
+    def total(self, kind: str, period: HostPeriod) -> int:
+        return sum(self.list_days(kind, period))

@@ -1,7 +1,7 @@
 """The verbs of analytics: count visits without delaying them, read the counts, and figures about the platform."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 
@@ -9,8 +9,8 @@ import asyncpg
 import structlog
 
 from openslot.accounts.models import User
-from openslot.analytics import store
-from openslot.analytics.models import CountedViews, DayOfPlatform, PageView, SourceCount
+from openslot.analytics import host_store, store
+from openslot.analytics.models import CountedViews, DayOfPlatform, HostFigures, HostPeriod, PageView, SourceCount
 from openslot.core.actor import SYSTEM
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import repeat
@@ -28,16 +28,26 @@ def count_view(runtime: Runtime, view: PageView) -> None:
     runtime.batcher(_count).tell(view, max_waiting=MAX_WAITING)
 
 
+async def add_views(work: Work, views: Mapping[PageView, int]) -> None:
+    """Add counts of visits, in a transaction; other writers wait until it ends."""
+    await store.lock_views(work.db)
+    await store.add_views(work.db, views, max_sources=MAX_SOURCES)
+
+
 async def list_views(work: Work, user: User, *, first: date, last: date) -> list[CountedViews]:
     """List how often a host's pages were visited, by page, day and source."""
     return await store.list_views(work.db, user.id, first=first, last=last)
 
 
+async def read_figures(work: Work, host: User, period: HostPeriod, *, event_type_id: UUID | None) -> HostFigures:
+    """Count a host's bookings, meetings and visits over a period and the one before it, of one event type or of all."""
+    return await host_store.read_figures(work.db, host.id, period, zone=host.zone, event_type_id=event_type_id)
+
+
 async def _count(runtime: Runtime, views: Sequence[PageView]) -> Sequence[None]:
     try:
         async with runtime.transaction(SYSTEM) as work:
-            await store.lock_views(work.db)
-            await store.add_views(work.db, Counter(views), max_sources=MAX_SOURCES)
+            await add_views(work, Counter(views))
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as fault:
         log.warning("page views were not counted", views=len(views), error=str(fault))
     return [None] * len(views)

@@ -7,6 +7,7 @@ from openslot.core.work import Work
 from openslot.demo.meetings import make_meetings, make_talks
 from openslot.demo.offers import make_offers, make_second_offers
 from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people
+from openslot.demo.visits import make_visits
 
 
 class SeededEventType(Struct, frozen=True, kw_only=True):
@@ -34,6 +35,7 @@ async def seed(work: Work) -> Seeded:
     await make_second_offers(work, people[SECOND_HOST.username][0])
     await make_meetings(work, host, offers)
     await make_talks(work, host)
+    await make_visits(work, host, offers)
     api_key, scim_token, agent_keys = await make_keys(work, host)
     return Seeded(
         base_url=work.runtime.settings.public_url,

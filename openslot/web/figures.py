@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Literal
 
-from babel.dates import format_date, format_skeleton, get_day_names
+from babel.dates import format_skeleton, get_day_names
 from babel.numbers import format_decimal, format_percent
 from msgspec import Struct
 
@@ -53,21 +53,6 @@ class ShortDay(Localizable, frozen=True):
 
     def __str__(self) -> str:
         return self.on.isoformat()
-
-
-class MonthName(Localizable, frozen=True):
-    """A month such as `March 2026`, or `Mar` where it is short."""
-
-    on: date
-    is_short: bool = False
-
-    def localize(self, locale: Locale) -> str:
-        if self.is_short:
-            return format_date(self.on, "LLL", locale=locale.formats)
-        return str(format_skeleton("yMMMM", self.on, locale=locale.formats))
-
-    def __str__(self) -> str:
-        return f"{self.on:%Y-%m}"
 
 
 class ShortWeekday(Localizable, frozen=True):

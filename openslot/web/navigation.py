@@ -82,6 +82,7 @@ PLACES = (
     NavigationItem("/contacts/import", Text("Import contacts")),
     NavigationItem("/conversations", Text("Conversations"), keys="g m"),
     NavigationItem("/calls", Text("Calls"), keys="g p"),
+    _main("/analytics", Text("Analytics"), keys="g s", icon="chart"),
     NavigationItem("/welcome", Text("First steps")),
     NavigationItem("/account", Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem("/account#keys", Text("API keys")),
@@ -110,7 +111,7 @@ PLACES = (
         "/organization/new", Text("Create an organization"), audience=NavigationAudience.FOUNDERS, icon="plus"
     ),
     NavigationItem("/help", Text("Keyboard shortcuts")),
-    _of_platform("/admin/analytics", Text("Analytics"), icon="chart"),
+    _of_platform("/admin/analytics", Text("Analytics of the platform"), label=Text("Analytics"), icon="chart"),
     _of_platform("/admin/users", Text("Users"), icon="people"),
     _of_platform("/admin/organizations", Text("Organizations"), icon="building"),
     _of_platform("/admin/agents", Text("Agents"), icon="robot"),

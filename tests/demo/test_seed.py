@@ -34,6 +34,7 @@ async def test_what_is_seeded_works(client: httpx2.AsyncClient, runtime: Runtime
     listed = (await client.get("/api/v1/event-types", headers=headers)).json()
     assert {each.slug for each in seeded.event_types} <= {each["slug"] for each in listed["data"]}
     assert len(seeded.agent_keys) == 10
+    assert await runtime.pool.fetchval("select sum(views) from page_views") > 1000
     for path, at_least in (("bookings", 40), ("contacts", 8), ("conversations", 3), ("calls", 4)):
         found = (await client.get(f"/api/v1/{path}", headers=headers)).json()
         assert found["pagination"]["total"] >= at_least, path
@@ -41,7 +42,7 @@ async def test_what_is_seeded_works(client: httpx2.AsyncClient, runtime: Runtime
 
 async def test_a_second_run_adds_keys_and_nothing_else(runtime: Runtime) -> None:
     first = await make(runtime)
-    counted = ("users", "event_types", "bookings", "contacts", "messages", "calls", "memberships")
+    counted = ("users", "event_types", "bookings", "contacts", "messages", "calls", "memberships", "page_views")
     before = [await runtime.pool.fetchval(f"select count(*) from {table}") for table in counted]
     # What is marked so is never mailed over SMTP.
     assert await runtime.pool.fetchval("select bool_and(coalesce((actor ->> 'is_demo')::bool, false)) from events")

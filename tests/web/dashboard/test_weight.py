@@ -8,7 +8,7 @@ from tests.bookings.conftest import offer
 from tests.support.host import Book
 from tests.support.weights import weigh
 
-PAGES = ("/", "/bookings", "/bookings/{booking}", "/event-types", "/contacts", "/account")
+PAGES = ("/", "/bookings", "/bookings/{booking}", "/event-types", "/contacts", "/account", "/analytics")
 
 
 async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(

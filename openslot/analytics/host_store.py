@@ -1,0 +1,56 @@
+"""SQL of a host's own figures: one statement reads all that the page shows, for a period and the one before it."""
+
+from uuid import UUID
+
+from openslot.analytics.models import HostFigures, HostPeriod
+from openslot.core.db import Db
+from openslot.core.query_plans import custom_plans
+
+# A booking counts on the day on which it was made, a meeting on the day on which it begins, both in the host's zone. Of
+# the page of one event type all visits count; of all pages together those that come from another page do not.
+FIGURES = """
+with b as materialized (
+    select event_type_id, status = 'CONFIRMED' as is_kept, (created_at at time zone $2)::date as made_on,
+        starts_at at time zone $2 as starts, extract(epoch from starts_at - created_at) as ahead
+    from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' and ($3::uuid is null or event_type_id = $3)
+), made as (select * from b where made_on between $4 and $6
+), met as (select *, starts::date as met_on from b where starts::date between $4 and $6
+), seen as (
+    select on_day, event_type_id, source, views from page_views where host_id = $1 and on_day between $4 and $6
+        and case when $3::uuid is null then source <> 'internal' else event_type_id = $3 end
+)
+select 'made' as kind, made_on as on_day, null::uuid as event_type_id, null::text as name, count(*) as counted
+from made group by made_on
+union all select case when is_kept then 'kept' else 'cancelled' end, met_on, null, null, count(*) from met group by 1, 2
+union all select 'visits', on_day, null, null, sum(views)::bigint from seen group by 2
+union all select 'made', null, event_type_id, null, count(*) from made where made_on >= $5 group by 3
+union all select case when is_kept then 'kept' else 'cancelled' end, null, event_type_id, null, count(*)
+from met where met_on >= $5 group by 1, 3
+union all select 'visits', null, event_type_id, null, sum(views)::bigint
+from seen where on_day >= $5 and event_type_id is not null group by 3
+union all select 'source', null, null, source, sum(views)::bigint from seen where on_day >= $5 group by 4
+union all select 'hour', null, null, (24 * extract(isodow from starts) + extract(hour from starts) - 24)::int::text,
+    count(*) from met where met_on >= $5 and is_kept group by 4
+union all select case when made_on >= $5 then 'ahead' else 'ahead_before' end, null, null, null,
+    percentile_cont(0.5) within group (order by ahead)::bigint from made group by 1"""
+
+
+@custom_plans
+async def read_figures(
+    db: Db, host_id: UUID, period: HostPeriod, *, zone: str, event_type_id: UUID | None
+) -> HostFigures:
+    figures = HostFigures()
+    first = period.before.first
+    for row in await db.fetch(FIGURES, host_id, zone, event_type_id, first, period.first, period.last):
+        kind, counted = row["kind"], row["counted"]
+        if row["on_day"] is not None:
+            figures.days.setdefault(kind, {})[row["on_day"]] = counted
+        elif row["event_type_id"] is not None:
+            figures.event_types.setdefault(row["event_type_id"], {})[kind] = counted
+        elif kind == "source":
+            figures.sources[row["name"]] = counted
+        elif kind == "hour":
+            figures.hours[divmod(int(row["name"]), 24)] = counted
+        else:
+            figures.ahead[kind] = counted
+    return figures
