@@ -39,8 +39,14 @@ class PlanForm(Struct, frozen=True, kw_only=True):
     plan: Annotated[Plan, WhenEmpty(Text("Choose a plan"))]
 
 
+ADMINISTRATION = Text(
+    "Administrators see all users, organizations, emails and backups. They change plans, decide for agents and disable "
+    "accounts."
+)
+
+
 class AdminForm(Struct, frozen=True, kw_only=True):
-    admin: Annotated[Literal["yes", "no"], WhenEmpty(Text("Choose one of these"))]
+    admin: Literal["yes", "no"] = "yes"
 
 
 class DisableForm(Struct, frozen=True, kw_only=True):
@@ -100,6 +106,23 @@ async def change_user_plan(request: Request, work: Work, user: User, user_id: UU
     fields = {"before": {"plan": owner.plan}, "after": {"plan": changed.plan}}
     await log_user(work, request, user, ChangeAction.PLAN_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=plan")
+
+
+@get("/admin/users/{user_id}/administrator")
+async def ask_to_make_administrator(work: Work, user: User, user_id: UUID) -> Response:
+    owner = await accounts.get_user(work, user_id)
+    if owner.is_admin:
+        return redirect(f"/admin/users/{user_id}")
+    return page(
+        "confirm.html",
+        user,
+        here="/admin/users",
+        title=Text("Make %(name)s an administrator?", name=owner.name),
+        explanation=ADMINISTRATION,
+        yes=Text("Make administrator"),
+        back=f"/admin/users/{user_id}",
+        no=Text("Go back"),
+    )
 
 
 @post(

@@ -1,9 +1,9 @@
-// While a test is on its way, its result is asked for every second; without this script the page reloads itself.
+// While a test is on its way, its result is asked for every second, and shown with the endpoint's state and log; without this script the page reloads itself.
 
 const TRIES = 30;
 
 const ask = async () => {
-  const answer = await fetch(location.pathname, { headers: { accept: "text/html" } });
+  const answer = await fetch(location.pathname + location.search, { headers: { accept: "text/html" } });
   if (!answer.ok) return null;
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 };
@@ -11,7 +11,9 @@ const ask = async () => {
 const wait = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
 
 const show = (fresh) => {
-  document.getElementById("test-result").replaceWith(fresh.getElementById("test-result"));
+  for (const id of ["test-result", "standing", "deliveries"]) {
+    document.getElementById(id).replaceWith(fresh.getElementById(id));
+  }
 };
 
 for (let count = 0; count < TRIES; count += 1) {

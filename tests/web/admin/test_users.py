@@ -8,6 +8,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.support.host import TWELVE, Book, open_session
 from tests.support.live import connect
+from tests.support.page import read_page
 
 
 async def test_users_are_found_by_name_plan_and_status(
@@ -77,6 +78,19 @@ async def test_the_last_administrator_stays(admin: httpx2.AsyncClient, runtime: 
     assert row is not None
     assert row["is_admin"]
     assert row["disabled_at"] is None
+
+
+async def test_making_an_administrator_asks_first(
+    admin: httpx2.AsyncClient, runtime: Runtime, admin_user: User, user: User
+) -> None:
+    shown = read_page(await admin.get(f"/admin/users/{user.id}"))
+    assert "Make administrator" not in shown.buttons
+    asked = read_page(await admin.get(shown.links["Make administrator…"]))
+    assert asked.headings == [f"Make {user.name} an administrator?"]
+    assert not await runtime.pool.fetchval("select is_admin from users where id = $1", user.id)
+    assert (await admin.post(f"/admin/users/{user.id}/administrator")).status_code == 303
+    assert await runtime.pool.fetchval("select is_admin from users where id = $1", user.id)
+    assert (await admin.get(f"/admin/users/{user.id}/administrator")).status_code == 303
 
 
 async def test_a_second_administrator_can_be_made_and_unmade(
