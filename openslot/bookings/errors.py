@@ -23,6 +23,13 @@ class BookingAlreadyCancelled(Conflict):
     message = Text("This booking is cancelled")
 
 
+class BookingNotStarted(Conflict):
+    """The meeting has not begun, so nobody can have missed it."""
+
+    code = "booking_not_started"
+    message = Text("This booking has not started yet")
+
+
 class RescheduleLimitExceeded(RateLimited):
     """The booking was rescheduled by its manage link as often as that is possible in 24 hours."""
 

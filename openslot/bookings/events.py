@@ -66,4 +66,28 @@ class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
         return RescheduledBooking(**asdict(self._show()), previous=previous)
 
 
-BOOKING_EVENTS: tuple[type[Event], ...] = (BookingCreated, BookingCancelled, BookingRescheduled)
+class BookingNoShowMarked(BookingEvent, frozen=True, kw_only=True):
+    """The host has marked that the invitee did not come."""
+
+    type: ClassVar[str] = "booking.no_show_marked"
+
+    def public(self) -> None:
+        return None
+
+
+class BookingNoShowRemoved(BookingEvent, frozen=True, kw_only=True):
+    """The host has taken the mark back that the invitee did not come."""
+
+    type: ClassVar[str] = "booking.no_show_removed"
+
+    def public(self) -> None:
+        return None
+
+
+BOOKING_EVENTS: tuple[type[Event], ...] = (
+    BookingCreated,
+    BookingCancelled,
+    BookingRescheduled,
+    BookingNoShowMarked,
+    BookingNoShowRemoved,
+)

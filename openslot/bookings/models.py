@@ -81,6 +81,8 @@ class Booking(Struct, frozen=True, kw_only=True):
     updated_at: datetime
     invitee_locale: str | None = None
     """In which language the invitee is written to; None: the host's."""
+    no_show: bool = False
+    """Whether the host has marked that the invitee did not come."""
 
     @property
     def uid(self) -> str:
@@ -120,6 +122,7 @@ class BookingEntry(Struct, frozen=True, gc=False):
     cancelled_by: str | None
     created_at: Instant
     updated_at: Instant
+    no_show: bool
     status: Status
     location: Location
     answers: Answers
@@ -183,6 +186,7 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
     previous_starts_at: datetime | None
     cancel_reason: str | None
     cancelled_by: str | None
+    no_show: bool
     event_type_name: str
 
 

@@ -9,7 +9,13 @@ from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
 from openslot.bookings import agenda_store, errors, rules, search_store, store
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.events import (
+    BookingCancelled,
+    BookingCreated,
+    BookingNoShowMarked,
+    BookingNoShowRemoved,
+    BookingRescheduled,
+)
 from openslot.bookings.models import (
     AgendaEntry,
     AgendaFilter,
@@ -68,6 +74,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         cancel_reason=str(reason) if reason else None,
         cancelled_by=rules.name_canceller(work.actor, host_id=booking.host_id),
         sequence=booking.sequence + 1,
+        no_show=False,
         updated_at=work.now,
     )
     claims.free(work, booking.claim_id, booking.seat_id)
@@ -103,6 +110,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         sequence=booking.sequence + 1,
         reschedule_count=booking.reschedule_count + 1,
         previous_starts_at=booking.starts_at,
+        no_show=False,
         updated_at=work.now,
     )
     work.stage(store.update_moved(moved))
@@ -118,6 +126,37 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         )
     )
     return moved
+
+
+async def mark_no_show(work: Work, ref: BookingRef, *, no_show: bool = True) -> Booking:
+    """Mark that an invitee did not come, or take that back; the same again changes nothing.
+
+    Cancelling or rescheduling the booking takes the mark away: nobody can have missed what is still to come.
+    """
+    details = await _get_for_change(work, ref)
+    booking = details.booking
+    if booking.status is Status.CANCELLED:
+        raise errors.BookingAlreadyCancelled
+    if not rules.can_mark_no_show(booking, now=work.now):
+        raise errors.BookingNotStarted
+    if booking.no_show is no_show:
+        return booking
+    marked = replace(booking, no_show=no_show, updated_at=work.now)
+    work.stage(store.update_no_show(marked))
+    event = BookingNoShowMarked if no_show else BookingNoShowRemoved
+    base_url = work.runtime.settings.public_url
+    await work.record(event(booking=marked, event_type=details.event_type, contact=details.contact, base_url=base_url))
+    return marked
+
+
+async def get_private_notes(work: Work, host: User, booking_id: UUID) -> str:
+    return await store.find_private_notes(work.db, host.id, booking_id)
+
+
+async def write_private_notes(work: Work, host: User, booking_id: UUID, notes: str) -> None:
+    """Keep what only the host reads about a booking; nobody is told, and no history has it."""
+    if not await store.update_private_notes(work.db, host.id, booking_id, notes.strip() or None):
+        raise errors.BookingNotFound
 
 
 async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:

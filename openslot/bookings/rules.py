@@ -82,6 +82,10 @@ def is_over(booking: Booking, *, now: datetime) -> bool:
     return booking.ends_at <= now
 
 
+def can_mark_no_show(booking: Booking, *, now: datetime) -> bool:
+    return booking.status is Status.CONFIRMED and booking.starts_at <= now
+
+
 def can_change(booking: Booking, *, now: datetime) -> bool:
     return booking.status is Status.CONFIRMED and not is_over(booking, now=now)
 

@@ -162,6 +162,7 @@ class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False)
     cancelled_at: Instant | None
     cancel_reason: str | None
     cancelled_by: Annotated[str | None, Meta(examples=["invitee"])]
+    no_show: Annotated[bool, Meta(description="Whether the host has marked that the invitee did not come")]
 
 
 class ShownBooking(BookingFields, frozen=True, kw_only=True, rename="camel", gc=False):

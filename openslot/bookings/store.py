@@ -23,10 +23,21 @@ from openslot.event_types.store import EVENT_TYPES
 
 BOOKINGS = Rows(Booking, "bookings b", prefix="b_")
 INSERT = BOOKINGS.insert()
-CANCELLED = BOOKINGS.stored.only("status", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "updated_at")
-MOVED = BOOKINGS.stored.only(
-    "starts_at", "ends_at", "claim_id", "seat_id", "sequence", "reschedule_count", "previous_starts_at", "updated_at"
+CANCELLED = BOOKINGS.stored.only(
+    "status", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "no_show", "updated_at"
 )
+MOVED = BOOKINGS.stored.only(
+    "starts_at",
+    "ends_at",
+    "claim_id",
+    "seat_id",
+    "sequence",
+    "reschedule_count",
+    "previous_starts_at",
+    "no_show",
+    "updated_at",
+)
+MARKED = BOOKINGS.stored.only("no_show", "updated_at")
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
 DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}"
 # `offset 0` makes the planner look up each one by its id: it does not know how few bookings a page has, and would read
@@ -109,6 +120,21 @@ def update_cancelled(booking: Booking) -> Change:
 
 def update_moved(booking: Booking) -> Change:
     return _update(MOVED, booking)
+
+
+def update_no_show(booking: Booking) -> Change:
+    return _update(MARKED, booking)
+
+
+async def find_private_notes(db: Db, host_id: UUID, booking_id: UUID) -> str:
+    statement = "select private_notes from bookings where id = $1 and host_id = $2"
+    return await db.fetchval(statement, booking_id, host_id) or ""
+
+
+async def update_private_notes(db: Db, host_id: UUID, booking_id: UUID, notes: str | None) -> bool:
+    statement = """
+        update bookings set private_notes = $3 where id = $1 and host_id = $2 and status <> 'PENDING_PAYMENT'"""
+    return bool(count_of(await db.execute(statement, booking_id, host_id, notes)))
 
 
 def _update(part: Part[Booking], booking: Booking) -> Change:

@@ -36,7 +36,10 @@ def _objects(names: str, source: str, *, order: str = "", **given: str) -> str:
 
 
 def _list_values(names: Names, alias: str, given: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """List each name with its expression; what a shape is given, such as a link, is left out unless given here."""
+    """List each name with its expression, and last what is given here beside them.
+
+    What a shape is given, such as a link, is left out unless given here.
+    """
     columns = {name: name for name in names.split()} if isinstance(names, str) else names.sources
     for name in columns if isinstance(names, str) else names.fields:
         if name in given:
@@ -44,6 +47,8 @@ def _list_values(names: Names, alias: str, given: dict[str, str]) -> Iterator[tu
         elif name in columns:
             column = f"{alias}.{columns[name]}"
             yield name, iso_of(column) if column.rpartition("_")[2] in INSTANTS or name == "at" else column
+    if isinstance(names, Shape):
+        yield from ((name, value) for name, value in given.items() if name not in names.fields)
 
 
 def _camel(name: str) -> str:
@@ -126,6 +131,7 @@ BOOKINGS = _select(
     " where b.host_id = $1 order by b.starts_at, b.id",
     event_type=_object(EMBEDDED_EVENT_TYPE, "e"),
     contact=f"case when c.id is not null then {_object(EMBEDDED_CONTACT, 'c')} end",
+    private_notes="b.private_notes",
 )
 HISTORY = _select(
     "booking_id type at actor",

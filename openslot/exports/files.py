@@ -42,6 +42,8 @@ BOOKING_COLUMNS = (
     "notes",
     "cancelReason",
     "cancelledBy",
+    "noShow",
+    "privateNotes",
     "createdAt",
     "id",
 )

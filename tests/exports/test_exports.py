@@ -18,6 +18,7 @@ import pytest
 from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
+from openslot.bookings import operations as bookings
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime
@@ -114,6 +115,7 @@ async def test_bookings_contacts_and_event_types_have_the_shape_of_the_rest_api(
 ) -> None:
     booking = await furnish(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
+        await bookings.write_private_notes(work, user, booking.id, "Bring the two layouts")
         key, _ = await access.create_api_key(work, user, name="test")
     assert user.plan is Plan.PRO
     headers = {"authorization": f"Bearer {key}"}
@@ -125,9 +127,8 @@ async def test_bookings_contacts_and_event_types_have_the_shape_of_the_rest_api(
         return answer.json()
 
     shown = await ask(f"/bookings/{booking.id}")
-    assert load(file, "bookings.json") == [
-        {name: value for name, value in shown.items() if name not in {"manageUrl", "emailLogs"}}
-    ]
+    kept = {name: value for name, value in shown.items() if name not in {"manageUrl", "emailLogs"}}
+    assert load(file, "bookings.json") == [{**kept, "privateNotes": "Bring the two layouts"}]
     assert load(file, "contacts.json") == (await ask("/contacts"))["data"]
     (listed,) = (await ask("/event-types"))["data"]
     assert load(file, "event-types.json") == [await ask(f"/event-types/{listed['id']}")]

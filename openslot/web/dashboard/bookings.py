@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -10,7 +11,13 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
 from openslot.bookings import rules
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.events import (
+    BookingCancelled,
+    BookingCreated,
+    BookingNoShowMarked,
+    BookingNoShowRemoved,
+    BookingRescheduled,
+)
 from openslot.bookings.models import (
     AgendaEntry,
     AgendaFilter,
@@ -25,13 +32,15 @@ from openslot.bookings.models import (
 from openslot.bookings.rules import CALENDAR
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
+from openslot.core.text import Prose
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.routing import Request, Response, get, post
+from openslot.routing import Form, Request, Response, get, post
 from openslot.timeline import operations as timeline
 from openslot.timeline.models import TimelineEffect
 from openslot.web import words
@@ -68,6 +77,7 @@ COLUMNS = (
     Text("Guests"),
     Text("Notes"),
     Text("Reason for cancelling"),
+    Text("No-show"),
 )
 STATUSES = {Status.CONFIRMED: Text("Confirmed"), Status.CANCELLED: Text("Cancelled")}
 ACTORS: dict[ActorKind, str] = {
@@ -80,7 +90,10 @@ YOURS = {
     BookingCreated.type: Text("You created this booking"),
     BookingRescheduled.type: Text("You rescheduled this booking"),
     BookingCancelled.type: Text("You cancelled this booking"),
+    BookingNoShowMarked.type: Text("You marked a no-show"),
+    BookingNoShowRemoved.type: Text("You took the no-show back"),
 }
+WITH_REASON = frozenset({BookingRescheduled.type, BookingCancelled.type})
 NOTICES: Notices = {
     "booked": MailNotice(
         Text("The booking was created. The invitee will be notified by email."),
@@ -94,6 +107,9 @@ NOTICES: Notices = {
         Text("The booking was cancelled. Everyone will be notified by email."),
         Text("The booking was cancelled. No mail server is set up, so nobody is notified."),
     ),
+    "no-show": Text("Marked as a no-show. Nobody is notified."),
+    "no-show-removed": Text("The booking is no longer marked as a no-show."),
+    "noted": Text("Your private notes were saved."),
     **RETRY_NOTICES,
 }
 
@@ -177,6 +193,7 @@ def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:
     yield ", ".join(entry.guests)
     yield entry.notes or ""
     yield str(localize(show_reason(entry.cancel_reason or ""), locale))
+    yield str(localize(Text("No-show"), locale)) if entry.no_show else ""
 
 
 class HistoryRow(Struct, frozen=True, kw_only=True):
@@ -210,7 +227,7 @@ def _tell(
         title=_format_who(booking, change, user),
         at=words.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=words.at(before, user.zone, now=now)) if before else None,
-        reason=show_reason(change.reason) if change.reason and change.type != BookingCreated.type else None,
+        reason=show_reason(change.reason) if change.reason and change.type in WITH_REASON else None,
         steps=tuple(steps),
     )
 
@@ -225,6 +242,10 @@ def _format_who(booking: Booking, change: BookingChange, user: User) -> Text:
         return Text("%(who)s created this booking", who=who)
     if change.type == BookingRescheduled.type:
         return Text("%(who)s rescheduled this booking", who=who)
+    if change.type == BookingNoShowMarked.type:
+        return Text("%(who)s marked a no-show", who=who)
+    if change.type == BookingNoShowRemoved.type:
+        return Text("%(who)s took the no-show back", who=who)
     return Text("%(who)s cancelled this booking", who=who)
 
 
@@ -232,26 +253,43 @@ def _is_own(actor: Actor, user: User) -> bool:
     return actor.agent == CALENDAR or (actor.kind in {ActorKind.SESSION, ActorKind.KEY} and actor.user_id == user.id)
 
 
+class PrivateNotesForm(Struct, frozen=True, kw_only=True):
+    private_notes: Prose = ""
+
+
 @get("/bookings/{booking_id}")
-async def show_booking(work: Work, user: User, booking_id: UUID) -> Response:
+async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any] = Form()) -> Response:
     details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
     changes = await bookings.list_changes(work, user, booking_id)
     effects = await timeline.list_timeline(work, user, booking_id)
+    stored = await bookings.get_private_notes(work, user, booking_id)
     booking = details.booking
+    notes = form.of(PrivateNotesForm).begin({"private_notes": stored})
     failed = sum(effect.state is EffectState.DEAD for effect in effects)
-    badge, tone = status_badge(booking.status, is_over=rules.is_over(booking, now=work.now), failed=failed)
+    is_over = rules.is_over(booking, now=work.now)
+    badge, tone = status_badge(booking.status, is_over=is_over, no_show=booking.no_show, failed=failed)
     return page(
         "dashboard/booking.html",
         user,
         here="/bookings",
+        form=form,
+        notes=notes,
+        status=409 if form.faults and notes.kind is None else None,
         booking=booking,
+        contact=details.contact,
+        hours=words.hours(booking.starts_at, booking.ends_at, user.zone),
+        heading=words.day_heading(words.day(booking.starts_at, user.zone), today=words.day(work.now, user.zone)),
+        theirs=_write_theirs(booking, user, now=work.now),
+        join=booking.location.value if booking.location.kind is LocationKind.VIDEO_LINK else None,
+        phone=_find_phone(details),
         badge=badge,
         tone=tone,
         zone=words.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
         event_type=details.event_type,
-        facts=list(_list_facts(details, user, now=work.now)),
+        facts=list(_list_facts(details)),
         chapters=tell_history(booking, changes, effects, user, now=work.now),
         can_change=rules.can_change(booking, now=work.now),
+        can_mark=rules.can_mark_no_show(booking, now=work.now),
         notices=NOTICES,
         curl=curl(work, user, f"/bookings/{booking_id}"),
     )
@@ -264,13 +302,25 @@ async def retry_step(work: Work, user: User, booking_id: UUID, effect_id: UUID) 
     return redirect(f"/bookings/{booking_id}?done={revival.verdict}")
 
 
-def _list_facts(details: BookingDetails, user: User, *, now: datetime) -> Iterator[tuple[str, object]]:
+def _write_theirs(booking: Booking, user: User, *, now: datetime) -> Text | None:
+    """Write when it is for the invitee, if their clock shows another time."""
+    if not words.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at):
+        return None
+    when = words.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=now)
+    return Text("For the invitee: %(when)s", when=when)
+
+
+def _find_phone(details: BookingDetails) -> str | None:
+    """Return the number to call for a meeting by phone: the one agreed on, or the contact's."""
+    location, contact = details.booking.location, details.contact
+    if location.kind is not LocationKind.PHONE:
+        return None
+    return location.value or (contact.phone if contact else None)
+
+
+def _list_facts(details: BookingDetails) -> Iterator[tuple[str, object]]:
     """List what is known about a meeting, each under its label; what nobody has said is left out."""
     booking = details.booking
-    yield Text("When"), words.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=now)
-    if words.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at):
-        theirs = words.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=now)
-        yield Text("When, for the invitee"), theirs
     if where := place(booking.location):
         yield Text("Where"), booking.location.value or where
     if booking.guests:

@@ -87,17 +87,19 @@ def place(location: Location) -> str | None:
     return PLACES.get(location.kind)
 
 
-def status_badge(status: Status, *, is_over: bool, failed: int = 0) -> tuple[Text | None, str]:
+def status_badge(status: Status, *, is_over: bool, no_show: bool = False, failed: int = 0) -> tuple[Text | None, str]:
     """Name a booking's status and its tone; a failure matters more than a confirmation."""
     if failed:
         return PluralText("%(count)s step failed", "%(count)s steps failed", count=failed), "warn"
     if status is Status.CANCELLED:
         return Text("Cancelled"), ""
+    if no_show:
+        return Text("No-show"), "warn"
     return (None, "") if is_over else (Text("Confirmed"), "good")
 
 
 def _row(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> BookingRow:
-    badge, tone = status_badge(entry.status, is_over=entry.ends_at <= now, failed=failed)
+    badge, tone = status_badge(entry.status, is_over=entry.ends_at <= now, no_show=entry.no_show, failed=failed)
     return BookingRow(
         id=entry.id,
         hours=words.hours(entry.starts_at, entry.ends_at, user.zone),

@@ -33,8 +33,8 @@ async def test_the_details_are_in_both_times_and_in_words(member: httpx2.AsyncCl
 
     assert "Jonas Okafor Confirmed" in text
     assert "Kolkata, 4 h 30 min ahead" in text
-    assert "When Monday 16 March, 11:00 – 11:30" in text
-    assert "When, for the invitee Monday 16 March, 15:30 – 16:00" in text
+    assert "11:00 – 11:30 Today, 16 March" in text
+    assert "For the invitee: Monday 16 March, 15:30 – 16:00" in text
     assert "Pricing for a team of 12" in text
     assert "li@okafor.example" in text
 
@@ -59,8 +59,8 @@ async def test_every_step_says_how_it_stands(
 
     assert "Jonas Okafor created this booking today, 08:00" in before
     assert "Emails about this change in progress" in before
-    assert "Confirmation to jonas@okafor.example Done: today, 08:00" in text
-    assert "Confirmation to you Done: today, 08:00" in text
+    assert "Confirmation to jonas@okafor.example in the mailbox, not sent" in text
+    assert "Confirmation to you in the mailbox, not sent" in text
     assert "Reminder to jonas@okafor.example Wednesday 18 March, 11:00" in text
     assert "Webhook to 127.0.0.1 tried once: " in text
     assert "retry in less than a minute" in text

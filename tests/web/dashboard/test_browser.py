@@ -91,7 +91,7 @@ async def test_a_host_moves_a_booking_and_cancels_it(
     await page.get_by_label("Reason (optional)").fill("The train is late")
     await page.get_by_role("button", name="Reschedule the booking").click()
     await expect(page.get_by_role("status")).to_contain_text("The booking was rescheduled")
-    await expect(page.get_by_text("Monday 16 March, 13:00 – 13:30")).to_be_visible()
+    await expect(page.get_by_text("13:00 – 13:30", exact=True)).to_be_visible()
     await page.get_by_role("link", name="Cancel…").click()
     await page.get_by_label("Reason (optional)").fill("Ill today, sorry")
     await page.get_by_role("button", name="Cancel this booking").click()

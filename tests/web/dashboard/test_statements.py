@@ -21,7 +21,7 @@ COSTS = {
     "/bookings?q=jonas&type=30min&from=2026-03-01&page=2": 4,
     "/bookings/export.csv": 2,
     "/bookings/new?type=30min": 3,
-    "/bookings/{booking}": 4,
+    "/bookings/{booking}": 5,
     "/bookings/{booking}/cancel": 2,
     "/bookings/{booking}/reschedule": 3,
     "/analytics?days=365": 3,
