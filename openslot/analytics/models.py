@@ -113,7 +113,11 @@ class HostFigures(Struct, kw_only=True):
 
     def list_days(self, kind: str, period: HostPeriod) -> list[int]:
         counted = self.days.get(kind, {})
-        return [counted.get(on, 0) for on in period.days]
+        days = [0] * period.length
+        for on, count in counted.items():
+            if period.first <= on <= period.last:
+                days[(on - period.first).days] = count
+        return days
 
     def total(self, kind: str, period: HostPeriod) -> int:
         return sum(self.list_days(kind, period))

@@ -1,6 +1,7 @@
 """Figures in words: numbers, shares and days as the reader's place writes them, and how a figure has changed."""
 
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 from babel.dates import format_skeleton, get_day_names
@@ -16,13 +17,24 @@ PERCENT_FROM = 20
 """The smallest number whose change is written in per cent; of a smaller one it would sound larger than it is."""
 
 
+# To find and parse the patterns takes longer than all else of a page with many figures.
+@lru_cache(maxsize=4096)
+def _format_number(value: float, formats: str) -> str:
+    return format_decimal(value, "#,##0.##", locale=formats)
+
+
+@lru_cache(maxsize=4096)
+def _format_short_day(on: date, formats: str) -> str:
+    return str(format_skeleton("MMMd", on, locale=formats))
+
+
 class ShownNumber(Localizable, frozen=True):
     """A number such as `1,206` or `8.2`."""
 
     value: float
 
     def localize(self, locale: Locale) -> str:
-        return format_decimal(self.value, "#,##0.##", locale=locale.formats)
+        return _format_number(self.value, locale.formats)
 
     def __str__(self) -> str:
         return f"{self.value:g}" if self.value != int(self.value) else str(int(self.value))
@@ -49,7 +61,7 @@ class ShortDay(Localizable, frozen=True):
     on: date
 
     def localize(self, locale: Locale) -> str:
-        return str(format_skeleton("MMMd", self.on, locale=locale.formats))
+        return _format_short_day(self.on, locale.formats)
 
     def __str__(self) -> str:
         return self.on.isoformat()

@@ -183,8 +183,8 @@ def _sum(values: Sequence[int], step: int) -> list[int]:
 
 
 def _draw_meetings(figures: HostFigures, period: HostPeriod, *, today: date) -> Chart:
-    step = _step(period)
-    names = [_name_column(period.days[place : place + step], today) for place in range(0, period.length, step)]
+    step, days = _step(period), period.days
+    names = [_name_column(days[place : place + step], today) for place in range(0, period.length, step)]
     totals = [figures.list_days(kind, period.before) for kind in ("kept", "cancelled")]
     before = Series(name=Text("Before"), values=_sum([sum(each) for each in zip(*totals, strict=True)], step))
     series = [
@@ -198,7 +198,7 @@ def _draw_meetings(figures: HostFigures, period: HostPeriod, *, today: date) -> 
 def _name_column(days: Sequence[date], today: date) -> tuple[object, object]:
     if len(days) == 1:
         return Weekday(days[0], today), ShortDay(days[0])
-    return Text("%(start)s \u2013 %(end)s", start=MonthDay(days[0]), end=MonthDay(days[-1])), ShortDay(days[0])
+    return Text("%(start)s \u2013 %(end)s", start=ShortDay(days[0]), end=ShortDay(days[-1])), ShortDay(days[0])
 
 
 def _draw_stages(figures: HostFigures, period: HostPeriod) -> object:
