@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from openslot.access.door import enter_with_session
 from openslot.access.models import Entry
+from openslot.accounts.models import RESERVED
 from openslot.core.config import Settings
 from openslot.core.errors import Forbidden, NotFound, Refusal, Unauthorized
 from openslot.http.doors import Door, Exchange, enter_freely
@@ -30,13 +31,17 @@ TITLES = {
     500: Text("Something went wrong"),
     503: Text("Temporarily unavailable"),
 }
+FOR_INVITEES = frozenset({"host_not_found", "event_type_not_found", "booking_not_found"})
 NO_PAGE = Text("Nothing can be booked at this address. Check the link, or ask the person who sent it to you.")
 # By the refusal's code, for cases where what to do matters more than what happened.
 ADVICE = {
     "not_found": Text("Check the address, or go back to the previous page."),
     "host_not_found": NO_PAGE,
     "event_type_not_found": NO_PAGE,
-    "booking_not_found": Text("This link does not lead to a booking. Check the link in your email."),
+    "booking_not_found": Text(
+        "This link does not lead to a booking. Open the link in the newest email about it: links in older emails may be"
+        " cut off. If it does not work either, reply to that email to reach your host."
+    ),
     "method_not_allowed": Text("Go back to the previous page and try again."),
     "request_too_large": Text("What you sent is too large. Nothing was changed."),
     "unsupported_media_type": Text("Go back to the previous page and try again."),
@@ -74,10 +79,16 @@ def refuse_with_page(refusal: Refusal, exchange: Exchange) -> Response:
     if isinstance(refusal, Unauthorized):
         return ask_to_sign_in(exchange)
     status, wait = status_of(refusal), refusal.retry_after
+    is_inside = exchange.user is not None and status < 500
     shown = page(
-        "refused.html",
+        "dashboard/refused.html" if is_inside else "refused.html",
         exchange.user,
         status=status,
+        here=f"/{exchange.path.split('/')[1]}",
+        # The answer must not tell which of two addresses exists.
+        this_address="/",
+        is_for_invitees=refusal.code in FOR_INVITEES,
+        host_path=find_host_path(refusal, exchange),
         title=TITLES.get(status, TITLES[500]),
         advice=ADVICE.get(refusal.code),
         message=refusal.sentence,
@@ -85,6 +96,12 @@ def refuse_with_page(refusal: Refusal, exchange: Exchange) -> Response:
     )
     headers = {**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)}
     return replace(shown, headers=headers, body=write_page(shown.body, exchange))
+
+
+def find_host_path(refusal: Refusal, exchange: Exchange) -> str | None:
+    """Return the path of the page that lists a host's other event types, if one of them was not found."""
+    first, _, rest = exchange.path[1:].partition("/")
+    return f"/{first}" if refusal.code == "event_type_not_found" and rest and first not in RESERVED else None
 
 
 def ask_to_sign_in(request: Request) -> Response:

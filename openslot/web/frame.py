@@ -30,6 +30,7 @@ def show_frame(exchange: Exchange, user: User, locale: Locale) -> dict[str, obje
         "clock": Text("%(city)s, %(time)s", city=City(user.zone), time=now.astimezone(get_zone(user.zone)).time()),
         "organization_name": memberships[0].organization_name if len(memberships) == 1 else None,
         "preferences": list_preferences(user.theme, locale),
+        "theme": user.theme,
         "this_address": _write_address(exchange),
         "waiting_approvals": exchange.entry.waiting_approvals,
     }

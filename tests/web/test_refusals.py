@@ -4,6 +4,7 @@ from itertools import product
 
 import httpx2
 
+from openslot.accounts.models import User
 from tests.support.page import read_page
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -28,8 +29,25 @@ async def test_an_unknown_path_is_a_page_with_a_way_on(client: httpx2.AsyncClien
         assert "/login" in read_page(answer).addresses
 
 
-async def test_a_member_is_led_to_the_account(member: httpx2.AsyncClient) -> None:
-    assert 'href="/account">Go to your account' in (await member.get("/nothing")).text
+async def test_what_a_member_does_not_find_keeps_the_navigation(member: httpx2.AsyncClient) -> None:
+    for path in ("/nothing", "/bookings/0192e9a0-0000-7000-8000-000000000000"):
+        answer = await member.get(path)
+
+        assert answer.status_code == 404
+        assert '<nav aria-label="Main">' in answer.text
+        assert 'href="/">Go to your home page' in answer.text
+
+
+async def test_an_invitee_is_told_what_to_do_with_an_old_link(client: httpx2.AsyncClient) -> None:
+    answer = await client.get("/manage/old-link")
+
+    assert answer.status_code == 404
+    assert "Open the link in the newest email" in answer.text
+    assert "Go to sign in" not in answer.text
+
+
+async def test_an_invitee_is_led_to_what_else_the_host_offers(client: httpx2.AsyncClient, user: User) -> None:
+    assert f'href="/{user.username}">See what else' in (await client.get(f"/{user.username}/nothing")).text
 
 
 async def test_a_method_that_is_not_taken_is_a_page(client: httpx2.AsyncClient) -> None:

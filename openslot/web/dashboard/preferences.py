@@ -1,27 +1,33 @@
 """Pages: how a user wants their own pages to look, and the list of all places for screens without a navigation."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import TypeVar
 
 from msgspec import Struct
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import ColorTheme, Preferences, User, UserSettings
+from openslot.core.errors import Invalid
 from openslot.core.work import Work
+from openslot.i18n import Text
 from openslot.i18n.languages import Hours
 from openslot.routing import Form, Response, get, post
-from openslot.web.frame import SYSTEM
+from openslot.web.frame import FIRST_WEEKDAYS, SYSTEM
 from openslot.web.pages import page, redirect
 from openslot.web.sign_in import local_path
 
+T = TypeVar("T")
+THEMES: dict[str, ColorTheme | None] = {SYSTEM: None, **{theme.value: theme for theme in ColorTheme}}
 HOURS: dict[str, Hours] = {"12": 12, "24": 24}
+DAYS = {str(day): day for day in FIRST_WEEKDAYS}
 
 
 class PreferencesForm(Struct, frozen=True, kw_only=True):
     """One of the buttons of the account menu; the language is sent with each."""
 
-    theme: Literal["", "system", "light", "dark"] = ""
-    hours: Literal["", "12", "24"] = ""
-    first_weekday: Literal["", "0", "5", "6"] = ""
+    theme: str = ""
+    hours: str = ""
+    first_weekday: str = ""
     language: str = ""
     back: str = "/"
 
@@ -31,9 +37,9 @@ async def change_preferences(work: Work, user: User, form: Form[PreferencesForm]
     """Change one preference, and show the page again from which it was changed."""
     sent = form.get()
     wanted = Preferences(
-        theme=_read_theme(sent.theme) if sent.theme else user.theme,
-        hour_format=HOURS[sent.hours] if sent.hours else user.hour_format,
-        first_weekday=int(sent.first_weekday) if sent.first_weekday else user.first_weekday,
+        theme=_choose("theme", sent.theme, THEMES) if sent.theme else user.theme,
+        hour_format=_choose("hours", sent.hours, HOURS) if sent.hours else user.hour_format,
+        first_weekday=_choose("first_weekday", sent.first_weekday, DAYS) if sent.first_weekday else user.first_weekday,
     )
     await accounts.set_preferences(work, user, wanted)
     if sent.language:
@@ -41,8 +47,10 @@ async def change_preferences(work: Work, user: User, form: Form[PreferencesForm]
     return redirect(local_path(sent.back))
 
 
-def _read_theme(name: str) -> ColorTheme | None:
-    return None if name == SYSTEM else ColorTheme(name)
+def _choose(field: str, sent: str, choices: Mapping[str, T]) -> T:
+    if sent not in choices:
+        raise Invalid(details={field: Text("must be one of %(choices)s", choices=", ".join(choices))})
+    return choices[sent]
 
 
 @get("/pages")

@@ -1,7 +1,7 @@
 // What the frame of a page does besides: the current item of a list of links and what was just done are in sight, and the account menu closes by itself.
 
 for (const link of document.querySelectorAll("[aria-current]")) {
-  const row = link.closest(".side nav, .tabs");
+  const row = link.closest(".tabs, nav");
   if (!row) continue;
   const place = link.getBoundingClientRect();
   const seen = row.getBoundingClientRect();
@@ -20,7 +20,7 @@ document.addEventListener("click", (event) => {
   if (!account.contains(event.target)) account.open = false;
 });
 account.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || !account.open) return;
+  if (!account.open || !/^Esc/.test(event.key)) return;
   account.open = false;
   account.firstElementChild.focus();
 });

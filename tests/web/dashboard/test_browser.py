@@ -49,6 +49,8 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
         "/bookings/new",
         "/bookings/new?type=30min",
         "/help",
+        "/pages",
+        "/bookings/nothing",
         "/search?q=okafor",
         "/search?q=nobody",
         "/account",
@@ -57,6 +59,9 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
         await unfold(page, "details.curl")
         yield path
     await page.goto("/")
+    await page.locator("#account > summary").click()
+    yield "account menu"
+    await page.keyboard.press("Escape")
     await page.keyboard.press("Control+k")
     await expect(page.locator("#palette")).to_be_visible()
     await page.keyboard.type("jonas")
@@ -75,7 +80,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)
     await check_pages(page, visit(page, busy), "dashboard")
     # The browser reports the page that shows a wrong filter, as it should.
-    assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+    assert [fault for fault in faults if "400 (Bad Request)" not in fault and "404 (Not Found)" not in fault] == []
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
