@@ -20,6 +20,8 @@ PATHS = (
     "/",
     "/bookings",
     "/bookings?view=past&q=a",
+    "/bookings/week",
+    "/bookings/month",
     "/bookings/export.csv",
     "/event-types",
     "/availability",

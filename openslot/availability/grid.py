@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 
 from msgspec import Struct
 
-from openslot.core.times import DAY, FOREVER, Offsets, date_of, day_number, instant_of
+from openslot.core.times import DAY, FOREVER, Offsets, date_of, day_number, get_offsets, get_zone, instant_of
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Hours, Schedule
 from openslot.schedules.rules import holidays_of
@@ -121,6 +121,13 @@ def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: 
     ranges = merge(worked + [(start, end) for start, end, _ in shut])
     closed = list(_close(shut, merge(worked))) if shut else []
     return Grid(ranges, list(_stretch(offsets, ranges, duration)), closed)
+
+
+def list_open_hours(schedule: Schedule, first_day: int, last_day: int) -> list[Interval]:
+    """List the hours of some days of the schedule's calendar, by day number, without public holidays."""
+    offsets = get_offsets(get_zone(schedule.zone), date_of(first_day), date_of(last_day))
+    grid = lay_grid(schedule, offsets, first_day=first_day, last_day=last_day, duration=60)
+    return subtract(grid.ranges, merge(grid.holidays))
 
 
 def step_of(event_type: EventType) -> int:

@@ -98,9 +98,11 @@ async def get_offer(work: Work, which: ByPage) -> SlotContext:
     return await _get(work, which, work.now, work.now)
 
 
-async def explain(work: Work, which: EventTypeRef, starts_at: datetime) -> StartExplained:
-    """Return every rule that closes a start, and what would open it."""
-    found = await _get(work, which, starts_at, starts_at + timedelta(seconds=1))
+async def explain(
+    work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None
+) -> StartExplained:
+    """Return every rule that closes a start, and what would open it; a claim or seat that would move closes nothing."""
+    found = await _get(work, which, starts_at, starts_at + timedelta(seconds=1), without=without)
     return explain_start(found.inputs, starts_at)
 
 

@@ -14,6 +14,7 @@ from openslot.core.moments import Span
 from openslot.core.times import Instant
 from openslot.event_types.models import EventType, EventTypeSummary, Location
 from openslot.i18n import Text, recall
+from openslot.schedules.models import Schedule
 
 AnswerValue = str | bool
 Answers = dict[str, AnswerValue]
@@ -245,6 +246,59 @@ class BookingChange(Struct, frozen=True, kw_only=True):
     starts_at: datetime | None = None
     previous_starts_at: datetime | None = None
     reason: str | None = None
+
+
+class CalendarMeeting(Struct, frozen=True, kw_only=True):
+    """A meeting in a host's calendar: one booking, or a group session with all of its bookings."""
+
+    id: UUID
+    """Of its first booking."""
+    starts_at: datetime
+    ends_at: datetime
+    invitee_name: str
+    location: Location
+    people: int
+    """How many bookings it has."""
+    event_type_name: str
+    event_type_slug: str
+    color: str
+
+
+class SessionSeat(Struct, frozen=True, kw_only=True):
+    """One of those who have booked a group session."""
+
+    id: UUID
+    """Of the booking."""
+    name: str
+    email: str
+
+
+class NamedSpan(Struct, frozen=True):
+    """Time of a host in whole seconds since 1970, with the reason for being away or the name of the calendar."""
+
+    start: int
+    end: int
+    name: str
+
+
+class HostTime(Struct, frozen=True, kw_only=True):
+    """When a host works, is away, and is busy by connected calendars."""
+
+    schedules: list[Schedule]
+    """Those of active event types."""
+    away: list[NamedSpan]
+    busy: list[NamedSpan]
+    unread: list[str]
+    """The calendars that could not be read for too long, which close all times."""
+
+
+class HostCalendar(Struct, frozen=True, kw_only=True):
+    meetings: list[CalendarMeeting]
+    free: list[tuple[int, int]]
+    """The hours of all schedules together, without public holidays, in whole seconds since 1970."""
+    away: list[NamedSpan]
+    busy: list[NamedSpan]
+    unread: list[str]
 
 
 LEFT = Text("%(host)s is no longer with %(organization)s")

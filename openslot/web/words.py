@@ -190,6 +190,13 @@ def retry_in(wait: timedelta) -> Text:
     return PluralText("retry in %(count)s day", "retry in %(count)s days", count=round(wait / DAY))
 
 
+def length(minutes: int) -> Text:
+    """Write `1 h`, or `5 h 30 min`."""
+    if minutes % 60:
+        return Text("%(hours)s h %(minutes)s min", hours=minutes // 60, minutes=minutes % 60)
+    return Text("%(hours)s h", hours=minutes // 60)
+
+
 def is_elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> bool:
     """Return whether the clock shows another time in a zone than in the host's."""
     return _offset(at_time, get_zone(zone)) != _offset(at_time, get_zone(host_zone))
@@ -198,12 +205,7 @@ def is_elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> bool:
 def elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> Text | City:
     """Write `Lagos, 1 h behind`."""
     difference = _offset(at_time, get_zone(zone)) - _offset(at_time, get_zone(host_zone))
-    minutes = int(abs(difference) / SOON)
-    time_apart = (
-        Text("%(hours)s h %(minutes)s min", hours=minutes // 60, minutes=minutes % 60)
-        if minutes % 60
-        else Text("%(hours)s h", hours=minutes // 60)
-    )
+    time_apart = length(int(abs(difference) / SOON))
     if difference > timedelta():
         return Text("%(city)s, %(time)s ahead", city=City(zone), time=time_apart)
     if difference < timedelta():

@@ -21,6 +21,7 @@ WALKS = {
     "admin": ("admin/*",),
     "availability": ("confirm.html", "dashboard/availability/*", "dashboard/onboarding/*"),
     "booking page": ("booking/*",),
+    "calendar of bookings": ("dashboard/calendar/*",),
     "calendars": ("goodbye.html", "dashboard/calendars/*", "dashboard/your_data/[de]*"),
     "contacts": ("dashboard/calls/*", "dashboard/contacts/*", "dashboard/conversations/*"),
     "dashboard": ("dashboard/*",),

@@ -1,6 +1,6 @@
 """Pages: book for someone, cancel a booking, and move it to another open slot."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from typing import Annotated
 from uuid import UUID
@@ -21,7 +21,7 @@ from openslot.core.times import Zone, at_second, get_zone, iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.i18n import Text
+from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
@@ -36,6 +36,8 @@ FIELDS = {"startTime": "start", "inviteeName": "name", "inviteeEmail": "email", 
 
 class SlotChoice(Struct, frozen=True):
     value: str
+    local: str
+    """The host's date and time."""
     time: object
 
 
@@ -74,11 +76,16 @@ async def list_choices(
         days=tuple(
             DayOfSlots(
                 heading=words.day_heading(on, today=today),
-                slots=tuple(SlotChoice(iso(each), each.astimezone(get_zone(user.zone)).time()) for each in group),
+                slots=tuple(_make_choice(each, user) for each in group),
             )
             for on, group in groupby(starts, key=lambda start: words.day(start, user.zone))
         ),
     )
+
+
+def _make_choice(start: datetime, user: User) -> SlotChoice:
+    local = start.astimezone(get_zone(user.zone))
+    return SlotChoice(iso(start), f"{local:%Y-%m-%dT%H:%M}", local.time())
 
 
 class NewBookingForm(Struct, frozen=True, kw_only=True):
@@ -208,6 +215,9 @@ async def show_reschedule_form(
     booking, path = details.booking, f"/bookings/{booking_id}/reschedule"
     if not form.faults and not rules.can_change(booking, now=work.now):
         return redirect(f"/bookings/{booking_id}")
+    wanted = _read_start(request.query.get("start", ""), user) if form.kind is None else None
+    if wanted is not None:
+        form = await _propose(work, user, booking, wanted)
     first = read_day(form["day"] or request.query.get("day", ""))
     slots = await list_choices(work, user, ByBooking(booking.event_type_id), first=first, moved=booking)
     start = slots.days[0].slots[0].value if slots.days else "2026-03-16T09:00:00Z"
@@ -220,7 +230,39 @@ async def show_reschedule_form(
         form=form,
         slots=slots,
         path=path,
+        asked=words.at(wanted, user.zone, now=work.now) if wanted and not form.faults else None,
+        told=_tell_who(booking),
         curl=curl(work, user, path, method="PATCH", body={"newStartTime": start}),
+    )
+
+
+def _read_start(text: str, user: User) -> datetime | None:
+    """Read the start that an address proposes: a time of the host's clock, or an instant; a wrong one is none."""
+    try:
+        start = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    local = start if start.tzinfo else start.replace(tzinfo=get_zone(user.zone))
+    return local.astimezone(UTC) if read_day(f"{start:%Y-%m-%d}") else None
+
+
+async def _propose(work: Work, user: User, booking: Booking, start: datetime) -> Form[HostRescheduleForm]:
+    """Fill the form with a start, and say why it can't be had if it can't."""
+    moved = booking.seat_id or booking.claim_id
+    found = await availability.explain(work, ByBooking(booking.event_type_id), start, without=moved)
+    faults = {"start": found.reasons[0].sentence} if found.reasons else {}
+    return Form(values={"start": iso(start), "day": str(words.day(start, user.zone))}, faults=faults)
+
+
+def _tell_who(booking: Booking) -> Text:
+    name, guests = booking.invitee_name, len(booking.guests)
+    if not guests:
+        return Text("%(name)s will be notified by email.", name=name)
+    return PluralText(
+        "%(name)s and %(count)s guest will be notified by email.",
+        "%(name)s and %(count)s guests will be notified by email.",
+        count=guests,
+        name=name,
     )
 
 

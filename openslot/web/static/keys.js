@@ -3,7 +3,7 @@
 
 const links = document.querySelectorAll("[data-palette]");
 let loaded;
-let lastG = 0;
+let lastG = -Infinity;
 // What is typed while the palette is on its way; null: it is not.
 let typed = null;
 
@@ -74,8 +74,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const isSecond = event.timeStamp - lastG < 1500;
-  lastG = event.key === "g" ? event.timeStamp : 0;
-  if (lastG) load().catch(() => {});
+  lastG = event.key === "g" ? event.timeStamp : -Infinity;
+  if (event.key === "g") load().catch(() => {});
   if (isSecond) use((palette) => palette.go(event.key));
 });
 

@@ -1,0 +1,33 @@
+"""Reads for pages: a host's calendar of some days, and who comes to a group session."""
+
+from openslot.accounts.models import User
+from openslot.availability.grid import list_open_hours, merge
+from openslot.availability.models import Days
+from openslot.availability.slots import spans_of
+from openslot.bookings import calendar_store
+from openslot.bookings.models import Booking, HostCalendar, SessionSeat
+from openslot.core.times import at_second, day_number, get_zone
+from openslot.core.work import Work
+
+
+async def read_calendar(work: Work, host: User, days: Days) -> HostCalendar:
+    """Read what takes place on some days of the host's zone, and when the host can be booked, is away or busy."""
+    spans = spans_of(days, get_zone(host.zone))
+    since, until = at_second(spans[0][0]), at_second(spans[-1][1])
+    meetings = await calendar_store.list_meetings(work.db, host.id, since=since, until=until)
+    found = await calendar_store.find_host_time(work.db, host.id, since=since, until=until, now=work.now)
+    # A schedule's zone may be a day ahead of the host's, or behind.
+    first, last = day_number(days.first) - 1, day_number(days.last) + 1
+    hours = (list_open_hours(schedule, first, last) for schedule in found.schedules)
+    return HostCalendar(
+        meetings=meetings,
+        free=merge(span for each in hours for span in each),
+        away=found.away,
+        busy=found.busy,
+        unread=found.unread,
+    )
+
+
+async def list_session(work: Work, host: User, booking: Booking) -> list[SessionSeat]:
+    """List everyone who has booked the same group session, in the order of their bookings."""
+    return await calendar_store.list_session(work.db, host.id, booking.claim_id)
