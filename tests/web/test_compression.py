@@ -16,7 +16,7 @@ from tests.http.routes import OPERATIONS
 ID = "018f0000-0000-7000-8000-000000000000"
 TOKEN = re.compile(r'name="csrf" value="[^"]')
 # What is kept is compressed for everyone; no page of these has a form.
-KEPT = {"/static/{path}", "/widget.js", "/api/docs", "/api/openapi.json"}
+KEPT = {"/static/{path}", "/widget.js", "/api/docs", "/api/openapi.json", "/help/palette"}
 # Compressed for visitors who are not signed in.
 PUBLIC = {"/login", "/widget-demo", "/llms.txt", "/{username}", "/{username}/{slug}", "/{username}/{slug}/qr"}
 # No session is looked up for these.

@@ -226,6 +226,14 @@ async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = 
     return rules.DEFAULT_REMINDERS if chosen is None else chosen
 
 
+async def find_own_reminders(
+    work: Work, host_id: UUID, event_type_id: UUID
+) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    """Return when an event type reminds people, None if it has not chosen, and when its host's other meetings do."""
+    found = await store.find_own_reminders(work.db, host_id, event_type_id)
+    return found.get(True), found.get(False, rules.DEFAULT_REMINDERS)
+
+
 async def set_reminders(
     work: Work, host: User, event_type: EventType | None, minutes: tuple[int, ...] | None
 ) -> tuple[int, ...]:

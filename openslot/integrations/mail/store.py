@@ -142,6 +142,14 @@ async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> t
     return None if found is None else tuple(found)
 
 
+async def find_own_reminders(db: Db, host_id: UUID, event_type_id: UUID) -> dict[bool, tuple[int, ...]]:
+    """Return what the event type has chosen (true) and what its host has (false), as far as they have."""
+    statement = """select event_type_id is not null as is_own, minutes_before from reminder_settings
+        where host_id = $1 and (event_type_id = $2 or event_type_id is null)"""
+    rows = await db.fetch(statement, host_id, event_type_id)
+    return {row["is_own"]: tuple(row["minutes_before"]) for row in rows}
+
+
 async def set_reminders(
     db: Db, host_id: UUID, event_type_id: UUID | None, minutes: Sequence[int], *, now: datetime
 ) -> None:

@@ -12,12 +12,10 @@ from openslot.routing import Form, Response, get, post
 from openslot.web.pages import page, redirect
 
 HERE = "/settings/notifications"
-NOTICES = {
-    "saved": Text("Your choice was saved."),
-    "reminders": Text(
-        "The reminders were saved. New times apply to bookings that are created or rescheduled from now on."
-    ),
-}
+REMINDERS_SAVED = Text(
+    "The reminders were saved. New times apply to bookings that are created or rescheduled from now on."
+)
+NOTICES = {"saved": Text("Your choice was saved."), "reminders": REMINDERS_SAVED}
 MEETINGS = {
     MailTopic.BOOKED: (Text("New booking"), Text("Someone has booked a time with you.")),
     MailTopic.RESCHEDULED: (Text("Booking rescheduled"), Text("A booking has a new time.")),
@@ -62,7 +60,7 @@ async def show_notifications(work: Work, user: User, form: Form[RemindersForm] =
         groups=[(Text("Meetings"), MEETINGS), (Text("Problems"), PROBLEMS)],
         topics=await mail.get_topics(work, user),
         form=form,
-        reminders=[(each, format_before(each), str(each) in typed) for each in sorted({*USUAL, *stored}, reverse=True)],
+        reminders=list_times(stored, typed),
     )
 
 
@@ -78,11 +76,19 @@ async def change_notifications(work: Work, user: User, form: Form[TopicsForm]) -
 @post(f"{HERE}/reminders", shows=show_notifications)
 async def change_reminders(work: Work, user: User, form: Form[RemindersForm]) -> Response:
     """Choose when invitees and guests are reminded."""
-    sent = form.get().minutes
+    await mail.set_reminders(work, user, None, read_minutes(form.get().minutes))
+    return redirect(f"{HERE}?done=reminders")
+
+
+def read_minutes(sent: list[str]) -> tuple[int, ...]:
     if not all(each.isascii() and each.isdecimal() and len(each) < 7 for each in sent):
         raise Invalid(details={"minutes": WRONG})
-    await mail.set_reminders(work, user, None, tuple(int(each) for each in sent))
-    return redirect(f"{HERE}?done=reminders")
+    return tuple(int(each) for each in sent)
+
+
+def list_times(stored: tuple[int, ...], typed: list[str]) -> list[tuple[int, Text, bool]]:
+    """List the times to choose from, earliest first, with those that are chosen."""
+    return [(each, format_before(each), str(each) in typed) for each in sorted({*USUAL, *stored}, reverse=True)]
 
 
 def format_before(minutes: int) -> Text:

@@ -22,7 +22,7 @@ COSTS = {
     "/event-types/new?start=group": 3,
     "/event-types/new?from={id}": 3,
     "/event-types/new/preview?start=group": 5,
-    "/event-types/{id}": 3,
+    "/event-types/{id}": 4,
     "/event-types/{id}/preview": 5,
     "/event-types/{id}/embed": 2,
     "/event-types/{id}/embed/try": 2,
