@@ -10,7 +10,7 @@ from openslot.core.query_plans import custom_plans
 # the page of one event type all visits count; of all pages together those that come from another page do not.
 FIGURES = """
 with b as materialized (
-    select event_type_id, status = 'CONFIRMED' as is_kept, (created_at at time zone $2)::date as made_on,
+    select event_type_id, status = 'CONFIRMED' as is_kept, no_show, (created_at at time zone $2)::date as made_on,
         starts_at at time zone $2 as starts, extract(epoch from starts_at - created_at) as ahead
     from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' and ($3::uuid is null or event_type_id = $3)
 ), made as (select * from b where made_on between $4 and $6
@@ -22,6 +22,7 @@ with b as materialized (
 select 'made' as kind, made_on as on_day, null::uuid as event_type_id, null::text as name, count(*) as counted
 from made group by made_on
 union all select case when is_kept then 'kept' else 'cancelled' end, met_on, null, null, count(*) from met group by 1, 2
+union all select 'no_shows', met_on, null, null, count(*) from met where is_kept and no_show group by 2
 union all select 'visits', on_day, null, null, sum(views)::bigint from seen group by 2
 union all select 'made', null, event_type_id, null, count(*) from made where made_on >= $5 group by 3
 union all select case when is_kept then 'kept' else 'cancelled' end, null, event_type_id, null, count(*)

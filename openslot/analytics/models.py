@@ -102,7 +102,7 @@ class HostFigures(Struct, kw_only=True):
     """What was counted for a host: by day over a period and the one before it, the rest over the period alone."""
 
     days: dict[str, dict[date, int]] = field(default_factory=dict)
-    """`made`, `kept`, `cancelled` and `visits`; a day without any is missing."""
+    """`made`, `kept`, `no_shows`, `cancelled` and `visits`; a day without any is missing."""
     event_types: dict[UUID, dict[str, int]] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
     """Visits by where they come from."""

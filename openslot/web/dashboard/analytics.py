@@ -89,9 +89,10 @@ async def export_host_analytics(request: Request, work: Work, user: User) -> Res
     """Send the figures of every day."""
     wanted, figures = await _read(request, work, user)
     period, locale = wanted.period, locale_of(request)
-    counted = [figures.list_days(kind, period) for kind in COLUMNS]
+    columns = {**COLUMNS, "no_shows": Text("No-shows")}
+    counted = [figures.list_days(kind, period) for kind in columns]
     rows = ([str(on), *map(str, numbers)] for on, *numbers in zip(period.days, *counted, strict=True))
-    names = (str(localize(name, locale)) for name in (Text("Day"), *COLUMNS.values()))
+    names = (str(localize(name, locale)) for name in (Text("Day"), *columns.values()))
     return send_csv(f"analytics-{period.first}-{period.last}.csv", write_csv(names, rows))
 
 
@@ -129,33 +130,20 @@ def _list_periods(wanted: Wanted) -> list[tuple[Text, str, bool]]:
 
 
 def _list_figures(figures: HostFigures, period: HostPeriod) -> list[Figure]:
-    made, visits = _count("made", figures, period), _count("visits", figures, period)
     return [
         _show_count(Text("Bookings"), "made", figures, period, better="more"),
         _show_count(Text("Visits"), "visits", figures, period, better="more"),
-        _show_rate(made, visits),
         _show_count(Text("Meetings"), "kept", figures, period, better="more"),
         _show_count(Text("Cancelled"), "cancelled", figures, period, better="fewer"),
+        _show_count(Text("No-shows"), "no_shows", figures, period, better="fewer"),
         _show_ahead(figures.ahead),
     ]
 
 
-def _count(kind: str, figures: HostFigures, period: HostPeriod) -> tuple[int, int]:
-    return figures.total(kind, period), figures.total(kind, period.before)
-
-
 def _show_count(name: Text, kind: str, figures: HostFigures, period: HostPeriod, *, better: Any) -> Figure:
-    now, before = _count(kind, figures, period)
+    now, before = figures.total(kind, period), figures.total(kind, period.before)
     spark = draw_spark(_sum(figures.list_days(kind, period), _step(period)))
     return Figure(name=name, value=ShownNumber(now), delta=compare(now, before, better=better), spark=spark)
-
-
-def _show_rate(made: tuple[int, int], visits: tuple[int, int]) -> Figure:
-    rates = [round(100 * each / seen, 1) if seen else None for each, seen in zip(made, visits, strict=True)]
-    now, before = rates
-    delta = compare(now, before, better="more") if now is not None and before is not None else None
-    value = NONE if now is None else ShownNumber(now)
-    return Figure(name=Text("Bookings of 100 visits"), value=value, delta=delta, spark=None)
 
 
 def _show_ahead(ahead: dict[str, int]) -> Figure:

@@ -24,6 +24,7 @@ CONDITIONS = {
     "made": ("true", "created_at"),
     "kept": ("status = 'CONFIRMED'", "starts_at"),
     "cancelled": ("status = 'CANCELLED'", "starts_at"),
+    "no_shows": ("status = 'CONFIRMED' and no_show", "starts_at"),
 }
 # Around the change to summer time on 29 March 2026, and the end of that month.
 STARTS = [
@@ -50,11 +51,11 @@ async def fill(runtime: Runtime, book: Book) -> None:
             from claims c, unnest($2::timestamptz[]) t where c.id = $1 returning *
         )
         insert into bookings (id, host_id, event_type_id, claim_id, status, starts_at, ends_at, invitee_name,
-            invitee_email, invitee_zone, location, answers, cancelled_at, created_at, updated_at)
+            invitee_email, invitee_zone, location, answers, cancelled_at, created_at, updated_at, no_show)
         select gen_random_uuid(), b.host_id, b.event_type_id, c.id,
             case when n % 3 = 0 then 'CANCELLED' else b.status end, c.starts_at, c.ends_at, b.invitee_name,
             b.invitee_email, b.invitee_zone, b.location, b.answers, case when n % 3 = 0 then c.created_at end,
-            c.created_at, c.created_at
+            c.created_at, c.created_at, n % 4 = 0
         from (select *, row_number() over (order by starts_at) as n from c) c, bookings b where b.claim_id = $1""",
         booking.claim_id,
         STARTS,
@@ -149,9 +150,9 @@ async def test_a_file_has_a_line_for_each_day(member: httpx2.AsyncClient, clock:
     answer = await member.get("/analytics.csv?days=7")
     rows = list(csv.reader(StringIO(answer.text.removeprefix("\ufeff"))))
 
-    assert rows[0] == ["Day", "Bookings", "Meetings", "Cancelled", "Visits"]
+    assert rows[0] == ["Day", "Bookings", "Meetings", "Cancelled", "Visits", "No-shows"]
     assert len(rows) == 8
-    assert rows[-2] == [str(TEN.date()), "1", "1", "0", "0"]
+    assert rows[-2] == [str(TEN.date()), "1", "1", "0", "0", "0"]
 
 
 @pytest.mark.parametrize(
