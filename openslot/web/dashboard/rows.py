@@ -61,6 +61,8 @@ class BookingRow(Struct, frozen=True, kw_only=True):
     details: tuple[str, ...]
     badge: Text | None
     tone: str
+    email: str | None = None
+    """Of the person whose face the row shows; None where all rows are about the same person."""
 
 
 class DayOfRows(Struct, frozen=True):
@@ -104,6 +106,7 @@ def _row(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> Booki
         id=entry.id,
         hours=words.hours(entry.starts_at, entry.ends_at, user.zone),
         name=entry.invitee_name,
+        email=entry.invitee_email,
         details=tuple(each for each in _details(entry, user, now=now) if each),
         badge=badge,
         tone=tone,
