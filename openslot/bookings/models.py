@@ -189,6 +189,7 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
     cancelled_by: str | None
     no_show: bool
     event_type_name: str
+    event_type_color: str
 
 
 class AgendaPage(Struct, frozen=True, kw_only=True):

@@ -9,23 +9,29 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as agenda
+from openslot.bookings.models import AgendaEntry
 from openslot.core.revivals import RevivalVerdict
+from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
 from openslot.i18n import PluralText, Text
+from openslot.i18n.languages import first_weekday_of
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.notices import POT_NAMES
-from openslot.routing import Response, get, post
+from openslot.routing import Request, Response, get, post
 from openslot.timeline import operations as timeline
 from openslot.timeline.models import Attention, EffectKind, Trouble, UnsentMail
 from openslot.web import words
+from openslot.web.dashboard.event_types.overview import find_closed
 from openslot.web.dashboard.rows import by_day, describe_step
-from openslot.web.pages import page, redirect
+from openslot.web.dashboard.today import show_strip, show_today, week_of
+from openslot.web.pages import locale_of, page, redirect
 from openslot.web.words import Weekday
 from openslot.webhooks.models import show_switch_off
 
-DAYS, MAX_BOOKINGS, MAX_LINKS, MAX_HELD_DAYS = 8, 50, 20, 7
+DAYS, MAX_BOOKINGS, MAX_LINKS, MAX_HELD_DAYS = 8, 200, 20, 7
 # What a retry came to.
 RETRY_NOTICES: dict[str, Text] = {
     RevivalVerdict.QUEUED: Text("It will be retried now."),
@@ -42,40 +48,44 @@ class TroubleRow(Struct, frozen=True, kw_only=True):
     advice: Text
     reason: str | None = None
     path: str
+    icon: str = "webhook"
     lines: tuple[Text, ...] = ()
     """The parts of it, one a line."""
 
 
 @get("/")
-async def show_home(work: Work, user: User | None) -> Response:
+async def show_home(request: Request, work: Work, user: User | None) -> Response:
     """Show the first screen, or ask to sign in."""
     if user is None:
         return redirect("/login")
-    today = words.day(work.now, user.zone)
-    entries = await agenda.list_between(
-        work,
-        user,
-        since=words.begin_day(today, user.zone),
-        until=words.begin_day(today + timedelta(days=DAYS), user.zone),
-        limit=MAX_BOOKINGS,
-    )
+    today, now = words.day(work.now, user.zone), work.now
+    first = week_of(today, first_weekday=first_weekday_of(locale_of(request, user)))
+    since, until = (words.begin_day(each, user.zone) for each in (first, today + timedelta(days=DAYS)))
+    entries = await agenda.list_between(work, user, since=since, until=until, limit=MAX_BOOKINGS)
     attention = await timeline.list_attention(work, user)
     kept = 0 if mail.sends_mail(work.runtime) else await mail.count_kept(work, user)
     offered, _ = await event_types.list_event_types(work, user, only_active=True, limit=MAX_LINKS)
     failed = Counter(each.booking_id for each in attention.failed if each.booking_id)
-    is_today = [words.day(entry.starts_at, user.zone) == today for entry in entries]
-    base = f"{work.runtime.settings.public_url}/{user.username}"
+    days: dict[bool, list[AgendaEntry]] = {True: [], False: []}
+    for entry in entries:
+        if (on := words.day(entry.starts_at, user.zone)) >= today:
+            days[on == today].append(entry)
+    meetings, over = show_today(days[True], user, failed=failed, now=now)
     return page(
         "dashboard/home.html",
         user,
         here="/",
         today=Weekday(today, today),
-        todays=by_day(entries[: sum(is_today)], user, failed=failed, now=work.now),
-        next_days=by_day(entries[sum(is_today) :], user, failed=failed, now=work.now),
+        left=_count_left(len(meetings) - over),
+        strip=show_strip(entries, user, first=first, now=now),
+        meetings=meetings,
+        over=over,
+        time_now=now.astimezone(get_zone(user.zone)).time(),
+        next_days=by_day(days[False], user, failed=failed, now=now),
         has_more=len(entries) == MAX_BOOKINGS,
-        failed=[(each, describe_step(each.effect, user, now=work.now)) for each in attention.failed],
-        troubles=[*_list_kept(kept, user), *_list_troubles(attention, user, now=work.now)],
-        link=base,
+        failed=[(each, describe_step(each.effect, user, now=now)) for each in attention.failed],
+        troubles=[*_list_kept(kept, user), *_list_troubles(attention, user, now=now), *_list_unpaid(offered)],
+        link=f"{work.runtime.settings.public_url}/{user.username}",
         links=[each for each in offered if not each.is_private],
         notices=NOTICES,
     )
@@ -86,6 +96,19 @@ async def retry_from_home(work: Work, user: User, effect_id: UUID) -> Response:
     """Try a failed step again, and show the first screen."""
     revival = await timeline.retry_effect(work, user, effect_id)
     return redirect(f"/?done={revival.verdict}")
+
+
+def _count_left(count: int) -> Text:
+    if not count:
+        return Text("No more meetings today")
+    return PluralText("%(count)s more meeting today", "%(count)s more meetings today", count=count)
+
+
+def _list_unpaid(offered: Sequence[EventType]) -> Iterator[TroubleRow]:
+    for each in offered:
+        if (why := find_closed(each)) is not None:
+            title = Text("“%(name)s” offers no times", name=each.name)
+            yield TroubleRow(title=title, advice=why, path=f"/event-types/{each.id}", icon="card")
 
 
 def _list_kept(count: int, user: User) -> Iterator[TroubleRow]:
@@ -101,11 +124,14 @@ def _list_kept(count: int, user: User) -> Iterator[TroubleRow]:
         title = Text("More than %(count)s emails are in the mailbox: no mail server is set up", count=count - 1)
     if user.is_admin:
         yield TroubleRow(
-            title=title, advice=Text("Nobody has got them. Read them, or set up mail."), path="/admin/mailbox"
+            title=title,
+            advice=Text("Nobody has got them. Read them, or set up mail."),
+            path="/admin/mailbox",
+            icon="mail",
         )
     else:
         advice = Text("Nobody has got them. Ask the administrator of this site to set up mail.")
-        yield TroubleRow(title=title, advice=advice, path="/bookings")
+        yield TroubleRow(title=title, advice=advice, path="/bookings", icon="mail")
 
 
 def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterator[TroubleRow]:
@@ -121,6 +147,7 @@ def _unsent(unsent: UnsentMail, user: User, *, now: datetime) -> TroubleRow:
         title=Text("Not sent: %(emails)s", emails=POT_NAMES[unsent.pot]),
         advice=Text("Since %(when)s. More emails were triggered on your booking page than are allowed.", when=since),
         path="/bookings",
+        icon="mail",
     )
 
 
@@ -138,6 +165,7 @@ def _held(starts: Sequence[datetime], user: User, *, now: datetime) -> TroubleRo
         title=PluralText("%(count)s time is held right now", "%(count)s times are held right now", count=len(starts)),
         advice=Text("A time is held for up to 10 minutes while someone fills in the booking form."),
         path="/availability/why",
+        icon="clock",
         lines=tuple(lines),
     )
 
@@ -150,6 +178,7 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
             advice=Text("Since %(when)s. Check its password, or connect it again.", when=since),
             reason=show_failure(trouble.reason) if trouble.reason else None,
             path="/settings/calendars",
+            icon="calendar",
         )
     return TroubleRow(
         title=Text("The webhook endpoint %(url)s was switched off", url=trouble.label),

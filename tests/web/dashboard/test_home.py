@@ -11,12 +11,12 @@ from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Money
 from openslot.webhooks import operations as webhooks
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
-from tests.support.host import TEN, Book, cancel, fail, listen
+from tests.support.host import TEN, Book, cancel, fail, listen, open_session
 from tests.support.page import read_page
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
@@ -45,14 +45,45 @@ async def test_today_and_the_next_days_are_in_the_hosts_time(
     assert "Ivo Horvat" not in text
 
 
+async def test_today_is_a_line_with_what_is_over_now_next_and_later(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, clock: MovingClock
+) -> None:
+    await book(name="Priya Raman")
+    await book(TEN + timedelta(hours=1), name="Hana Kim")
+    await book(TEN + timedelta(hours=3), name="Ivo Horvat")
+    clock.now = TEN + timedelta(minutes=42)
+    member.headers.update(await open_session(runtime, user))
+    page = await member.get("/")
+    shown = read_page(page).text
+    before, _, after = page.text.partition('class="moment"')
+
+    assert "2 more meetings today" in shown
+    assert "Priya Raman" in before
+    assert "Next: 30 minute meeting in 18 minutes 12:00 – 12:30" in shown
+    assert "Priya Raman" not in after.partition("Next days")[0]
+    assert after.index("Hana Kim") < after.index("Ivo Horvat")
+    assert page.text.count('class="next-meeting"') == 1
+    # The week has a bar for each meeting, paler once it is over.
+    assert (page.text.count('<i class="blue over">'), page.text.count('<i class="blue">')) == (1, 2)
+
+
+async def test_what_offers_no_times_needs_attention(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    assert "offers no times" not in read_page(await member.get("/")).text
+    paid = await offer(runtime, user, "paid", price=Money(8000, "EUR"))
+    shown = read_page(await member.get("/"))
+    assert "“Paid” offers no times" in shown.text
+    assert shown.links["“Paid” offers no times"] == f"/event-types/{paid.id}"
+
+
 async def test_a_busy_day_is_not_followed_by_an_empty_week(
     member: httpx2.AsyncClient, runtime: Runtime, book: Book
 ) -> None:
     booking = await book()
-    await copy_booking(runtime, str(booking.id), 60, apart="1 minute")
+    await copy_booking(runtime, str(booking.id), 250, apart="1 minute")
     text = (await member.get("/")).text
 
-    assert text.count('class="booking-row"') == 50
+    assert text.count('class="meeting"') == 199
+    assert text.count('class="next-meeting"') == 1
     assert "Nothing is booked" not in text
     assert "All upcoming bookings" in text
 
