@@ -258,6 +258,7 @@ class CalendarMeeting(Struct, frozen=True, kw_only=True):
     ends_at: datetime
     invitee_name: str
     location: Location
+    no_show: bool
     people: int
     """How many bookings it has."""
     event_type_name: str

@@ -42,6 +42,8 @@ class CalendarBlock(Struct, frozen=True, kw_only=True):
     at: DayPlace
     lane: layout.Lane
     is_over: bool
+    is_missed: bool
+    """Whether the only one who booked it did not come."""
     is_movable: bool
 
     @property
@@ -141,6 +143,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             at=at,
             lane=lane,
             is_over=is_over,
+            is_missed=meeting.no_show and meeting.people == 1,
             is_movable=not is_over and meeting.people == 1,
         )
 

@@ -100,6 +100,19 @@ async def test_what_is_over_is_paler_and_stays_where_it_was(
     assert answer.text.count("data-movable") == 1
 
 
+async def test_who_did_not_come_is_struck_through(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    await book()
+    clock.now = TWELVE
+    assert 'class="missed"' not in (await member.get(WEEK)).text
+
+    await runtime.pool.execute("update bookings set no_show = true")
+    answer = await member.get(WEEK)
+    assert 'class="missed"' in answer.text
+    assert "No-show" in read_things(answer, "2026-03-16", "cal-booking")[0].words
+
+
 async def test_a_group_session_is_shown_once_with_its_count(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
 ) -> None:
