@@ -30,13 +30,13 @@ class When(StrEnum):
     LATER = "later"
 
 
-class Bar(Struct, frozen=True, kw_only=True):
+class StripBar(Struct, frozen=True, kw_only=True):
     color: str
     is_long: bool
     is_over: bool
 
 
-class ShortWeekday(Localizable, frozen=True):
+class StripWeekday(Localizable, frozen=True):
     """A day of the week such as `Mon`, counted from Monday as 0."""
 
     weekday: int
@@ -47,13 +47,13 @@ class ShortWeekday(Localizable, frozen=True):
 
 class StripDay(Struct, frozen=True, kw_only=True):
     on: date
-    weekday: ShortWeekday
+    weekday: StripWeekday
     is_today: bool
     count: Text
-    bars: tuple[Bar, ...]
+    bars: tuple[StripBar, ...]
 
 
-class Meeting(Struct, frozen=True, kw_only=True):
+class TodaysMeeting(Struct, frozen=True, kw_only=True):
     """A booking of today, as the line shows it."""
 
     id: UUID
@@ -86,7 +86,7 @@ def show_strip(entries: Sequence[AgendaEntry], user: User, *, first: date, now: 
     return [
         StripDay(
             on=on,
-            weekday=ShortWeekday(on.weekday()),
+            weekday=StripWeekday(on.weekday()),
             is_today=on == today,
             count=PluralText("%(count)s meeting", "%(count)s meetings", count=len(each)),
             bars=tuple(_bar(entry, now=now) for entry in each[:MAX_BARS]),
@@ -95,14 +95,14 @@ def show_strip(entries: Sequence[AgendaEntry], user: User, *, first: date, now: 
     ]
 
 
-def _bar(entry: AgendaEntry, *, now: datetime) -> Bar:
+def _bar(entry: AgendaEntry, *, now: datetime) -> StripBar:
     is_long = entry.ends_at - entry.starts_at >= LONG
-    return Bar(color=entry.event_type_color, is_long=is_long, is_over=entry.ends_at <= now)
+    return StripBar(color=entry.event_type_color, is_long=is_long, is_over=entry.ends_at <= now)
 
 
 def show_today(
     entries: Sequence[AgendaEntry], user: User, *, failed: dict[UUID, int], now: datetime
-) -> tuple[list[Meeting], int]:
+) -> tuple[list[TodaysMeeting], int]:
     """Return today's meetings, the next one marked, and how many of them are over."""
     over = sum(entry.ends_at <= now for entry in entries)
     coming = next((entry for entry in entries if entry.ends_at > now), None)
@@ -110,10 +110,12 @@ def show_today(
     return sorted(meetings, key=lambda meeting: meeting.when is not When.ENDED), over
 
 
-def _meeting(entry: AgendaEntry, user: User, *, coming: AgendaEntry | None, failed: int, now: datetime) -> Meeting:
+def _meeting(
+    entry: AgendaEntry, user: User, *, coming: AgendaEntry | None, failed: int, now: datetime
+) -> TodaysMeeting:
     guests = PluralText("%(count)s guest", "%(count)s guests", count=len(entry.guests)) if entry.guests else None
     is_video = entry.location.kind is LocationKind.VIDEO_LINK
-    return Meeting(
+    return TodaysMeeting(
         id=entry.id,
         when=When.ENDED if entry.ends_at <= now else When.NEXT if entry is coming else When.LATER,
         starts=entry.starts_at.astimezone(get_zone(user.zone)).time(),
