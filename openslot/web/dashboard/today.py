@@ -5,7 +5,6 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from babel.dates import get_day_names
 from msgspec import Struct
 
 from openslot.accounts.models import User
@@ -13,10 +12,9 @@ from openslot.bookings.models import AgendaEntry
 from openslot.core.times import get_zone
 from openslot.event_types.models import LocationKind
 from openslot.i18n import PluralText, Text
-from openslot.i18n.languages import Locale
-from openslot.i18n.localization import Localizable
 from openslot.web import words
 from openslot.web.dashboard.rows import place
+from openslot.web.figures import ShortWeekday
 
 DAYS_OF_WEEK = 7
 MAX_BARS = 6
@@ -36,18 +34,9 @@ class StripBar(Struct, frozen=True, kw_only=True):
     is_over: bool
 
 
-class StripWeekday(Localizable, frozen=True):
-    """A day of the week such as `Mon`, counted from Monday as 0."""
-
-    weekday: int
-
-    def localize(self, locale: Locale) -> str:
-        return str(get_day_names("abbreviated", "stand-alone", locale=locale.formats)[self.weekday])
-
-
 class StripDay(Struct, frozen=True, kw_only=True):
     on: date
-    weekday: StripWeekday
+    weekday: ShortWeekday
     is_today: bool
     count: Text
     bars: tuple[StripBar, ...]
@@ -86,7 +75,7 @@ def show_strip(entries: Sequence[AgendaEntry], user: User, *, first: date, now: 
     return [
         StripDay(
             on=on,
-            weekday=StripWeekday(on.weekday()),
+            weekday=ShortWeekday(on.weekday()),
             is_today=on == today,
             count=PluralText("%(count)s meeting", "%(count)s meetings", count=len(each)),
             bars=tuple(_bar(entry, now=now) for entry in each[:MAX_BARS]),
