@@ -87,13 +87,15 @@ def write_letter(
     title = format_title(meeting, recipient)
     when = format_short(meeting.booking.starts_at, recipient.zone, locale)
     is_on = kind is not MailKind.CANCELLATION
+    join = _find_join(meeting) if is_on else None
     return Letter(
         subject=SUBJECTS[kind](title=title, when=when),
         heading=BY_ROLE[recipient.role][kind],
         paragraphs=_write_paragraphs(meeting, kind, recipient),
         facts=_write_facts(meeting, recipient, locale),
         quote=_find_quote(meeting, recipient),
-        button=_find_button(meeting, recipient, is_on=is_on),
+        button=join or _find_button(meeting, recipient, is_on=is_on),
+        actions=_write_actions(meeting, recipient, join) if is_on else (),
         links_label=Text("Add to your calendar"),
         links=_write_links(meeting, recipient, entry) if is_on and recipient.role is not RecipientRole.HOST else (),
         footer=(_format_reason_for_mail(meeting, recipient),),
@@ -168,16 +170,33 @@ def _find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
     return paragraph(notes) if notes and is_for_host else None
 
 
+def _find_join(meeting: MailedMeeting) -> Link | None:
+    """Find the way into a video call, which is what everyone needs first."""
+    location = meeting.booking.location
+    is_call = location.kind is LocationKind.VIDEO_LINK and location.value.startswith(("https://", "http://"))
+    return Link(label=Text("Join"), url=location.value) if is_call else None
+
+
 def _find_button(meeting: MailedMeeting, recipient: Recipient, *, is_on: bool) -> Link | None:
     if recipient.role is RecipientRole.HOST:
         return Link(label=Text("View the booking"), url=meeting.booking_url)
+    # The file's address contains the manage link, and guests must not be able to change the meeting.
     if is_on and recipient.role is RecipientRole.INVITEE:
-        return Link(label=Text("Reschedule or cancel"), url=meeting.manage_url)
+        return Link(label=Text("Add to calendar"), url=meeting.calendar_url)
     return None
 
 
+def _write_actions(meeting: MailedMeeting, recipient: Recipient, join: Link | None) -> tuple[Link, ...]:
+    if recipient.role is RecipientRole.INVITEE:
+        return (
+            Link(label=Text("Reschedule"), url=f"{meeting.manage_url}/reschedule"),
+            Link(label=Text("Cancel the meeting"), url=f"{meeting.manage_url}/cancel"),
+        )
+    is_host = recipient.role is RecipientRole.HOST
+    return (Link(label=Text("View the booking"), url=meeting.booking_url),) if is_host and join else ()
+
+
 def _write_links(meeting: MailedMeeting, recipient: Recipient, entry: CalendarEntry) -> tuple[Link, ...]:
-    # The file's address contains the manage link, and guests must not be able to change the meeting.
     file = Link(label=Text("Calendar file"), url=meeting.calendar_url)
     online = (Link(label="Google", url=google_url(entry)), Link(label="Outlook", url=outlook_url(entry)))
     return (*online, file) if recipient.role is RecipientRole.INVITEE else online

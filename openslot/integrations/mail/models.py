@@ -89,6 +89,9 @@ class Letter(Struct, frozen=True, kw_only=True):
 
     body: LetterBody | None = None
     button: Link | None = None
+    actions: tuple[Link, ...] = ()
+    """What else can be done, below the button."""
+
     links_label: str | None = None
     links: tuple[Link, ...] = ()
     footer: tuple[str, ...] = ()

@@ -111,6 +111,7 @@ def _show_letter(letter: Letter, locale: Locale) -> Letter:
         facts=tuple(_show_fact(each, locale) for each in letter.facts),
         quote=say(letter.quote, locale) if isinstance(letter.quote, Text) else letter.quote,
         button=letter.button and _show_link(letter.button, locale),
+        actions=tuple(_show_link(each, locale) for each in letter.actions),
         links_label=None if letter.links_label is None else say(letter.links_label, locale),
         links=tuple(_show_link(each, locale) for each in letter.links),
         footer=tuple(say(each, locale) for each in letter.footer),
@@ -137,7 +138,7 @@ def _write_text(letter: Letter, brand: Brand, postal_address: str | None) -> Ite
         lines = ((f"{fact.label}:", *(f"  {line}" for line in fact.lines)) for fact in letter.facts)
         yield "\n".join(chain.from_iterable(lines))
     if letter.button:
-        yield _write_link(letter.button)
+        yield "\n".join(_write_link(link) for link in (letter.button, *letter.actions))
     if letter.links and letter.links_label:
         yield "\n".join([f"{letter.links_label}:", *(_write_link(link) for link in letter.links)])
     small = list(letter.footer) + ([postal_address] if postal_address else [])

@@ -80,11 +80,11 @@ async def show_host_analytics(request: Request, work: Work, user: User) -> Respo
         busiest=_name_busiest(figures),
         sources=_list_sources(figures),
         rows=_list_event_types(figures, wanted.offered),
-        export=wanted.query.link("/analytics.csv"),
+        export=wanted.query.link("/analytics/export.csv"),
     )
 
 
-@get("/analytics.csv")
+@get("/analytics/export.csv")
 async def export_host_analytics(request: Request, work: Work, user: User) -> Response:
     """Send the figures of every day."""
     wanted, figures = await _read(request, work, user)

@@ -1,12 +1,13 @@
 """What people are told of their meetings, and in which order."""
 
+import re
 from datetime import timedelta
 
 import httpx2
 import icalendar
 
 from openslot.accounts.models import User
-from openslot.bookings.links import calendar_url
+from openslot.bookings.links import calendar_url, manage_url
 from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind, MailStatus
@@ -89,6 +90,36 @@ async def test_a_host_is_led_to_the_booking(runtime: Runtime, clock: MovingClock
         assert f'href="{address}"' in part(message, "text/html")
     for message in (*await messages(runtime, JONAS), *await messages(runtime, LI)):
         assert address not in part(message, "text/plain") + part(message, "text/html")
+
+
+CALL = '{"kind": "video_link", "value": "https://meet.example/mara"}'
+BUTTON = re.compile(r'<td style="background:[^>]*>\s*<a href="([^"]+)"[^>]*>([^<]+)</a>')
+
+
+async def test_the_button_joins_the_call_or_adds_the_meeting_to_the_calendar(
+    runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    there = await book(guests=(LI,))
+    await runtime.pool.execute("update event_types set location = $1::jsonb", CALL)
+    call = await book(ELEVEN, guests=(LI,))
+    await work_off(runtime, clock)
+    base, join = runtime.settings.public_url, ("https://meet.example/mara", "Join")
+    shown = {
+        address: [BUTTON.findall(part(each, "text/html")) for each in await messages(runtime, address)]
+        for address in (JONAS, LI, MARA)
+    }
+
+    assert shown == {
+        JONAS: [[(f"{manage_url(runtime, there.id)}/calendar.ics", "Add to calendar")], [join]],
+        LI: [[], [join]],
+        MARA: [[(f"{base}/bookings/{there.id}", "View the booking")], [join]],
+    }
+    (_, to_invitee), (_, to_host) = [await messages(runtime, address) for address in (JONAS, MARA)]
+    manage = manage_url(runtime, call.id)
+    assert f"Join: {join[0]}\r\nReschedule: {manage}/reschedule\r\nCancel the meeting: {manage}/cancel\r\n" in part(
+        to_invitee, "text/plain"
+    ).replace("=\r\n", "")
+    assert f"Join: {join[0]}\r\nView the booking: {base}/bookings/{call.id}\r\n" in part(to_host, "text/plain")
 
 
 async def test_the_manage_link_is_the_invitees_alone(runtime: Runtime, clock: MovingClock, book: Book) -> None:

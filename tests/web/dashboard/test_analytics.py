@@ -147,7 +147,7 @@ async def test_the_page_shows_figures_charts_and_their_numbers(
 async def test_a_file_has_a_line_for_each_day(member: httpx2.AsyncClient, clock: MovingClock, book: Book) -> None:
     await book()
     clock.now = TEN + timedelta(days=1)
-    answer = await member.get("/analytics.csv?days=7")
+    answer = await member.get("/analytics/export.csv?days=7")
     rows = list(csv.reader(StringIO(answer.text.removeprefix("\ufeff"))))
 
     assert rows[0] == ["Day", "Bookings", "Meetings", "Cancelled", "Visits", "No-shows"]

@@ -29,7 +29,7 @@ COSTS = {
     "/bookings/{booking}/cancel": 2,
     "/bookings/{booking}/reschedule": 3,
     "/analytics?days=365": 3,
-    "/analytics.csv": 3,
+    "/analytics/export.csv": 3,
     "/help": 1,
     "/help/palette": 1,
     "/search?q=jonas": 2,
