@@ -13,6 +13,7 @@ from openslot.access.models import CredentialKind, new_key
 from openslot.accounts.store import list_users_by_id
 from openslot.contacts.models import fold_contact
 from openslot.core.ids import fingerprint, new_id
+from openslot.demo.bulk import copy_rows
 from openslot.event_types.models import Location, LocationKind, RollingWindow
 from openslot.schedules.operations import OFFICE_HOURS
 
@@ -42,13 +43,13 @@ async def make_large(
     made = await _make_hosts(connection, hosts, now)
     progress(hosts)
     contacts = {host.id: [new_id() for _ in range(CONTACTS_A_HOST)] for host in made}
-    await _copy(connection, "contacts", _contacts(made, contacts, now))
+    await copy_rows(connection, "contacts", _contacts(made, contacts, now))
     per_host = bookings // hosts
     for begin in range(0, hosts, 50):
         part = made[begin : begin + 50]
         claims, booked = _bookings(part, contacts, per_host, now)
-        await _copy(connection, "claims", claims)
-        await _copy(connection, "bookings", booked)
+        await copy_rows(connection, "claims", claims)
+        await copy_rows(connection, "bookings", booked)
         progress(len(part) * per_host)
     await connection.execute("analyze")
     return made
@@ -69,7 +70,7 @@ async def _make_hosts(connection: asyncpg.Connection, count: int, now: datetime)
         }
         for n, user_id in enumerate(ids)
     ]
-    await _copy(connection, "users", users)
+    await copy_rows(connection, "users", users)
     found = await list_users_by_id(connection, ids, now=now)
     made = [
         LargeHost(
@@ -82,9 +83,9 @@ async def _make_hosts(connection: asyncpg.Connection, count: int, now: datetime)
         )
         for n, user_id in enumerate(ids)
     ]
-    await _copy(connection, "schedules", [_schedule(host, now) for host in made])
-    await _copy(connection, "event_types", [_event_type(host, now) for host in made])
-    await _copy(connection, "api_keys", [_key(host, now) for host in made])
+    await copy_rows(connection, "schedules", [_schedule(host, now) for host in made])
+    await copy_rows(connection, "event_types", [_event_type(host, now) for host in made])
+    await copy_rows(connection, "api_keys", [_key(host, now) for host in made])
     return made
 
 
@@ -209,10 +210,3 @@ def _starts(count: int, now: datetime) -> Iterator[datetime]:
 
 def _name(number: int) -> str:
     return f"{FIRST_NAMES[number % 10]} {LAST_NAMES[number // 10 % 10]}"
-
-
-async def _copy(connection: asyncpg.Connection, table: str, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        await connection.copy_records_to_table(
-            table, columns=list(rows[0]), records=[tuple(row.values()) for row in rows]
-        )

@@ -1,9 +1,7 @@
-"""Six weeks of demo bookings, past and upcoming, some moved, some cancelled; and threads and calls."""
+"""Three weeks of upcoming demo bookings, some moved, some cancelled; and threads and calls."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import date, datetime, timedelta
 from random import Random
-
-from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.availability.models import ById
@@ -12,67 +10,38 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef, BookingWanted, Invitee
 from openslot.calls import operations as calls
 from openslot.calls.models import CallDirection, CallStatus, Ending
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactChanges
 from openslot.conversations import operations as conversations
 from openslot.conversations.models import Channel, MessageDirection
-from openslot.core.moments import Span
 from openslot.core.times import at_second
 from openslot.core.work import Work
+from openslot.demo.guests import GUESTS, REASONS
+from openslot.demo.history import at
 from openslot.event_types.models import EventType
 
 WEEKS = 3
-REASONS = ("Ill today, sorry", "The train is late", "Something came up")
-
-
-class Guest(Struct, frozen=True):
-    name: str
-    email: str
-    zone: str
-    phone: str
-    company: str
-    note: str
-
-
-GUESTS = (
-    Guest("Priya Raman", "priya@raman.example", "Asia/Kolkata", "+912212345678", "Raman Textiles", "Pricing for 12"),
-    Guest(
-        "Luis Ferreira", "luis@ferreira.example", "Europe/Lisbon", "+351211234567", "Ferreira & Filhos", "A new site"
-    ),
-    Guest("Hana Kim", "hana@kim.example", "Asia/Seoul", "+82212345678", "Kim Ceramics", ""),
-    Guest("Chidi Eze", "chidi@eze.example", "Africa/Lagos", "+2342033123456", "Eze Logistics", "Contract, page 4"),
-    Guest("Ewa Nowak", "ewa@nowak.example", "Europe/Warsaw", "+48221234567", "", "First call"),
-    Guest("Grace Miller", "grace@miller.example", "America/Chicago", "+13125550123", "Miller Farms", "Bring the plans"),
-    Guest("Ivo Horvat", "ivo@horvat.example", "Europe/Zagreb", "+38512345678", "Horvat Boats", ""),
-    Guest("Aroha Ngata", "aroha@ngata.example", "Pacific/Auckland", "+6491234567", "Ngata Studio", "Follow-up"),
-)
 
 
 async def make_meetings(work: Work, host: User, offered: list[EventType]) -> None:
-    """Make bookings for the last and the next three weeks, if the host has none yet."""
-    _, total = await bookings.list_bookings(work, host, status=None, span=Span(), page=1, limit=1)
-    if total:
-        return
+    """Make bookings for the next three weeks, which people have made in the last few days."""
     chance = Random(2027)  # noqa: S311 - the same demo for everyone
     offers = [each for each in offered if each.price is None]
-    for days in range(-7 * WEEKS, 7 * WEEKS + 1):
-        day = work.now.replace(hour=5, minute=0, second=0, microsecond=0) + timedelta(days=days)
-        now = day - timedelta(days=2) if days < 1 else work.now
-        then = Work(runtime=work.runtime, actor=work.actor, db=work.db, now=now.astimezone(UTC))
-        for _ in range(2):
-            await _book_one(then, chance.choice(offers), day, chance)
-    await _add_companies(work, host)
+    wished = [(chance.uniform(0, 6), days) for days in range(7 * WEEKS + 1) for _ in range(2)]
+    for ago, days in sorted(wished, reverse=True):
+        then = at(work, work.now - timedelta(days=ago))
+        day = (work.now + timedelta(days=days)).date()
+        await _book_one(then, chance.choice(offers), day, chance, after=work.now)
 
 
-async def _book_one(work: Work, offer: EventType, day: datetime, chance: Random) -> None:
+async def _book_one(work: Work, offer: EventType, day: date, chance: Random, *, after: datetime) -> None:
     which = ById(offer.id)
-    _, slots, _ = await list_open(work, which, timezone="UTC", first=day.date(), last=day.date())
-    if not slots.starts:
+    _, slots, _ = await list_open(work, which, timezone="UTC", first=day, last=day)
+    starts = [start for start in map(at_second, slots.starts) if start > after]
+    if not starts:
         return
     guest = chance.choice(GUESTS)
     wanted = BookingWanted(
         which=which,
-        starts_at=at_second(chance.choice(slots.starts)),
+        starts_at=chance.choice(starts),
         invitee=Invitee(name=guest.name, email=guest.email, zone=guest.zone),
         notes=guest.note or None,
     )
@@ -81,19 +50,9 @@ async def _book_one(work: Work, offer: EventType, day: datetime, chance: Random)
     ref = BookingRef(booking.id, booking.host_id)
     if fate < 0.12:
         await bookings.cancel_booking(work, ref, reason=chance.choice(REASONS))
-    elif fate < 0.2 and len(slots.starts) > 1:
-        other = at_second(next(start for start in slots.starts if at_second(start) != booking.starts_at))
+    elif fate < 0.2 and len(starts) > 1:
+        other = next(start for start in starts if start != booking.starts_at)
         await bookings.reschedule_booking(work, ref, other, reason=chance.choice(REASONS))
-
-
-async def _add_companies(work: Work, host: User) -> None:
-    for guest in GUESTS:
-        contact = await contacts.find_or_add(
-            work, owner_id=host.id, name=guest.name, email=guest.email, phone=guest.phone
-        )
-        await work.record()
-        if guest.company:
-            await contacts.change_contact(work, host, contact.id, ContactChanges(company=guest.company))
 
 
 IN, OUT = MessageDirection.INBOUND, MessageDirection.OUTBOUND

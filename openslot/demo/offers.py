@@ -26,15 +26,23 @@ async def make_offers(work: Work, host: User) -> list[models.EventType]:
         await _make_hours(work, host, schedule)
         for wanted in _wanted(work, schedule):
             await event_types.add_event_type(work, schedule, wanted)
+    return await list_offers(work, host)
+
+
+async def make_second_offers(work: Work, host: User) -> list[models.EventType]:
+    """Give the second host something of another kind, with mornings alone, and list what can be booked."""
+    existing, _ = await event_types.list_event_types(work, host)
+    if {each.slug for each in existing} <= {"30min"}:
+        await _add_portfolio_review(work, host)
+    return await list_offers(work, host)
+
+
+async def list_offers(work: Work, host: User) -> list[models.EventType]:
     offered, _ = await event_types.list_event_types(work, host, only_active=True)
     return [each for each in offered if not each.is_private]
 
 
-async def make_second_offers(work: Work, host: User) -> None:
-    """Give the second host something of another kind, with mornings alone."""
-    existing, _ = await event_types.list_event_types(work, host)
-    if {each.slug for each in existing} > {"30min"}:
-        return
+async def _add_portfolio_review(work: Work, host: User) -> None:
     schedule = await schedules.add_schedule(work, host, name="Mornings", hours=(MORNINGS,) * 5 + ((), ()))
     review = event_types.draft(work, schedule, name="Portfolio review", slug="portfolio-review", duration_minutes=45)
     location = models.Location(models.LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street, Brooklyn")

@@ -2,12 +2,15 @@
 
 from msgspec import Struct
 
+from openslot.accounts.models import User
 from openslot.core.actor import DEMO
 from openslot.core.work import Work
+from openslot.demo.history import has_bookings, make_past
 from openslot.demo.meetings import make_meetings, make_talks
-from openslot.demo.offers import make_offers, make_second_offers
+from openslot.demo.offers import list_offers, make_offers, make_second_offers
 from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people
 from openslot.demo.visits import make_visits
+from openslot.event_types.models import EventType
 
 
 class SeededEventType(Struct, frozen=True, kw_only=True):
@@ -32,8 +35,7 @@ async def seed(work: Work) -> Seeded:
     people = await make_people(work)
     host, host_sign_in = people[HOST.username]
     offers = await make_offers(work, host)
-    await make_second_offers(work, people[SECOND_HOST.username][0])
-    await make_meetings(work, host, offers)
+    await _make_bookings(work, {each: user for each, (user, _) in people.items()}, offers)
     await make_talks(work, host)
     await make_visits(work, host, offers)
     api_key, scim_token, agent_keys = await make_keys(work, host)
@@ -46,3 +48,15 @@ async def seed(work: Work) -> Seeded:
         agent_keys=agent_keys,
         event_types=[SeededEventType(id=str(each.id), slug=each.slug) for each in offers],
     )
+
+
+async def _make_bookings(work: Work, people: dict[str, User], offers: list[EventType]) -> None:
+    """Make the bookings of everyone who has none yet."""
+    host, second, admin = (people[each.username] for each in (HOST, SECOND_HOST, ADMIN))
+    is_new = not await has_bookings(work, host)
+    colleagues = ((second, await make_second_offers(work, second), 1.0), (admin, await list_offers(work, admin), 0.5))
+    for each, offered, busy in ((host, offers, 2.7), *colleagues):
+        if not await has_bookings(work, each):
+            await make_past(work, each, offered, busy=busy)
+    if is_new:
+        await make_meetings(work, host, offers)
