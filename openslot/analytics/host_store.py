@@ -1,10 +1,12 @@
-"""SQL of a host's own figures: one statement reads all that the page shows, for a period and the one before it."""
+"""SQL of a host's own figures: one statement for their page, and one for the first screen."""
 
+from datetime import datetime
 from uuid import UUID
 
-from openslot.analytics.models import HostFigures, HostPeriod
+from openslot.analytics.models import HostFigures, HostOverview, HostPeriod
 from openslot.core.db import Db
 from openslot.core.query_plans import custom_plans
+from openslot.core.times import ceil_second, floor_second
 
 # A booking counts on the day on which it was made, a meeting on the day on which it begins, both in the host's zone. Of
 # the page of one event type all visits count; of all pages together those that come from another page do not.
@@ -55,3 +57,30 @@ async def read_figures(
         else:
             figures.ahead[kind] = counted
     return figures
+
+
+OVERVIEW = """
+select seen.*, made.*, busy.* from users u
+cross join lateral (
+    select array_agg(on_day) as days, array_agg(views) as views from (
+        select on_day, sum(views)::bigint as views from page_views
+        where host_id = u.id and on_day between $2 and $3 and source <> 'internal' group by on_day) v) seen
+cross join lateral (
+    select count(*) as bookings from bookings
+    where host_id = u.id and status <> 'PENDING_PAYMENT' and created_at >= $4) made
+cross join lateral (
+    select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until
+    from busy_spans b where b.host_no = u.no and b.end_second > $5 and b.start_second < $6) busy
+where u.id = $1"""
+
+
+async def read_overview(
+    db: Db, host_id: UUID, period: HostPeriod, *, since: datetime, begins: datetime, ends: datetime
+) -> HostOverview:
+    spans = floor_second(begins), ceil_second(ends)
+    [row] = await db.fetch(OVERVIEW, host_id, period.first, period.last, since, *spans)
+    return HostOverview(
+        visits=dict(zip(row["days"] or (), row["views"] or (), strict=True)),
+        bookings=row["bookings"],
+        busy=list(zip(row["busy_from"] or (), row["busy_until"] or (), strict=True)),
+    )

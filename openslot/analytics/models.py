@@ -121,3 +121,14 @@ class HostFigures(Struct, kw_only=True):
 
     def total(self, kind: str, period: HostPeriod) -> int:
         return sum(self.list_days(kind, period))
+
+
+class HostOverview(Struct, frozen=True, kw_only=True):
+    """What the first screen says about a host besides bookings."""
+
+    visits: dict[date, int]
+    """Of all pages together, by day; a day without any is missing."""
+    bookings: int
+    """Made in the same days."""
+    busy: list[tuple[int, int]]
+    """When connected calendars say that the host is busy, in whole seconds since 1970."""

@@ -10,8 +10,17 @@ import structlog
 
 from openslot.accounts.models import User
 from openslot.analytics import host_store, store
-from openslot.analytics.models import CountedViews, DayOfPlatform, HostFigures, HostPeriod, PageView, SourceCount
+from openslot.analytics.models import (
+    CountedViews,
+    DayOfPlatform,
+    HostFigures,
+    HostOverview,
+    HostPeriod,
+    PageView,
+    SourceCount,
+)
 from openslot.core.actor import SYSTEM
+from openslot.core.times import get_zone
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import repeat
 
@@ -42,6 +51,15 @@ async def list_views(work: Work, user: User, *, first: date, last: date) -> list
 async def read_figures(work: Work, host: User, period: HostPeriod, *, event_type_id: UUID | None) -> HostFigures:
     """Count a host's bookings, meetings and visits over a period and the one before it, of one event type or of all."""
     return await host_store.read_figures(work.db, host.id, period, zone=host.zone, event_type_id=event_type_id)
+
+
+async def read_overview(work: Work, host: User, period: HostPeriod) -> HostOverview:
+    """Count a host's visits and bookings over a period, and read when the host is busy on its last day."""
+    zone = get_zone(host.zone)
+    since, begins, ends = (
+        datetime.combine(each, time.min, zone) for each in (period.first, period.last, period.last + timedelta(days=1))
+    )
+    return await host_store.read_overview(work.db, host.id, period, since=since, begins=begins, ends=ends)
 
 
 async def _count(runtime: Runtime, views: Sequence[PageView]) -> Sequence[None]:

@@ -28,6 +28,11 @@ def _format_short_day(on: date, formats: str) -> str:
     return str(format_skeleton("MMMd", on, locale=formats))
 
 
+@lru_cache(maxsize=4096)
+def _format_short_day_of_week(on: date, formats: str) -> str:
+    return str(format_skeleton("MMMEd", on, locale=formats))
+
+
 class ShownNumber(Localizable, frozen=True):
     """A number such as `1,206` or `8.2`."""
 
@@ -62,6 +67,18 @@ class ShortDay(Localizable, frozen=True):
 
     def localize(self, locale: Locale) -> str:
         return _format_short_day(self.on, locale.formats)
+
+    def __str__(self) -> str:
+        return self.on.isoformat()
+
+
+class ShortDayOfWeek(Localizable, frozen=True):
+    """A day such as `Tue, 20 Oct`."""
+
+    on: date
+
+    def localize(self, locale: Locale) -> str:
+        return _format_short_day_of_week(self.on, locale.formats)
 
     def __str__(self) -> str:
         return self.on.isoformat()

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -128,3 +129,15 @@ async def fail(runtime: Runtime, clock: MovingClock, reaction: str = "webhooks.s
     )
     assert row is not None
     return str(row["id"])
+
+
+async def say_busy(runtime: Runtime, user: User, start: datetime, end: datetime, name: str = "Work") -> None:
+    await runtime.pool.execute(
+        """insert into busy_spans (host_no, source, uid, during)
+        select no, $2, $3, tstzrange($4, $5) from users where id = $1""",
+        user.id,
+        name,
+        str(uuid4()),
+        start,
+        end,
+    )

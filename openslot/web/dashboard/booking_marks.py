@@ -27,6 +27,14 @@ async def mark_no_show(work: Work, user: User, booking_id: UUID, form: Form[NoSh
     return redirect(f"/bookings/{booking_id}?done={'no-show' if is_marked else 'no-show-removed'}")
 
 
+@post("/home/no-show/{booking_id}")
+async def mark_no_show_from_home(work: Work, user: User, booking_id: UUID, form: Form[NoShowForm]) -> Response:
+    """Do the same, and show the first screen."""
+    is_marked = form.get().no_show == "yes"
+    await bookings.mark_no_show(work, BookingRef(booking_id, user.id), no_show=is_marked)
+    return redirect(f"/?done={'no-show' if is_marked else 'no-show-removed'}")
+
+
 @post("/bookings/{booking_id}/notes", shows=show_booking)
 async def write_private_notes(work: Work, user: User, booking_id: UUID, form: Form[PrivateNotesForm]) -> Response:
     await bookings.write_private_notes(work, user, booking_id, form.get().private_notes)

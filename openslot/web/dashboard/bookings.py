@@ -45,7 +45,7 @@ from openslot.timeline import operations as timeline
 from openslot.timeline.models import TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard.curl import Curl, curl
-from openslot.web.dashboard.home import RETRY_NOTICES
+from openslot.web.dashboard.home import NO_SHOW_NOTICES, RETRY_NOTICES
 from openslot.web.dashboard.rows import Step, by_day, describe_step, place, status_badge
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_list_query
@@ -107,8 +107,7 @@ NOTICES: Notices = {
         Text("The booking was cancelled. Everyone will be notified by email."),
         Text("The booking was cancelled. No mail server is set up, so nobody is notified."),
     ),
-    "no-show": Text("Marked as a no-show. Nobody is notified."),
-    "no-show-removed": Text("The booking is no longer marked as a no-show."),
+    **NO_SHOW_NOTICES,
     "noted": Text("Your private notes were saved."),
     **RETRY_NOTICES,
 }

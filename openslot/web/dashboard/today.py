@@ -1,6 +1,6 @@
-"""The first screen's days: the week as a strip of bars, and today as a line with what is past, now, next and later."""
+"""The first screen's days: the week as a strip of bars, today as a line with the present moment, and the next ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
@@ -8,14 +8,16 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.availability.grid import merge
 from openslot.bookings.models import AgendaEntry
-from openslot.core.times import get_zone
+from openslot.core.times import at_second, get_zone
 from openslot.event_types.models import LocationKind
 from openslot.i18n import PluralText, Text
 from openslot.web import words
 from openslot.web.dashboard.rows import place
-from openslot.web.figures import ShortWeekday
+from openslot.web.figures import ShortDayOfWeek, ShortWeekday
 
+Interval = tuple[int, int]
 DAYS_OF_WEEK = 7
 MAX_BARS = 6
 LONG = timedelta(hours=1)
@@ -26,6 +28,7 @@ class When(StrEnum):
     ENDED = "ended"
     NEXT = "next"
     LATER = "later"
+    BUSY = "busy"
 
 
 class StripBar(Struct, frozen=True, kw_only=True):
@@ -60,15 +63,55 @@ class TodaysMeeting(Struct, frozen=True, kw_only=True):
     until: Text
     """How long until it begins."""
     failed: Text | None
+    no_show: bool
 
 
-def week_of(today: date, *, first_weekday: int) -> date:
-    """Return the first day of the week that a day is in."""
-    return today - timedelta(days=(today.weekday() - first_weekday) % DAYS_OF_WEEK)
+class BusyTime(Struct, frozen=True, kw_only=True):
+    """When a connected calendar says that the host is busy; with what is not shown."""
+
+    starts: object
+    until: Text
+    when: When = When.BUSY
 
 
-def show_strip(entries: Sequence[AgendaEntry], user: User, *, first: date, now: datetime) -> list[StripDay]:
-    today, days = words.day(now, user.zone), [first + timedelta(days=each) for each in range(DAYS_OF_WEEK)]
+class TodaysLine(Struct, frozen=True, kw_only=True):
+    ended: list[TodaysMeeting]
+    coming: list[TodaysMeeting | BusyTime]
+    left: int
+    """How many meetings are not over."""
+
+
+class ComingMeeting(Struct, frozen=True, kw_only=True):
+    """A booking of one of the next days."""
+
+    id: UUID
+    day: Text | ShortDayOfWeek
+    hours: Text
+    name: str
+    email: str
+    color: str
+    event: str
+    failed: Text | None
+
+
+class Week(Struct, frozen=True, kw_only=True):
+    """The days that the first screen shows: the week of today, and seven days after today."""
+
+    today: date
+    first: date
+    since: datetime
+    until: datetime
+
+
+def read_week(user: User, *, first_weekday: int, now: datetime) -> Week:
+    today = words.day(now, user.zone)
+    first = today - timedelta(days=(today.weekday() - first_weekday) % DAYS_OF_WEEK)
+    since, until = (words.begin_day(each, user.zone) for each in (first, today + timedelta(days=DAYS_OF_WEEK + 1)))
+    return Week(today=today, first=first, since=since, until=until)
+
+
+def show_strip(entries: Sequence[AgendaEntry], user: User, *, week: Week, now: datetime) -> list[StripDay]:
+    days = [week.first + timedelta(days=each) for each in range(DAYS_OF_WEEK)]
     found: dict[date, list[AgendaEntry]] = {on: [] for on in days}
     for entry in entries:
         found.get(words.day(entry.starts_at, user.zone), []).append(entry)
@@ -76,7 +119,7 @@ def show_strip(entries: Sequence[AgendaEntry], user: User, *, first: date, now: 
         StripDay(
             on=on,
             weekday=ShortWeekday(on.weekday()),
-            is_today=on == today,
+            is_today=on == week.today,
             count=PluralText("%(count)s meeting", "%(count)s meetings", count=len(each)),
             bars=tuple(_bar(entry, now=now) for entry in each[:MAX_BARS]),
         )
@@ -90,23 +133,67 @@ def _bar(entry: AgendaEntry, *, now: datetime) -> StripBar:
 
 
 def show_today(
-    entries: Sequence[AgendaEntry], user: User, *, failed: dict[UUID, int], now: datetime
-) -> tuple[list[TodaysMeeting], int]:
-    """Return today's meetings, the next one marked, and how many of them are over."""
-    over = sum(entry.ends_at <= now for entry in entries)
-    coming = next((entry for entry in entries if entry.ends_at > now), None)
-    meetings = [_meeting(entry, user, coming=coming, failed=failed.get(entry.id, 0), now=now) for entry in entries]
-    return sorted(meetings, key=lambda meeting: meeting.when is not When.ENDED), over
+    entries: Sequence[AgendaEntry], busy: Sequence[Interval], user: User, *, failed: Mapping[UUID, int], now: datetime
+) -> TodaysLine:
+    """Put today's meetings, the next one marked, and the busy times that are not over into their order."""
+    ended = [entry for entry in entries if entry.ends_at <= now]
+    left = [entry for entry in entries if entry.ends_at > now]
+    coming: list[tuple[datetime, TodaysMeeting | BusyTime]] = [
+        (each.starts_at, _meeting(each, user, When.LATER if place else When.NEXT, failed=failed, now=now))
+        for place, each in enumerate(left)
+    ]
+    coming += _list_busy(busy, user, now=now)
+    return TodaysLine(
+        ended=[_meeting(each, user, When.ENDED, failed=failed, now=now) for each in ended],
+        coming=[shown for _, shown in sorted(coming, key=lambda each: each[0])],
+        left=len(left),
+    )
 
 
-def _meeting(
-    entry: AgendaEntry, user: User, *, coming: AgendaEntry | None, failed: int, now: datetime
-) -> TodaysMeeting:
+def _list_busy(spans: Sequence[Interval], user: User, *, now: datetime) -> Iterator[tuple[datetime, BusyTime]]:
+    today, zone = words.day(now, user.zone), get_zone(user.zone)
+    begins, ends = (words.begin_day(today + timedelta(days=each), user.zone) for each in (0, 1))
+    for first, last in merge(spans):
+        start, end = max(at_second(first), begins), at_second(last)
+        if end <= now or start >= ends:
+            continue
+        until = Text("Busy until %(time)s", time=end.astimezone(zone).time())
+        if end >= ends:
+            until = Text("Busy all day") if start == begins else Text("Busy for the rest of the day")
+        yield start, BusyTime(starts=start.astimezone(zone).time(), until=until)
+
+
+def show_coming(
+    entries: Sequence[AgendaEntry], user: User, *, failed: Mapping[UUID, int], now: datetime
+) -> list[ComingMeeting]:
+    tomorrow = words.day(now, user.zone) + timedelta(days=1)
+    days = [(words.day(entry.starts_at, user.zone), entry) for entry in entries]
+    return [
+        ComingMeeting(
+            id=entry.id,
+            day=Text("Tomorrow") if on == tomorrow else ShortDayOfWeek(on),
+            hours=words.hours(entry.starts_at, entry.ends_at, user.zone),
+            name=entry.invitee_name,
+            email=entry.invitee_email,
+            color=entry.event_type_color,
+            event=entry.event_type_name,
+            failed=_count_failed(failed, entry),
+        )
+        for on, entry in days
+    ]
+
+
+def _count_failed(failed: Mapping[UUID, int], entry: AgendaEntry) -> Text | None:
+    count = failed.get(entry.id, 0)
+    return PluralText("%(count)s step failed", "%(count)s steps failed", count=count) if count else None
+
+
+def _meeting(entry: AgendaEntry, user: User, when: When, *, failed: Mapping[UUID, int], now: datetime) -> TodaysMeeting:
     guests = PluralText("%(count)s guest", "%(count)s guests", count=len(entry.guests)) if entry.guests else None
     is_video = entry.location.kind is LocationKind.VIDEO_LINK
     return TodaysMeeting(
         id=entry.id,
-        when=When.ENDED if entry.ends_at <= now else When.NEXT if entry is coming else When.LATER,
+        when=when,
         starts=entry.starts_at.astimezone(get_zone(user.zone)).time(),
         hours=words.hours(entry.starts_at, entry.ends_at, user.zone),
         name=entry.invitee_name,
@@ -117,7 +204,8 @@ def _meeting(
         notes=entry.notes,
         join=entry.location.value if is_video and entry.location.value else None,
         until=format_until(entry.starts_at - now),
-        failed=PluralText("%(count)s step failed", "%(count)s steps failed", count=failed) if failed else None,
+        failed=_count_failed(failed, entry),
+        no_show=entry.no_show,
     )
 
 

@@ -1,6 +1,6 @@
 """Pages: one member, with the role, the state and the invitation, and what happens when the member leaves."""
 
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ from openslot.routing import Form, Response, get, post
 from openslot.web import words
 from openslot.web.organization import current
 from openslot.web.organization.members import HERE, find_member_notice
-from openslot.web.pages import redirect
+from openslot.web.pages import page, redirect
 
 UNSENT = {
     InvitationLimit.ORGANIZATION: Text("Not sent: your organization has sent too many within a day"),
@@ -34,8 +34,23 @@ MAX_SHOWN = 100
 REFUSED: dict[type[Refusal], str] = {Conflict: "form", Forbidden: "form"}
 
 
+RAISED = {
+    Role.OWNER: (
+        Text("Make %(name)s an owner?"),
+        Text("Owners can do everything, also manage other owners and delete the organization."),
+        Text("Make owner"),
+    ),
+    Role.ADMIN: (
+        Text("Make %(name)s an administrator?"),
+        Text("Administrators can do everything in the organization, except manage owners and delete the organization."),
+        Text("Make administrator"),
+    ),
+}
+
+
 class RoleForm(Struct, frozen=True, kw_only=True):
     role: Role
+    confirmed: Literal["yes", ""] = ""
 
 
 @get("/organization/members/{member_id}")
@@ -73,12 +88,32 @@ async def show_member(request: Exchange, work: Work, user: User, member_id: UUID
 
 @post("/organization/members/{member_id}/role", shows=show_member, at=REFUSED, own_status=True)
 async def change_role(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
+    """Change the role; before someone gets more power, ask."""
     change, listed = await _begin(request, work, user, member_id)
     member, role = listed.member, form.get().role
+    is_raised = member.role not in {role, Role.OWNER} and role in RAISED
+    if is_raised and not form.get().confirmed and role in list_grantable(change.administration.role):
+        return _ask_to_raise(request, user, member, role)
     await members.change_role(work, change.administration, member, role)
     before, after = {"role": member.role}, {"role": role}
     await change.log(ChangeAction.ROLE_CHANGED, member.user.email, member.id, before=before, after=after)
     return redirect(f"{HERE}/{member_id}?done=role")
+
+
+def _ask_to_raise(request: Exchange, user: User, member: Member, role: Role) -> Response:
+    title, explanation, yes = RAISED[role]
+    organization_id = current.get_administered(request).organization_id
+    return page(
+        "confirm.html",
+        user,
+        here=HERE,
+        title=title.fill(name=member.user.email if member.pending else member.user.name),
+        explanation=explanation,
+        yes=yes,
+        back=f"{HERE}/{member.id}",
+        no=Text("Go back"),
+        fields={"organization": organization_id, "role": role, "confirmed": "yes"},
+    )
 
 
 @post("/organization/members/{member_id}/reinstate", shows=show_member, at=REFUSED, own_status=True)

@@ -48,6 +48,7 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
         f"{busy}/reschedule?day=2199-01-01",
         "/bookings/new",
         "/bookings/new?type=30min",
+        "/analytics",
         "/help",
         "/pages",
         "/bookings/nothing",

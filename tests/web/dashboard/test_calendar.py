@@ -15,7 +15,7 @@ from openslot.core.work import Runtime
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
 from tests.support.clocks import MovingClock
-from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, open_session
+from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, open_session, say_busy
 from tests.support.page import read_html, read_page
 
 WEEK = "/bookings/week?date=2026-03-16"
@@ -50,18 +50,6 @@ def read_things(answer: httpx2.Response, on: str, kind: str) -> list[Thing]:
 
 def spans(things: list[Thing]) -> list[tuple[str, str]]:
     return [(thing.start, thing.end) for thing in things]
-
-
-async def say_busy(runtime: Runtime, user: User, start: datetime, end: datetime, name: str = "Work") -> None:
-    await runtime.pool.execute(
-        """insert into busy_spans (host_no, source, uid, during)
-        select no, $2, $3, tstzrange($4, $5) from users where id = $1""",
-        user.id,
-        name,
-        str(uuid4()),
-        start,
-        end,
-    )
 
 
 async def test_a_booking_is_at_its_place_in_the_hosts_zone(member: httpx2.AsyncClient, book: Book) -> None:

@@ -12,12 +12,14 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Money
+from openslot.web.dashboard.onboarding import STEPS
 from openslot.webhooks import operations as webhooks
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
-from tests.support.host import TEN, Book, cancel, fail, listen, open_session
-from tests.support.page import read_page
+from tests.support.host import TEN, Book, cancel, fail, listen, open_session, say_busy
+from tests.support.page import read_html, read_page
+from tests.web.organization.support import read_form
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 
@@ -40,8 +42,7 @@ async def test_today_and_the_next_days_are_in_the_hosts_time(
     assert "Monday 16 March" in today
     assert "11:00 – 11:30" in today
     assert "Priya Raman" in today
-    assert "Tomorrow, 17 March" in later
-    assert "Hana Kim" in later
+    assert "Hana Kim 30 minute meeting Tomorrow 11:00 – 11:30" in read_html(later).text
     assert "Ivo Horvat" not in text
 
 
@@ -67,12 +68,97 @@ async def test_today_is_a_line_with_what_is_over_now_next_and_later(
     assert (page.text.count('<i class="blue over">'), page.text.count('<i class="blue">')) == (1, 2)
 
 
+async def test_days_of_the_week_lead_to_their_calendar(member: httpx2.AsyncClient, book: Book) -> None:
+    await book()
+    page = await member.get("/")
+    shown = read_page(page)
+
+    assert shown.links["Mon 16 1 meeting"] == "/bookings/day?date=2026-03-16"
+    assert shown.links["Sun 22 0 meetings"] == "/bookings/day?date=2026-03-22"
+    assert (await member.get(shown.links["Mon 16 1 meeting"])).status_code == 200
+
+
+async def test_busy_times_of_calendars_are_on_todays_line_without_what_they_are(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, book: Book, clock: MovingClock
+) -> None:
+    await book(TEN + timedelta(hours=3), name="Ivo Horvat")
+    for host, start, end in (
+        (user, TEN - timedelta(hours=3), clock.now),
+        (user, TEN, TEN + timedelta(hours=1)),
+        (user, TEN + timedelta(minutes=30), TEN + timedelta(hours=2, minutes=30)),
+        (user, TEN + timedelta(hours=4), TEN + timedelta(days=1)),
+        (user, TEN + timedelta(days=1), TEN + timedelta(days=2)),
+        (stranger, TEN, TEN + timedelta(hours=9)),
+    ):
+        await say_busy(runtime, host, start, end, "Dentist")
+    shown = read_page(await member.get("/")).text
+    line = shown.partition("Needs attention")[0]
+
+    assert line.count("Busy") == 2
+    assert "11:00 Busy until 13:30 14:00 Next" in line
+    assert line.endswith("15:00 Busy for the rest of the day ")
+    assert "Dentist" not in shown
+
+
+async def test_a_day_can_be_busy_as_a_whole(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    await say_busy(runtime, user, TEN - timedelta(days=2), TEN + timedelta(days=2))
+    shown = read_page(await member.get("/")).text
+
+    assert "00:00 Busy all day" in shown
+
+
+async def test_who_did_not_come_is_marked_and_unmarked_at_todays_past_meetings(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, book: Book, clock: MovingClock
+) -> None:
+    past, foreign = await book(), await book(host=stranger)
+    await book(TEN + timedelta(hours=3), name="Ivo Horvat")
+    assert "No-show" not in (await member.get("/")).text
+
+    clock.now = TEN + timedelta(hours=1)
+    member.headers.update(await open_session(runtime, user))
+    path, read = f"/home/no-show/{past.id}", "select no_show from bookings where id = $1"
+    assert (await member.get("/")).text.count("No-show?") == 1
+
+    for value, done, said in (
+        ("yes", "no-show", "Marked as a no-show."),
+        ("no", "no-show-removed", "no longer marked"),
+    ):
+        form = read_form((await member.get("/")).text, path)
+        marked = await member.post(path, data=form)
+        shown = read_page(await member.get(marked.headers["location"]))
+
+        assert (form["no_show"], marked.headers["location"]) == (value, f"/?done={done}")
+        assert said in shown.notices[0]
+        assert await runtime.pool.fetchval(read, past.id) is (value == "yes")
+        assert (f"Undo {past.invitee_name}" in shown.text) is (value == "yes")
+
+    refused = [await member.post(f"/home/no-show/{each}", data={"no_show": "yes"}) for each in (foreign.id, NOBODY)]
+    assert [each.status_code for each in refused] == [404, 404]
+    assert refused[0].content == refused[1].content
+    assert not await runtime.pool.fetchval(read, foreign.id)
+
+
+async def test_first_steps_are_on_the_first_screen_until_they_are_done(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await runtime.pool.execute("update users set welcome_step = 2 where id = $1", user.id)
+    page = await member.get("/")
+    shown = read_page(page)
+
+    assert f"First steps 1 of {len(STEPS)} Time zone Done 2 Hours" in shown.text
+    assert shown.links["2 Hours"] == "/welcome/hours"
+    assert shown.notices == []
+
+    assert (await member.post("/welcome/finish")).status_code == 303
+    assert "First steps" not in read_page(await member.get("/")).text
+
+
 async def test_what_offers_no_times_needs_attention(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     assert "offers no times" not in read_page(await member.get("/")).text
     paid = await offer(runtime, user, "paid", price=Money(8000, "EUR"))
     shown = read_page(await member.get("/"))
     assert "“Paid” offers no times" in shown.text
-    assert shown.links["“Paid” offers no times"] == f"/event-types/{paid.id}"
+    assert shown.links["Open: “Paid” offers no times"] == f"/event-types/{paid.id}"
 
 
 async def test_a_busy_day_is_not_followed_by_an_empty_week(
@@ -113,17 +199,34 @@ async def test_empty_parts_say_the_next_step(member: httpx2.AsyncClient) -> None
     assert "All clear. All emails, webhooks and calendar updates were delivered" in text
 
 
-async def test_the_links_of_public_event_types_can_be_copied(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User
+async def test_the_link_can_be_copied_and_has_its_figures_of_30_days(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, book: Book, clock: MovingClock
 ) -> None:
-    await offer(runtime, user, "secret", is_private=True)
-    await offer(runtime, user, "closed", active=False)
-    text = (await member.get("/")).text
+    today = clock.now.date()
+    for host, days, views, source in (
+        (user, 0, 3, "direct"),
+        (user, 29, 4, "news.example"),
+        (user, 30, 90, "direct"),
+        (user, 1, 70, "internal"),
+        (stranger, 0, 50, "direct"),
+    ):
+        await runtime.pool.execute(
+            "insert into page_views (host_id, on_day, source, views) values ($1, $2, $3, $4)",
+            host.id,
+            today - timedelta(days=days),
+            source,
+            views,
+        )
+    await book()
+    old = await book(TEN + timedelta(hours=1), email="hana@kim.example")
+    await runtime.pool.execute(
+        "update bookings set created_at = $2 where id = $1", old.id, clock.now - timedelta(days=31)
+    )
+    shown = await member.get("/")
 
-    assert 'href="http://127.0.0.1:8000/mara"' in text
-    assert "/mara/30min" in text
-    assert "/mara/secret" not in text
-    assert "/mara/closed" not in text
+    assert 'value="http://127.0.0.1:8000/mara"' in shown.text
+    assert "Visits in 30 days 7 Bookings in 30 days 1" in read_page(shown).text
+    assert shown.text.count('class="spark"') == 1
 
 
 async def test_without_an_event_type_nothing_can_be_shared(
@@ -148,7 +251,7 @@ async def test_a_failed_step_needs_attention_until_it_is_tried_again(
     after = (await member.get(tried.headers["location"])).text
 
     assert "Webhook to 127.0.0.1" in shown
-    assert f'href="/bookings/{booking.id}">Jonas Okafor, 30 minute meeting' in shown
+    assert read_html(shown).links["Open Jonas Okafor"] == f"/bookings/{booking.id}"
     assert "tried 10 times" in shown
     assert "1 step failed" in shown
     assert tried.headers["location"] == "/?done=queued"
@@ -195,11 +298,11 @@ async def test_a_broken_calendar_and_a_disabled_endpoint_need_attention(
         user.id,
         TEN - timedelta(days=1),
     )
-    text = (await member.get("/")).text
+    shown = read_page(await member.get("/"))
 
-    assert '<a href="/settings/calendars">The calendar “mara at dav.example” can&#39;t be synced</a>' in text
-    assert "The password is wrong." in text
-    assert '<a href="/settings/webhooks">The webhook endpoint https://crm.example/hook was switched off</a>' in text
+    assert shown.links["Open: The calendar “mara at dav.example” can't be synced"] == "/settings/calendars"
+    assert "The password is wrong." in shown.text
+    assert shown.links["Open: The webhook endpoint https://crm.example/hook was switched off"] == "/settings/webhooks"
 
 
 async def test_a_calendar_that_failed_a_moment_ago_needs_no_attention(
@@ -239,7 +342,7 @@ async def test_mail_that_is_not_sent_is_shown_for_a_day(
         user.id,
         clock.now,
     )
-    assert "Not sent: Emails to guests" in read_page(await member.get("/")).links
+    assert "Open: Not sent: Emails to guests" in read_page(await member.get("/")).links
 
     clock.pass_time(hours=24)
     assert "Not sent" not in (await member.get("/")).text

@@ -24,7 +24,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/switch": {},
     "/organization/new": {"name": "Third Studio", "slug": "third-{unique}"},
     "/organization/members": {"email": "guest-{unique}@elsewhere.example", "name": "Guest", "role": "member"},
-    "/organization/members/{member_id}/role": {"role": "admin"},
+    "/organization/members/{member_id}/role": {"role": "admin", "confirmed": "yes"},
     "/organization/members/{member_id}/reinstate": {},
     "/organization/members/{member_id}/invitation": {},
     "/organization/members/{member_id}/withdraw": {},

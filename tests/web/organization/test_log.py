@@ -65,7 +65,9 @@ def test_every_action_and_field_has_words() -> None:
 
 
 async def test_a_change_of_role_says_before_and_after(owner: httpx2.AsyncClient, harbor: Harbor) -> None:
-    await owner.post(f"/organization/members/{harbor.id_of(harbor.member)}/role", data={"role": "admin"})
+    await owner.post(
+        f"/organization/members/{harbor.id_of(harbor.member)}/role", data={"role": "admin", "confirmed": "yes"}
+    )
     shown = re.sub(r"<[^>]+>|\s+", " ", (await owner.get("/organization/log")).text)
     shown = re.sub(" +", " ", shown)
 

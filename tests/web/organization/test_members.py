@@ -217,6 +217,25 @@ async def test_a_form_acts_on_the_organization_it_was_shown_for(
 async def test_the_token_of_a_page_is_in_every_form(owner: httpx2.AsyncClient, harbor: Harbor) -> None:
     shown = await owner.get(f"{MEMBERS}/{harbor.id_of(harbor.member)}")
     owner.headers.pop("x-csrf-token")
-    data = {"csrf": read_csrf_token(shown.text), "role": "admin", "organization": str(harbor.organization.id)}
+    data = {"csrf": read_csrf_token(shown.text), "role": "member", "organization": str(harbor.organization.id)}
 
     assert (await owner.post(f"{MEMBERS}/{harbor.id_of(harbor.member)}/role", data=data)).status_code == 303
+
+
+@pytest.mark.parametrize(("role", "word"), [("admin", "administrator"), ("owner", "owner")])
+async def test_more_power_in_an_organization_is_asked_about_first(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, role: str, word: str
+) -> None:
+    member = harbor.id_of(harbor.member)
+    path, read = f"{MEMBERS}/{member}/role", "select role from memberships where id = $1"
+    asked = await owner.post(path, data={"role": role})
+
+    assert (asked.status_code, f"Make {harbor.member.name} an {word}?" in read_page(asked).text) == (200, True)
+    assert await runtime.pool.fetchval(read, member) == "member"
+
+    assert (await owner.post(path, data=read_form(asked.text, path))).status_code == 303
+    assert await runtime.pool.fetchval(read, member) == role
+
+    # Less power, or the same, is not asked about.
+    assert (await owner.post(path, data={"role": "member"})).status_code == 303
+    assert await runtime.pool.fetchval(read, member) == "member"

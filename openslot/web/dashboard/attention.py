@@ -1,0 +1,130 @@
+"""What needs a host's attention on the first screen, each with the page where it is repaired or can be seen."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.event_types.models import EventType
+from openslot.i18n import PluralText, Text
+from openslot.integrations.calendars.errors import show_failure
+from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail.notices import POT_NAMES
+from openslot.timeline.models import Attention, EffectKind, Trouble, UnsentMail
+from openslot.web import words
+from openslot.web.dashboard.event_types.overview import find_closed
+from openslot.web.words import Weekday
+from openslot.webhooks.models import show_switch_off
+
+MAX_HELD_DAYS = 7
+
+
+class TroubleRow(Struct, frozen=True, kw_only=True):
+    """Something that does not work or is unusual."""
+
+    title: Text
+    advice: Text
+    reason: str | None = None
+    path: str | None
+    label: Text = Text("Open")
+    icon: str = "webhook"
+    tone: str = ""
+    lines: tuple[Text, ...] = ()
+    """The parts of it, one a line."""
+
+
+def list_troubles(
+    attention: Attention, offered: Sequence[EventType], user: User, *, kept: int, now: datetime
+) -> list[TroubleRow]:
+    """List what needs attention besides failed steps; `kept` mails are in the mailbox because there is no server."""
+    return [*_list_kept(kept, user), *_list_troubles(attention, user, now=now), *_list_unpaid(offered)]
+
+
+def _list_unpaid(offered: Sequence[EventType]) -> Iterator[TroubleRow]:
+    for each in offered:
+        if (why := find_closed(each)) is not None:
+            title = Text("“%(name)s” offers no times", name=each.name)
+            yield TroubleRow(title=title, advice=why, path=f"/event-types/{each.id}", icon="card")
+
+
+def _list_kept(count: int, user: User) -> Iterator[TroubleRow]:
+    """Tell about mails in the mailbox: an administrator of the platform can read them and set a server up."""
+    if not count:
+        return
+    title: Text = PluralText(
+        "%(count)s email is in the mailbox: no mail server is set up",
+        "%(count)s emails are in the mailbox: no mail server is set up",
+        count=count,
+    )
+    if count >= mail.MAX_KEPT:
+        title = Text("More than %(count)s emails are in the mailbox: no mail server is set up", count=count - 1)
+    if user.is_admin:
+        yield TroubleRow(
+            title=title,
+            advice=Text("Nobody has got them. Read them, or set up mail."),
+            path="/admin/mailbox",
+            label=Text("Read them"),
+            icon="mail",
+            tone="amber",
+        )
+    else:
+        advice = Text("Nobody has got them. Ask the administrator of this site to set up mail.")
+        yield TroubleRow(title=title, advice=advice, path=None, icon="mail", tone="amber")
+
+
+def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterator[TroubleRow]:
+    yield from (_unsent(each, user, now=now) for each in attention.unsent)
+    if attention.held:
+        yield _held(attention.held, user, now=now)
+    yield from (_trouble(each, user, now=now) for each in attention.troubles)
+
+
+def _unsent(unsent: UnsentMail, user: User, *, now: datetime) -> TroubleRow:
+    since = words.at(unsent.since, user.zone, now=now)
+    return TroubleRow(
+        title=Text("Not sent: %(emails)s", emails=POT_NAMES[unsent.pot]),
+        advice=Text("Since %(when)s. More emails were triggered on your booking page than are allowed.", when=since),
+        path="/bookings",
+        icon="mail",
+    )
+
+
+def _held(starts: Sequence[datetime], user: User, *, now: datetime) -> TroubleRow:
+    today = words.day(now, user.zone)
+    days = Counter(words.day(each, user.zone) for each in starts)
+    lines = [
+        PluralText("%(day)s: %(count)s time", "%(day)s: %(count)s times", day=Weekday(day, today), count=count)
+        for day, count in list(days.items())[:MAX_HELD_DAYS]
+    ]
+    if len(days) > MAX_HELD_DAYS:
+        others = len(days) - MAX_HELD_DAYS
+        lines.append(PluralText("and %(count)s other day", "and %(count)s other days", count=others))
+    return TroubleRow(
+        title=PluralText("%(count)s time is held right now", "%(count)s times are held right now", count=len(starts)),
+        advice=Text("A time is held for up to 10 minutes while someone fills in the booking form."),
+        path="/availability/why",
+        icon="clock",
+        lines=tuple(lines),
+    )
+
+
+def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
+    since = words.at(trouble.since, user.zone, now=now)
+    if trouble.kind is EffectKind.CALENDAR:
+        return TroubleRow(
+            title=Text("The calendar “%(name)s” can't be synced", name=trouble.label),
+            advice=Text("Since %(when)s. Check its password, or connect it again.", when=since),
+            reason=show_failure(trouble.reason) if trouble.reason else None,
+            path="/settings/calendars",
+            icon="calendar",
+            tone="rose",
+        )
+    return TroubleRow(
+        title=Text("The webhook endpoint %(url)s was switched off", url=trouble.label),
+        advice=Text("Since %(when)s. Resume it when it works again.", when=since),
+        reason=show_switch_off(trouble.reason) if trouble.reason else None,
+        path="/settings/webhooks",
+        tone="rose",
+    )
