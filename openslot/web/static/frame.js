@@ -1,4 +1,4 @@
-// What the frame of a page does besides: the current item of a list of links and what was just done are in sight, and the account menu closes by itself.
+// What the frame of a page does besides: the current item of a list of links is in sight, and the account menu closes by itself.
 
 for (const link of document.querySelectorAll("[aria-current]")) {
   const row = link.closest(".tabs, nav");
@@ -10,9 +10,6 @@ for (const link of document.querySelectorAll("[aria-current]")) {
     top: Math.max(0, place.bottom - seen.bottom) + Math.min(0, place.top - seen.top),
   });
 }
-
-// The address may name a place below the notice.
-addEventListener("load", () => document.querySelector("main .notice[role]")?.scrollIntoView({ block: "nearest" }));
 
 const account = document.getElementById("account");
 
