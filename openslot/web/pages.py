@@ -21,7 +21,8 @@ from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.frame import show_frame
 from openslot.web.navigation import SHORTCUTS, NavigationAudience, audiences_of, list_places
 from openslot.web.templating import get_template, templates
-from openslot.web.words import FILTERS, former_names, zone_name, zones_by_region
+from openslot.web.words import FILTERS
+from openslot.web.zones import former_names, zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
 # Personal pages must not be cached, not even by the browser.

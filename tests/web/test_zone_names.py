@@ -8,7 +8,7 @@ import pytest
 from openslot.core.times import find_zone
 from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES, Locale
-from openslot.web.words import former_names, zones_by_region
+from openslot.web.zones import former_names, zones_by_region
 from tests.support.host import ZONE, clock, member, settings, user
 
 __all__ = ["clock", "member", "settings", "user"]

@@ -20,7 +20,8 @@ from openslot.web.booking_page.options import Options
 from openslot.web.pages import page
 from openslot.web.static_files import accent_url
 from openslot.web.templating import get_template, templates
-from openslot.web.words import Region, format_city, former_names, zone_name, zones_by_region
+from openslot.web.words import format_city
+from openslot.web.zones import Region, former_names, zone_name, zones_by_region
 
 FRAMED = FRAMED_POLICY.decode()
 
