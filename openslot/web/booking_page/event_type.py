@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import DEFAULT_COLOR
 from openslot.accounts.profiles import photo_path
+from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
 from openslot.bookings import operations as bookings
@@ -48,7 +49,8 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     if (wanted := choose_format(request)) is not Format.HTML:
         return await write_offer(context.work, request, context.which, wanted)
     if options.view == "zones":
-        return zones_page(work, options, back=request.path)
+        host_zone = (await availability.get_offer(context.work, context.which)).host_zone
+        return zones_page(work, options, back=request.path, host_zone=host_zone)
     if options.start is None:
         picked = await forms.pick_month(work, context.which, options)
     else:

@@ -100,7 +100,7 @@ async def show_reschedule(work: Work, request: Request, token: str) -> Response:
     managed = await _open(work, request, token)
     options = managed.options
     if options.view == "zones":
-        return zones_page(work, options, back=request.path)
+        return zones_page(work, options, back=request.path, host_zone=managed.host.zone)
     if not can_change(managed.booking, now=work.now):
         return redirect(managed.path.removesuffix("/reschedule") + options.query)
     picked = await _pick(managed)

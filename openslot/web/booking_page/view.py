@@ -21,7 +21,8 @@ from openslot.web.pages import page
 from openslot.web.static_files import accent_url
 from openslot.web.templating import get_template, templates
 from openslot.web.words import format_city
-from openslot.web.zones import Region, former_names, zone_name, zones_by_region
+from openslot.web.zone_search import find_zones, list_offered, name_zone
+from openslot.web.zones import zones_by_region
 
 FRAMED = FRAMED_POLICY.decode()
 
@@ -76,18 +77,18 @@ def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) ->
     return f"/manage/{manage_token(work.runtime, booking_id)}?done={done}{kept}"
 
 
-def zones_page(work: Work, options: Options, *, back: str) -> Response:
-    formats, hours = options.locale.formats, hours_of(options)
-    regions = [
-        Region(region.name, tuple(zone for zone in region.zones if _fits(zone, options.search)))
-        for region in zones_by_region(options.locale)
-    ]
-    clocks = {zone: format_now(zone, formats, hours, now=work.now) for region in regions for zone, _ in region.zones}
-    found = [region for region in regions if region.zones]
-    return show("booking/zones.html", options, color=DEFAULT_COLOR, regions=found, clocks=clocks, back=back)
-
-
-def _fits(zone: tuple[str, str], search: str) -> bool:
-    wanted = search.casefold().strip()
-    name, city = zone
-    return any(wanted in zone_name(each).casefold() for each in (city, name, *former_names().get(name, ())))
+def zones_page(work: Work, options: Options, *, back: str, host_zone: str) -> Response:
+    """Show the zones that a search finds, or all of them, with the reader's and the host's on top."""
+    locale, hours = options.locale, hours_of(options)
+    offered = list_offered(locale.language)
+    if options.search.strip():
+        found = find_zones(options.search, locale, now=work.now)
+        groups = [("", found)] if found else []
+    else:
+        on_top = dict.fromkeys([options.zone.key if options.zone else host_zone, host_zone])
+        regions = ((each.name, [offered[zone] for zone, _ in each.zones]) for each in zones_by_region(locale))
+        groups = [("", [name_zone(zone, locale) for zone in [*on_top, "UTC"]]), *regions]
+    clocks = {
+        each.zone: format_now(each.zone, locale.formats, hours, now=work.now) for _, zones in groups for each in zones
+    }
+    return show("booking/zones.html", options, color=DEFAULT_COLOR, groups=groups, clocks=clocks, back=back)

@@ -258,13 +258,22 @@ async def test_zones_are_found_by_city_with_their_time(client: httpx2.AsyncClien
     page = (await client.get(PAGE, params={"view": "zones", "search": "lagos", "utm_source": "x"})).text
 
     assert page.count('name="tz"') == 1
-    assert '<button name="tz" value="Africa/Lagos"><bdi>Lagos</bdi> <span>08:00</span></button>' in page
+    assert '<button name="tz" value="Africa/Lagos"><bdi>Lagos</bdi> <small><bdi>Nigeria</bdi></small>' in page
+    assert "<span>08:00</span></button>" in page
     assert '<input type="hidden" name="utm_source" value="x">' in page
-    assert (
-        "No city has this name." in read_page(await client.get(PAGE, params={"view": "zones", "search": "xyzzy"})).text
-    )
+    nothing = await client.get(PAGE, params={"view": "zones", "search": "xyzzy"})
+    assert "Nothing found. Try a big city nearby" in read_page(nothing).text
     former = (await client.get(PAGE, params={"view": "zones", "search": "saigon"})).text
     assert former.count('name="tz"') == former.count('value="Asia/Ho_Chi_Minh"') == 1
+
+
+async def test_the_chosen_zone_and_the_hosts_stand_above_all_others(
+    client: httpx2.AsyncClient, intro: EventType
+) -> None:
+    page = (await client.get(PAGE, params={"view": "zones", "tz": "Asia/Tokyo"})).text
+
+    assert re.findall(r'name="tz" value="([^"]+)"', page)[:3] == ["Asia/Tokyo", "Europe/Berlin", "UTC"]
+    assert page.count('value="Europe/Berlin"') == 2
 
 
 async def test_an_unknown_name_is_a_kind_page(client: httpx2.AsyncClient, host: User) -> None:

@@ -14,10 +14,12 @@ export async function chooseZone(url) {
   document.body.append(dialog);
   search.value = "";
 
-  const buttons = [...list.querySelectorAll("button")];
-  const found = () => buttons.filter((button) => !button.hidden);
-  search.addEventListener("input", () => filter(list, buttons, search.value));
-  dialog.addEventListener("keydown", (event) => walk(event, search, found()));
+  const found = () => [...list.querySelectorAll("button")];
+  const searched = follow(search, async (text) => {
+    const answer = await fetchPage(`${url}&${new URLSearchParams({ search: text })}`);
+    return () => list.replaceChildren(...answer.querySelector("[data-zones]").cloneNode(true).childNodes);
+  });
+  dialog.addEventListener("keydown", (event) => walk(event, search, found, searched));
   back.addEventListener("click", (event) => {
     event.preventDefault();
     dialog.close();
@@ -39,23 +41,32 @@ export async function chooseZone(url) {
   });
 }
 
-function filter(list, buttons, wanted) {
-  const plain = fold(wanted);
-  for (const button of buttons) button.hidden = !fold(`${button.textContent} ${button.value}`).includes(plain);
-  for (const region of list.querySelectorAll("section")) {
-    region.hidden = !region.querySelector("button:not([hidden])");
-  }
+// The server searches when nothing was typed for a moment; the last text counts. Returns what waits for its answer.
+function follow(search, ask) {
+  let asked = Promise.resolve(), timer = 0, latest = 0;
+  const now = () => {
+    clearTimeout(timer);
+    timer = 0;
+    const mine = ++latest;
+    asked = ask(search.value).then((show) => mine === latest && show(), () => {});
+  };
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(now, 150);
+  });
+  return () => {
+    if (timer) now();
+    return asked;
+  };
 }
 
-function fold(text) {
-  return text.normalize("NFD").replace(/\p{M}/gu, "").replace(/[\s_]+/g, " ").trim().toLowerCase();
-}
-
-function walk(event, search, found) {
-  const at = found.indexOf(event.target);
-  if (event.key === "ArrowDown" && found[at + 1]) found[at + 1].focus();
-  else if (event.key === "ArrowUp" && at >= 0) (found[at - 1] ?? search).focus();
-  else if (/^Enter$/.test(event.key) && event.target === search && found[0]) found[0].click();
-  else return;
+async function walk(event, search, list, searched) {
+  const isEnter = /^Enter$/.test(event.key) && event.target === search;
+  if (!isEnter && !/^Arrow(Up|Down)$/.test(event.key)) return;
   event.preventDefault();
+  await searched();
+  const found = list(), at = found.indexOf(event.target);
+  if (isEnter) found[0]?.click();
+  else if (/Down$/.test(event.key)) found[at + 1]?.focus();
+  else if (at >= 0) (found[at - 1] ?? search).focus();
 }
