@@ -53,12 +53,12 @@ async def keep(runtime: Runtime, record: CallRecord) -> None:
     await runtime.batcher(_keep_all).ask(record)
 
 
-async def keep_with(work: Work, record: CallRecord) -> None:
-    """Keep the record of a call together with its change: the last statement before the commit."""
+async def keep_with(work: Work, *records: CallRecord) -> None:
+    """Keep the records of calls together with their changes: the last statement before the commit."""
     known = work.runtime.one(CachedChainEnd)
-    after = await _try_to_append(work.runtime, work.db, [record], known.end)
+    after = await _try_to_append(work.runtime, work.db, records, known.end)
     # If this is not committed after all, the next one does not find its end and asks for it.
-    known.end = after if after is not None else await _append(work.runtime, work.db, [record])
+    known.end = after if after is not None else await _append(work.runtime, work.db, records)
 
 
 async def _keep_all(runtime: Runtime, records: Sequence[CallRecord]) -> list[None]:

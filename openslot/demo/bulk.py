@@ -5,6 +5,7 @@ from typing import Any, cast
 import asyncpg
 
 from openslot.core.db import Db
+from openslot.core.rows import Noun, Rows
 
 
 async def copy_rows(db: Db, table: str, rows: list[dict[str, Any]]) -> None:
@@ -14,3 +15,7 @@ async def copy_rows(db: Db, table: str, rows: list[dict[str, Any]]) -> None:
         await connection.copy_records_to_table(
             table, columns=list(rows[0]), records=[tuple(row.values()) for row in rows]
         )
+
+
+def to_row(rows: Rows[Noun], noun: Noun) -> dict[str, Any]:
+    return dict(zip(rows.stored.names, rows.values(noun), strict=True))

@@ -27,11 +27,11 @@ from openslot.contacts.events import ContactChanged, ContactCreated
 from openslot.contacts.models import Contact, fold_contact
 from openslot.contacts.store import CONTACTS
 from openslot.core.actor import Actor, ActorKind
+from openslot.core.db import Db
 from openslot.core.events import Event
 from openslot.core.ids import new_id
-from openslot.core.rows import Noun, Rows
 from openslot.core.work import Work
-from openslot.demo.bulk import copy_rows
+from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.guests import REASONS, Guest
 from openslot.demo.past import CANCELLED, MISSED, MOVED, PastMeeting, during
 from openslot.event_types.models import EventType
@@ -71,8 +71,8 @@ class PastRows:
         await copy_rows(db, "contacts", [_contact_row(contact) for _, contact in self._contacts.values()])
         await copy_rows(db, "claims", self._claims)
         await copy_rows(db, "claim_seats", self._seats)
-        await copy_rows(db, "bookings", [_row(BOOKINGS, each) for each in self._bookings])
-        await copy_rows(db, "events", [_event_row(each) for each in sorted(self._happened, key=lambda each: each.at)])
+        await copy_rows(db, "bookings", [to_row(BOOKINGS, each) for each in self._bookings])
+        await write_events(db, self._happened)
 
     def _claim(self, meeting: PastMeeting) -> UUID:
         offer, claim_id = meeting.offer, new_id()
@@ -195,11 +195,12 @@ class PastRows:
 
 def _contact_row(contact: Contact) -> dict[str, Any]:
     searched = fold_contact(name=contact.name, email=contact.email, company=contact.company)
-    return {**_row(CONTACTS, contact), "search_text": searched}
+    return {**to_row(CONTACTS, contact), "search_text": searched}
 
 
-def _row(rows: Rows[Noun], noun: Noun) -> dict[str, Any]:
-    return dict(zip(rows.stored.names, rows.values(noun), strict=True))
+async def write_events(db: Db, happened: list[Happened]) -> None:
+    """Add events without effects, in the order in which they happened."""
+    await copy_rows(db, "events", [_event_row(each) for each in sorted(happened, key=lambda each: each.at)])
 
 
 def _event_row(happened: Happened) -> dict[str, Any]:

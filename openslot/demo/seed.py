@@ -5,6 +5,8 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.core.actor import DEMO
 from openslot.core.work import Work
+from openslot.demo.agent_calls import make_agent_calls
+from openslot.demo.deliveries import make_deliveries
 from openslot.demo.history import has_bookings, make_past
 from openslot.demo.meetings import make_meetings, make_talks
 from openslot.demo.offers import list_offers, make_offers, make_second_offers
@@ -36,9 +38,11 @@ async def seed(work: Work) -> Seeded:
     host, host_sign_in = people[HOST.username]
     offers = await make_offers(work, host)
     await _make_bookings(work, {each: user for each, (user, _) in people.items()}, offers)
+    await make_deliveries(work, host)
     await make_talks(work, host)
     await make_visits(work, host, offers)
     api_key, scim_token, agent_keys = await make_keys(work, host)
+    await make_agent_calls(work, host)
     return Seeded(
         base_url=work.runtime.settings.public_url,
         user=host_sign_in,

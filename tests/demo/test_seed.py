@@ -18,7 +18,7 @@ from tests.support.races import OVERLAPS
 
 MADE_ONCE = (
     *("users", "event_types", "bookings", "claims", "contacts", "messages", "calls", "memberships", "page_views"),
-    *("effects", "events"),
+    *("effects", "events", "webhook_endpoints", "webhook_deliveries", "agent_calls", "agent_spend", "approvals"),
 )
 
 
