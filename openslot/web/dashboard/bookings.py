@@ -1,8 +1,7 @@
-"""Pages: the list of bookings, also as a CSV file, and one booking with everything that happened to it."""
+"""Page: one booking with everything that happened to it."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -18,68 +17,23 @@ from openslot.bookings.events import (
     BookingNoShowRemoved,
     BookingRescheduled,
 )
-from openslot.bookings.models import (
-    AgendaEntry,
-    AgendaFilter,
-    AgendaView,
-    Booking,
-    BookingChange,
-    BookingDetails,
-    BookingRef,
-    Status,
-    show_reason,
-)
+from openslot.bookings.models import Booking, BookingChange, BookingDetails, BookingRef, show_reason
 from openslot.bookings.rules import CALENDAR
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
 from openslot.core.text import Prose
-from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
-from openslot.event_types import operations as event_types
 from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
-from openslot.i18n.languages import Locale
-from openslot.i18n.localization import localize
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, Response, get, post
 from openslot.timeline import operations as timeline
 from openslot.timeline.models import TimelineEffect
 from openslot.web import words
-from openslot.web.dashboard.curl import Curl, curl
+from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.home import NO_SHOW_NOTICES, RETRY_NOTICES
-from openslot.web.dashboard.rows import Step, by_day, describe_step, place, status_badge
-from openslot.web.downloads import send_csv, write_csv
-from openslot.web.list_queries import ListQuery, read_list_query
-from openslot.web.pages import MailNotice, Notices, locale_of, page, redirect
+from openslot.web.dashboard.rows import Step, describe_step, place, status_badge
+from openslot.web.pages import MailNotice, Notices, page, redirect
 
-ROWS = 25
-VIEWS = {
-    AgendaView.UPCOMING: Text("Upcoming"),
-    AgendaView.PAST: Text("Past"),
-    AgendaView.CANCELLED: Text("Cancelled"),
-}
-# What to say where there is nothing, by view.
-EMPTY = {
-    AgendaView.UPCOMING: Text("Nothing is booked. Share your link, or book on someone's behalf."),
-    AgendaView.PAST: Text("No meeting has taken place yet."),
-    AgendaView.CANCELLED: Text("No booking was cancelled."),
-}
-MAX_ROWS = 10_000
-COLUMNS = (
-    Text("Start"),
-    Text("End"),
-    Text("Time zone"),
-    Text("Status"),
-    Text("Event type"),
-    Text("Name"),
-    Text("Email address"),
-    Text("Time zone of the invitee"),
-    Text("Where"),
-    Text("Guests"),
-    Text("Notes"),
-    Text("Reason for cancelling"),
-    Text("No-show"),
-)
-STATUSES = {Status.CONFIRMED: Text("Confirmed"), Status.CANCELLED: Text("Cancelled")}
 ACTORS: dict[ActorKind, str] = {
     ActorKind.SCIM: Text("Your organization"),
     ActorKind.AGENT: Text("An agent"),
@@ -111,88 +65,6 @@ NOTICES: Notices = {
     "noted": Text("Your private notes were saved."),
     **RETRY_NOTICES,
 }
-
-
-@get("/bookings")
-async def show_bookings(request: Request, work: Work, user: User) -> Response:
-    """Show one page of the bookings that the address asks for."""
-    query = _read_query(request, user)
-    wanted = _filter(query)
-    found = await bookings.list_agenda(work, user, wanted, page=query.page, limit=ROWS)
-    failed = await timeline.count_failed(work, user, [entry.id for entry in found.entries])
-    offered, _ = await event_types.list_event_types(work, user)
-    view = wanted.view
-    return page(
-        "dashboard/bookings.html",
-        user,
-        here="/bookings",
-        form=query.form,
-        view=view,
-        tabs=[(name, query.link(view=each), each is view) for each, name in VIEWS.items()],
-        upcoming=found.upcoming,
-        total=found.total,
-        days=by_day(found.entries, user, failed=failed, now=work.now),
-        event_types=[(each.slug, each.name) for each in offered],
-        nothing=None if query.is_narrowed else EMPTY[view],
-        pager=query.pager(found.total, ROWS),
-        export=query.link("/bookings/export.csv"),
-        clear=query.link(q="", type="", **{"from": "", "to": ""}),
-        curl=_write_curl(work, user, query),
-    )
-
-
-def _read_query(request: Request, user: User) -> ListQuery:
-    fields = ("view", "q", "type", "from", "to")
-    return read_list_query(request, user, "/bookings", *fields, choices={"view": set(AgendaView)})
-
-
-def _filter(query: ListQuery) -> AgendaFilter:
-    view = AgendaView(query["view"] or AgendaView.UPCOMING)
-    return AgendaFilter(view=view, search=query["q"], slug=query["type"], span=query.span)
-
-
-def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
-    view, span = _filter(query).view, query.span
-    starts_at = span.starts_at or (work.now if view is AgendaView.UPCOMING else None)
-    ends_before = span.ends_before or (work.now if view is AgendaView.PAST else None)
-    given = {"status": "CANCELLED" if view is AgendaView.CANCELLED else "CONFIRMED"}
-    if starts_at is not None:
-        given["from"] = iso(starts_at)
-    if ends_before is not None:
-        given["to"] = iso(ends_before - timedelta(seconds=1))
-    return curl(work, user, "/bookings", query={**given, "page": str(query.page), "limit": str(ROWS)})
-
-
-@get("/bookings/export.csv")
-async def export_bookings(request: Request, work: Work, user: User) -> Response:
-    """Send the bookings that the address asks for, 10,000 at most."""
-    wanted = _filter(_read_query(request, user))
-    found = await bookings.list_agenda(work, user, wanted, limit=MAX_ROWS)
-    # Thousands of lines take a while, and other requests must not wait for them.
-    body = await asyncio.to_thread(_write, found.entries, user, locale_of(request))
-    return send_csv(f"bookings-{wanted.view}-{words.day(work.now, user.zone)}.csv", body)
-
-
-def _write(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
-    columns = (str(localize(column, locale)) for column in COLUMNS)
-    return write_csv(columns, (_cells(entry, user, locale) for entry in entries))
-
-
-def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:
-    zone = get_zone(user.zone)
-    for instant in (entry.starts_at, entry.ends_at):
-        yield f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
-    yield user.zone
-    yield str(localize(STATUSES[entry.status], locale))
-    yield entry.event_type_name
-    yield entry.invitee_name
-    yield entry.invitee_email
-    yield entry.invitee_zone
-    yield entry.location.value
-    yield ", ".join(entry.guests)
-    yield entry.notes or ""
-    yield str(localize(show_reason(entry.cancel_reason or ""), locale))
-    yield str(localize(Text("No-show"), locale)) if entry.no_show else ""
 
 
 class HistoryRow(Struct, frozen=True, kw_only=True):
