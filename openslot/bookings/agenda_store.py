@@ -70,6 +70,9 @@ select {AGENDA.columns} from (
     where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3
     order by b.starts_at, b.id limit $4) b
 {BELONGING} order by b.starts_at, b.id"""
+SELECTED = f"""
+select {AGENDA.columns} from bookings b {BELONGING}
+where b.id = any($2) and b.host_id = $1 and b.status <> 'PENDING_PAYMENT' order by b.starts_at, b.id"""
 CHANGES = """
 select no, type, at, actor, null::uuid as event_id, null::timestamptz as starts_at,
        null::timestamptz as previous_starts_at, null as reason
@@ -100,6 +103,10 @@ async def list_page(
 
 async def list_between(db: Db, host_id: UUID, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
     return [AGENDA.read(row) for row in await db.fetch(BETWEEN, host_id, since, until, limit)]
+
+
+async def list_selected(db: Db, host_id: UUID, ids: list[UUID]) -> list[AgendaEntry]:
+    return [AGENDA.read(row) for row in await db.fetch(SELECTED, host_id, ids)]
 
 
 async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:

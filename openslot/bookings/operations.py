@@ -265,6 +265,11 @@ async def list_between(work: Work, host: User, *, since: datetime, until: dateti
     return await agenda_store.list_between(work.db, host.id, since=since, until=until, limit=limit)
 
 
+async def list_selected(work: Work, host: User, ids: list[UUID]) -> list[AgendaEntry]:
+    """Read those of some bookings that are the host's own, by their starts."""
+    return await agenda_store.list_selected(work.db, host.id, ids)
+
+
 async def count_between(work: Work, host: User, *, since: datetime, until: datetime) -> int:
     return await agenda_store.count_between(work.db, host.id, since=max(since, work.now), until=until)
 

@@ -118,6 +118,11 @@ def read_page(request: Request, name: str = "page") -> int:
     return min(max(_read_number(request, name, max_=8) or 1, 1), MAX_PAGES)
 
 
+def read_count(request: Request) -> int:
+    """Read how many things were changed at once; none if that can't be understood."""
+    return _read_number(request, "count", max_=6) or 0
+
+
 def read_before(request: Request) -> int | None:
     """Read the line of a log before which to begin; None is its newest line."""
     return _read_number(request, "before", max_=17)

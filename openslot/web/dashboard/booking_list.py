@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
@@ -10,17 +11,17 @@ from openslot.bookings.models import AgendaEntry, AgendaFilter, AgendaView, Stat
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.i18n import Text
+from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.routing import Request, Response, get
+from openslot.routing import Form, Request, Response, get
 from openslot.timeline import operations as timeline
 from openslot.web import words
 from openslot.web.dashboard.curl import Curl, curl
 from openslot.web.dashboard.rows import by_day
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.list_queries import ListQuery, read_list_query
-from openslot.web.pages import locale_of, page
+from openslot.web.list_queries import ListQuery, link, read_count, read_list_query
+from openslot.web.pages import MailNotice, locale_of, page
 
 ROWS = 25
 VIEWS = {
@@ -54,9 +55,9 @@ STATUSES = {Status.CONFIRMED: Text("Confirmed"), Status.CANCELLED: Text("Cancell
 
 
 @get("/bookings")
-async def show_bookings(request: Request, work: Work, user: User) -> Response:
-    """Show one page of the bookings that the address asks for."""
-    query = _read_query(request, user)
+async def show_bookings(request: Request, work: Work, user: User, form: Form[Any] = Form()) -> Response:
+    """Show one page of the bookings that the address asks for; the form sends those that are selected."""
+    query = read_bookings_query(request, user)
     wanted = _filter(query)
     found = await bookings.list_agenda(work, user, wanted, page=query.page, limit=ROWS)
     failed = await timeline.count_failed(work, user, [entry.id for entry in found.entries])
@@ -66,8 +67,12 @@ async def show_bookings(request: Request, work: Work, user: User) -> Response:
         "dashboard/bookings.html",
         user,
         here="/bookings",
+        status=400 if form.faults or query.form.faults else 200,
         form=query.form,
-        view=view,
+        selection=form,
+        kept=link("", {**query.form.values, "page": query.page if query.page > 1 else ""}),
+        can_cancel=view is AgendaView.UPCOMING,
+        can_mark=any(each.status is Status.CONFIRMED and each.starts_at <= work.now for each in found.entries),
         tabs=[(name, query.link(view=each), each is view) for each, name in VIEWS.items()],
         upcoming=found.upcoming,
         total=found.total,
@@ -78,10 +83,34 @@ async def show_bookings(request: Request, work: Work, user: User) -> Response:
         export=query.link("/bookings/export.csv"),
         clear=query.link(q="", type="", **{"from": "", "to": ""}),
         curl=_write_curl(work, user, query),
+        notices={"cancelled": tell_cancelled(read_count(request)), "no-show": tell_missed(read_count(request))},
     )
 
 
-def _read_query(request: Request, user: User) -> ListQuery:
+def tell_cancelled(count: int) -> MailNotice:
+    return MailNotice(
+        PluralText(
+            "%(count)s booking was cancelled. Everyone will be notified by email.",
+            "%(count)s bookings were cancelled. Everyone will be notified by email.",
+            count=count,
+        ),
+        PluralText(
+            "%(count)s booking was cancelled. No mail server is set up, so nobody is notified.",
+            "%(count)s bookings were cancelled. No mail server is set up, so nobody is notified.",
+            count=count,
+        ),
+    )
+
+
+def tell_missed(count: int) -> Text:
+    return PluralText(
+        "%(count)s booking was marked as a no-show. Nobody is notified.",
+        "%(count)s bookings were marked as no-shows. Nobody is notified.",
+        count=count,
+    )
+
+
+def read_bookings_query(request: Request, user: User) -> ListQuery:
     fields = ("view", "q", "type", "from", "to")
     return read_list_query(request, user, "/bookings", *fields, choices={"view": set(AgendaView)})
 
@@ -106,14 +135,14 @@ def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
 @get("/bookings/export.csv")
 async def export_bookings(request: Request, work: Work, user: User) -> Response:
     """Send the bookings that the address asks for, 10,000 at most."""
-    wanted = _filter(_read_query(request, user))
+    wanted = _filter(read_bookings_query(request, user))
     found = await bookings.list_agenda(work, user, wanted, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
-    body = await asyncio.to_thread(_write, found.entries, user, locale_of(request))
+    body = await asyncio.to_thread(write_bookings, found.entries, user, locale_of(request))
     return send_csv(f"bookings-{wanted.view}-{words.day(work.now, user.zone)}.csv", body)
 
 
-def _write(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
+def write_bookings(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
     columns = (str(localize(column, locale)) for column in COLUMNS)
     return write_csv(columns, (_cells(entry, user, locale) for entry in entries))
 

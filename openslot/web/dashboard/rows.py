@@ -61,6 +61,7 @@ class BookingRow(Struct, frozen=True, kw_only=True):
     details: tuple[str, ...]
     badge: Text | None
     tone: str
+    no_show: bool = False
     email: str | None = None
     """Of the person whose face the row shows; None where all rows are about the same person."""
 
@@ -107,13 +108,17 @@ def _row(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> Booki
         hours=words.hours(entry.starts_at, entry.ends_at, user.zone),
         name=entry.invitee_name,
         email=entry.invitee_email,
-        details=tuple(each for each in _details(entry, user, now=now) if each),
+        details=tuple(each for each in _details(entry, user, failed=failed, now=now) if each),
         badge=badge,
         tone=tone,
+        no_show=entry.no_show,
     )
 
 
-def _details(entry: AgendaEntry, user: User, *, now: datetime) -> Iterable[str | None]:
+def _details(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> Iterable[str | None]:
+    if entry.no_show and failed:
+        # The badge tells of the failure.
+        yield Text("No-show")
     yield entry.event_type_name
     yield place(entry.location)
     if entry.guests:

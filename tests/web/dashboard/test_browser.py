@@ -13,6 +13,7 @@ from tests.bookings.conftest import offer
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.forms import NOBODY
 from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
 from tests.support.page_checks import CHECKED, PHONE, check_pages, unfold
 
@@ -59,6 +60,15 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
         await page.goto(path)
         await unfold(page, "details.curl")
         yield path
+    await page.goto("/bookings")
+    await page.get_by_label("Select all on this page").check()
+    yield "selected bookings"
+    await page.get_by_role("button", name="Cancel…").click()
+    yield "cancel selected bookings"
+    # As if one of them had been deleted meanwhile.
+    await page.locator("[name=ids]").evaluate("(field, id) => { field.value += id; }", f",{NOBODY}")
+    await page.get_by_role("button", name="Cancel the bookings").click()
+    yield "what could not be cancelled"
     await page.goto("/")
     await page.locator("#account > summary").click()
     yield "account menu"
@@ -168,6 +178,33 @@ async def test_the_palette_finds_a_person_while_typing_and_asks_once(
     asked.clear()
     await page.keyboard.press("Control+k")
     await expect(page.locator("#palette")).to_be_visible()
+    assert faults == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_host_cancels_several_bookings_at_once(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, *, scripts: bool
+) -> None:
+    await book()
+    await book(ELEVEN, name="Hana Kim", email="hana@kim.example")
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
+    await page.goto("/bookings")
+    cancel_button = page.get_by_role("button", name="Cancel…")
+    await expect(cancel_button).to_be_visible(visible=not scripts)
+    if scripts:
+        await page.get_by_label("Select all on this page").check()
+        await expect(page.get_by_role("group", name="Selected bookings")).to_contain_text("2")
+        await page.get_by_label("Select all on this page").uncheck()
+        await expect(cancel_button).to_be_hidden()
+    await page.get_by_label("Select Jonas Okafor").check()
+    await page.get_by_label("Select Hana Kim").check()
+    async with page.expect_download() as saved:
+        await page.get_by_role("button", name="Download CSV").click()
+    assert (await saved.value).suggested_filename.startswith("bookings-selected-")
+    await cancel_button.click()
+    await page.get_by_label("Reason (optional)").fill("Ill today")
+    await page.get_by_role("button", name="Cancel the bookings").click()
+    await expect(page.get_by_role("status")).to_contain_text("2 bookings were cancelled")
     assert faults == []
 
 

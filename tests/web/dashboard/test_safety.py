@@ -35,8 +35,8 @@ def paths(method: str, *, booking: object = NOBODY, effect: object = NOBODY) -> 
 
 
 def test_every_form_of_the_dashboard_is_known_here() -> None:
-    assert len(list(paths("POST"))) == 5
-    assert len(list(paths("GET"))) == 8
+    assert len(list(paths("POST"))) == 13
+    assert len(list(paths("GET"))) == 13
 
 
 async def test_a_form_of_another_site_is_refused_and_changes_nothing(
@@ -119,6 +119,8 @@ async def test_stored_text_stays_text(
     pages += [await member.post("/bookings", data=sent), await member.post("/bookings", data={**sent, "type": text})]
     pages.append(await member.post(f"/bookings/{moved.id}/reschedule", data={"start": text, "reason": text}))
     pages.append(await member.post(f"/bookings/{moved.id}/cancel", data={"reason": text * 100}))
+    selected = {"id": [str(moved.id), str(gone.id)]}
+    pages += [await member.post(f"/bookings/selected/{action}", data=selected) for action in ("cancel", "no-show")]
     assert check_pages(pages) > 10
 
 
