@@ -10,8 +10,8 @@ from openslot.demo.seed import Seeded, seed
 from tests.support.page import read_page
 
 BY_DAY = """
-select s.on_date from agent_spend s where agent = '*' and spent_micros <> (
-    select sum(spent_micros) from agent_spend a where a.on_date = s.on_date and a.agent <> '*')"""
+select on_date from agent_spend group by on_date
+having sum(spent_micros) filter (where agent = '*') is distinct from sum(spent_micros) filter (where agent <> '*')"""
 UNKNOWN_APPROVALS = """
 select count(*) from agent_calls c where approval_id is not null
   and not exists (select from approvals a where a.id = c.approval_id and a.arguments_hash = c.input_hash)"""
