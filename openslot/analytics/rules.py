@@ -1,59 +1,14 @@
-"""Decisions about visits: which are counted, and under which source."""
+"""Decisions about visits: which are counted."""
 
 import re
-from urllib.parse import urlsplit
-
-DIRECT, INTERNAL, OTHER = "direct", "internal", "other"
-LONGEST_SOURCE = 60
 
 _ROBOT = re.compile(
     r"(?<!cu)bot(s|\b)|crawl|spider|slurp|preview|scrap|fetch|monitor|headless|lighthouse|pagespeed|archiver|validator"
     r"|facebookexternalhit|embedly|whatsapp|curl/|wget/|python|java/|ruby|perl|go-http|okhttp|axios|node|http-?client",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[a-z0-9][a-z0-9 ._+-]*", re.ASCII)
-_HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]+", re.ASCII)
-# More digits than a campaign needs may be a phone number or a person's id.
-_MANY_DIGITS = re.compile(r"(\d[ ._+-]*){7}")
-_SHARED_ENDINGS = frozenset({"ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "ne", "net", "or", "org"})
 
 
 def is_robot(user_agent: str) -> bool:
     """Return whether a program names itself, or nothing does, instead of a person's browser."""
     return not user_agent.strip() or _ROBOT.search(user_agent) is not None
-
-
-def name_source(*, campaign: str, embedded_in: str | None, referrer: str, own_hosts: set[str]) -> str:
-    """Name where a visit comes from: the campaign, the embedding site or the referring site, without personal data."""
-    if campaign.strip():
-        return _name_campaign(campaign)
-    if embedded_in is not None:
-        return _name_site(embedded_in, own_hosts)
-    return _name_site(referrer, own_hosts) if referrer else DIRECT
-
-
-def _name_campaign(campaign: str) -> str:
-    name = " ".join(campaign.lower().split())
-    is_plain = len(name) <= LONGEST_SOURCE and _NAME.fullmatch(name) and not _MANY_DIGITS.search(name)
-    return name if is_plain else OTHER
-
-
-def _name_site(url: str, own_hosts: set[str]) -> str:
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").rstrip(".").lower()
-    except ValueError:
-        return OTHER
-    if parts.netloc.lower() in own_hosts:
-        return INTERNAL
-    if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host):
-        return OTHER
-    site = _registrable(host)
-    return site if len(site) <= LONGEST_SOURCE else OTHER
-
-
-def _registrable(host: str) -> str:
-    """Return the part of a host name that somebody registered, so that no subdomain names a person."""
-    labels = host.split(".")
-    is_shared = len(labels) > 2 and labels[-2] in _SHARED_ENDINGS and len(labels[-1]) == 2
-    return ".".join(labels[-3 if is_shared else -2 :])

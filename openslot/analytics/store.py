@@ -5,10 +5,10 @@ from datetime import date, datetime
 from uuid import UUID
 
 from openslot.analytics.models import CountedViews, FunnelCount, FunnelStep, PageView, SourceCount
-from openslot.analytics.rules import OTHER
 from openslot.core.db import Db, count_of
 from openslot.core.events import Change
 from openslot.core.query_plans import custom_plans
+from openslot.core.sources import OTHER
 
 # Any fixed number: writers wait for each other, so that the number of sources is exact and no two block each other.
 LOCK = 5_034

@@ -2,7 +2,8 @@
 
 import pytest
 
-from openslot.analytics.rules import is_robot, name_source
+from openslot.analytics.rules import is_robot
+from openslot.core.sources import name_source
 
 OWN = {"book.example", "127.0.0.1:8000"}
 

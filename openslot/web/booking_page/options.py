@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from openslot.analytics.models import PageView
 from openslot.analytics.operations import count_view
-from openslot.analytics.rules import is_robot, name_source
+from openslot.analytics.rules import is_robot
+from openslot.core.sources import name_source
 from openslot.core.text import is_line, is_prose
 from openslot.core.times import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
 from openslot.core.work import Work
