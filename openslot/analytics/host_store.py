@@ -10,11 +10,14 @@ from openslot.core.times import ceil_second, floor_second
 
 # A booking counts on the day on which it was made, a meeting on the day on which it begins, both in the host's zone. Of
 # the page of one event type all visits count; of all pages together those that come from another page do not.
+# To find the day in a zone takes long, so that bookings of before all of the days are left out first.
 FIGURES = """
 with b as materialized (
-    select event_type_id, status = 'CONFIRMED' as is_kept, no_show, (created_at at time zone $2)::date as made_on,
-        starts_at at time zone $2 as starts, extract(epoch from starts_at - created_at) as ahead
+    select event_type_id, source, status = 'CONFIRMED' as is_kept, no_show,
+        (created_at at time zone $2)::date as made_on, starts_at at time zone $2 as starts,
+        starts_at - created_at as ahead
     from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' and ($3::uuid is null or event_type_id = $3)
+        and greatest(created_at, starts_at) >= ($4::date - 1)::timestamp at time zone 'UTC'
 ), made as (select * from b where made_on between $4 and $6
 ), met as (select *, starts::date as met_on from b where starts::date between $4 and $6
 ), seen as (
@@ -32,10 +35,13 @@ from met where met_on >= $5 group by 1, 3
 union all select 'visits', null, event_type_id, null, sum(views)::bigint
 from seen where on_day >= $5 and event_type_id is not null group by 3
 union all select 'source', null, null, source, sum(views)::bigint from seen where on_day >= $5 group by 4
+union all select 'booked', null, null, source, count(*) from made where made_on >= $5 and source is not null group by 4
+union all select 'since', (min(created_at) at time zone $2)::date, null, null, null from bookings
+where host_id = $1 and source is not null and ($3::uuid is null or event_type_id = $3)
 union all select 'hour', null, null, (24 * extract(isodow from starts) + extract(hour from starts) - 24)::int::text,
     count(*) from met where met_on >= $5 and is_kept group by 4
 union all select case when made_on >= $5 then 'ahead' else 'ahead_before' end, null, null, null,
-    percentile_cont(0.5) within group (order by ahead)::bigint from made group by 1"""
+    percentile_cont(0.5) within group (order by extract(epoch from ahead))::bigint from made group by 1"""
 
 
 @custom_plans
@@ -46,12 +52,16 @@ async def read_figures(
     first = period.before.first
     for row in await db.fetch(FIGURES, host_id, zone, event_type_id, first, period.first, period.last):
         kind, counted = row["kind"], row["counted"]
-        if row["on_day"] is not None:
+        if kind == "since":
+            figures.sources_since = row["on_day"]
+        elif row["on_day"] is not None:
             figures.days.setdefault(kind, {})[row["on_day"]] = counted
         elif row["event_type_id"] is not None:
             figures.event_types.setdefault(row["event_type_id"], {})[kind] = counted
         elif kind == "source":
             figures.sources[row["name"]] = counted
+        elif kind == "booked":
+            figures.booked[row["name"]] = counted
         elif kind == "hour":
             figures.hours[divmod(int(row["name"]), 24)] = counted
         else:

@@ -106,6 +106,10 @@ class HostFigures(Struct, kw_only=True):
     event_types: dict[UUID, dict[str, int]] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
     """Visits by where they come from."""
+    booked: dict[str, int] = field(default_factory=dict)
+    """Bookings by where the visitor who booked came from."""
+    sources_since: date | None = None
+    """The day of the first booking whose source is known."""
     hours: dict[tuple[int, int], int] = field(default_factory=dict)
     """Meetings by weekday, Monday being 0, and hour."""
     ahead: dict[str, int] = field(default_factory=dict)

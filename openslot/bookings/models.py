@@ -50,6 +50,8 @@ class BookingWanted(Struct, frozen=True, kw_only=True):
     answers: Answers = {}
     guests: tuple[str, ...] = ()
     hold_id: UUID | None = None
+    source: str | None = None
+    """Where the invitee came from to the page that books; only the host's figures and export have it."""
 
 
 class Booking(Struct, frozen=True, kw_only=True):

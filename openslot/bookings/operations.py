@@ -51,7 +51,7 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
         work, owner_id=claimed.event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
-    work.stage(store.insert_booking(booking))
+    work.stage(store.insert_booking(booking, source=wanted.source))
     base_url = work.runtime.settings.public_url
     await work.record(
         BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, base_url=base_url)

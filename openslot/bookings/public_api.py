@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from openslot.accounts.profiles import follow
 from openslot.availability import claims
@@ -19,6 +20,7 @@ from openslot.bookings.models import BookingRef
 from openslot.bookings.rules import can_change
 from openslot.core.config import Settings
 from openslot.core.ids import parse_id
+from openslot.core.sources import name_campaign
 from openslot.core.text import LINE
 from openslot.core.times import iso
 from openslot.core.work import Work
@@ -67,6 +69,8 @@ async def create_public_booking(
         accept_language=request.headers.get("accept-language", ""),
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
     )
+    if data.source:
+        wanted = replace(wanted, source=name_campaign(data.source))
     booking = await operations.create_booking(work, wanted)
     return schemas.show_created(booking, manage_url=manage_url(work.runtime, booking.id))
 

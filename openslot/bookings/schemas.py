@@ -60,6 +60,13 @@ class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel"
     event_type_id: Id
     hold_id: Id | None = None
     token: Token | None = None
+    source: Annotated[
+        Annotated[str, Meta(pattern=LINE, min_length=1, max_length=200)] | None,
+        Meta(
+            description="Where the invitee comes from, for the host's figures: a campaign or a site",
+            examples=["newsletter"],
+        ),
+    ] = None
 
 
 class CancelBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ from openslot.core.rows import Part, Rows
 from openslot.event_types.store import EVENT_TYPES
 
 BOOKINGS = Rows(Booking, "bookings b", prefix="b_")
-INSERT = BOOKINGS.insert()
+INSERT = BOOKINGS.insert("source")
 CANCELLED = BOOKINGS.stored.only(
     "status", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "no_show", "updated_at"
 )
@@ -77,8 +77,8 @@ def to_details(row: Row) -> BookingDetails:
     return BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), contact)
 
 
-def insert_booking(booking: Booking) -> Change:
-    return Change(INSERT, BOOKINGS.values(booking))
+def insert_booking(booking: Booking, *, source: str | None) -> Change:
+    return Change(INSERT, (*BOOKINGS.values(booking), source))
 
 
 async def find_booking(db: Db, ref: BookingRef) -> BookingDetails | None:

@@ -15,11 +15,13 @@ _SHARED_ENDINGS = frozenset({"ac", "co", "com", "edu", "go", "gob", "gouv", "gov
 
 def name_source(*, campaign: str, embedded_in: str | None, referrer: str, own_hosts: set[str]) -> str:
     """Name where a visit comes from: the campaign, the embedding site or the referring site, without personal data."""
+    site = _name_site(referrer, own_hosts) if referrer else DIRECT
+    # Pages of ours name the campaign and the embedding site again; the first page has counted them.
+    if site == INTERNAL:
+        return site
     if campaign.strip():
         return name_campaign(campaign)
-    if embedded_in is not None:
-        return _name_site(embedded_in, own_hosts)
-    return _name_site(referrer, own_hosts) if referrer else DIRECT
+    return site if embedded_in is None else _name_site(embedded_in, own_hosts)
 
 
 def name_campaign(campaign: str) -> str:

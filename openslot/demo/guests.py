@@ -41,4 +41,10 @@ GUESTS = (
     Guest("Lucía Paz", "lucia@paz.example", "America/Argentina/Buenos_Aires", "", "Paz Films", "", ("partner",)),
     Guest("Deepak Nair", "deepak@nair.example", "Asia/Dubai", "+97141234567", "Nair Trading", "Team of 40"),
 )
+SOURCES = ("direct", "harbor.example", "newsletter", "search.example")
 REASONS = ("Ill today, sorry", "The train is late", "Something came up", "Double booked", "We found another solution")
+
+
+def came_from(name: str) -> str:
+    """Choose one of the sources of the demo's visits for a guest."""
+    return SOURCES[len(name) % len(SOURCES)]

@@ -14,7 +14,7 @@ from openslot.conversations import operations as conversations
 from openslot.conversations.models import Channel, MessageDirection
 from openslot.core.times import at_second
 from openslot.core.work import Work
-from openslot.demo.guests import GUESTS, REASONS
+from openslot.demo.guests import GUESTS, REASONS, came_from
 from openslot.demo.history import at
 from openslot.event_types.models import EventType
 
@@ -44,6 +44,7 @@ async def _book_one(work: Work, offer: EventType, day: date, chance: Random, *, 
         starts_at=chance.choice(starts),
         invitee=Invitee(name=guest.name, email=guest.email, zone=guest.zone),
         notes=guest.note or None,
+        source=came_from(guest.name),
     )
     booking = await bookings.create_booking(work, wanted)
     fate = chance.random()

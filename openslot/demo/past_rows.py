@@ -32,7 +32,7 @@ from openslot.core.events import Event
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.demo.bulk import copy_rows, to_row
-from openslot.demo.guests import REASONS, Guest
+from openslot.demo.guests import REASONS, Guest, came_from
 from openslot.demo.past import CANCELLED, MISSED, MOVED, PastMeeting, during
 from openslot.event_types.models import EventType
 
@@ -71,7 +71,7 @@ class PastRows:
         await copy_rows(db, "contacts", [_contact_row(contact) for _, contact in self._contacts.values()])
         await copy_rows(db, "claims", self._claims)
         await copy_rows(db, "claim_seats", self._seats)
-        await copy_rows(db, "bookings", [to_row(BOOKINGS, each) for each in self._bookings])
+        await copy_rows(db, "bookings", [_booking_row(each) for each in self._bookings])
         await write_events(db, self._happened)
 
     def _claim(self, meeting: PastMeeting) -> UUID:
@@ -196,6 +196,10 @@ class PastRows:
 def _contact_row(contact: Contact) -> dict[str, Any]:
     searched = fold_contact(name=contact.name, email=contact.email, company=contact.company)
     return {**to_row(CONTACTS, contact), "search_text": searched}
+
+
+def _booking_row(booking: Booking) -> dict[str, Any]:
+    return {**to_row(BOOKINGS, booking), "source": came_from(booking.invitee_name)}
 
 
 async def write_events(db: Db, happened: list[Happened]) -> None:

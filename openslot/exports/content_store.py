@@ -19,7 +19,7 @@ Names = str | Shape[Any]
 INSTANTS = ("at", "since", "until")
 
 
-def _select(names: Names, source: str, *more: str, **given: str) -> str:
+def _select(names: Names, source: str, /, *more: str, **given: str) -> str:
     """Write the statement of a file: columns of the first table in `source`, or what is given for one."""
     line = _object(names, source.split()[1], **given)
     return f"select {', '.join((f'{line}::text as line', *more))} from {source}"
@@ -132,6 +132,7 @@ BOOKINGS = _select(
     event_type=_object(EMBEDDED_EVENT_TYPE, "e"),
     contact=f"case when c.id is not null then {_object(EMBEDDED_CONTACT, 'c')} end",
     private_notes="b.private_notes",
+    source="b.source",
 )
 HISTORY = _select(
     "booking_id type at actor",

@@ -44,6 +44,7 @@ BOOKING_COLUMNS = (
     "cancelledBy",
     "noShow",
     "privateNotes",
+    "source",
     "createdAt",
     "id",
 )

@@ -104,7 +104,7 @@ class Delta(Struct, frozen=True, kw_only=True):
 
 
 def compare(value: float, before: float, *, better: Literal["more", "fewer", "neither"] = "neither") -> Delta:
-    """Write `18% more`, `2 fewer` or `as before`."""
+    """Write `18% more`, `2 fewer`, `as before` or `none before`."""
     if value == before:
         return Delta(words=Text("as before"))
     change = abs(value - before)
@@ -118,4 +118,4 @@ def compare(value: float, before: float, *, better: Literal["more", "fewer", "ne
     else:
         tone = "good" if better == "fewer" else ""
     words = Text("%(amount)s more", amount=amount) if is_more else Text("%(amount)s fewer", amount=amount)
-    return Delta(words=words, tone=tone)
+    return Delta(words=words if before else Text("none before"), tone=tone)

@@ -116,6 +116,7 @@ async def test_bookings_contacts_and_event_types_have_the_shape_of_the_rest_api(
     booking = await furnish(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
         await bookings.write_private_notes(work, user, booking.id, "Bring the two layouts")
+        await work.db.execute("update bookings set source = 'newsletter'")
         key, _ = await access.create_api_key(work, user, name="test")
     assert user.plan is Plan.PRO
     headers = {"authorization": f"Bearer {key}"}
@@ -128,7 +129,7 @@ async def test_bookings_contacts_and_event_types_have_the_shape_of_the_rest_api(
 
     shown = await ask(f"/bookings/{booking.id}")
     kept = {name: value for name, value in shown.items() if name not in {"manageUrl", "emailLogs"}}
-    assert load(file, "bookings.json") == [{**kept, "privateNotes": "Bring the two layouts"}]
+    assert load(file, "bookings.json") == [{**kept, "privateNotes": "Bring the two layouts", "source": "newsletter"}]
     assert load(file, "contacts.json") == (await ask("/contacts"))["data"]
     (listed,) = (await ask("/event-types"))["data"]
     assert load(file, "event-types.json") == [await ask(f"/event-types/{listed['id']}")]

@@ -22,7 +22,15 @@ from openslot.http.errors import headers_of, status_of
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page import forms
 from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
-from openslot.web.booking_page.options import Options, count_visit, read_options, read_start, with_zone
+from openslot.web.booking_page.options import (
+    Options,
+    carry_source,
+    count_visit,
+    find_source,
+    read_options,
+    read_start,
+    with_zone,
+)
 from openslot.web.booking_page.refusals import follow_former, limit_views, list_warnings
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
 from openslot.web.booking_page.view import hours_of, manage_path, show, show_zone, zones_page
@@ -37,6 +45,13 @@ class PageContext(Struct, frozen=True, kw_only=True):
     address: str
     options: Options
     which: ByPage
+    source: str | None
+    """Where the visitor came from; None: a form does not say it."""
+
+    @property
+    def carried(self) -> Options:
+        """The options with all that the next page is told."""
+        return carry_source(self.options, self.source) if self.source else self.options
 
 
 @get("/{username}/{slug}", is_public=True)
@@ -50,7 +65,7 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
         return await write_offer(context.work, request, context.which, wanted)
     if options.view == "zones":
         host_zone = (await availability.get_offer(context.work, context.which)).host_zone
-        return zones_page(work, options, back=request.path, host_zone=host_zone)
+        return zones_page(work, context.carried, back=request.path, host_zone=host_zone)
     if options.start is None:
         picked = await forms.pick_month(work, context.which, options)
     else:
@@ -64,7 +79,7 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
 @follow_former
 async def book(work: Work, request: Request, username: str, slug: str, form: Form[forms.BookingForm]) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
-    context = _read_context(work, request, username, slug)
+    context = _read_context(work, request, username, slug, form)
     if form[forms.TRAP]:
         form = form.with_faults({forms.TRAP: forms.TRAPPED})
     if form.faults:
@@ -76,7 +91,9 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
     return redirect(manage_path(work, booking.id, context.options, done="booked"))
 
 
-def _read_context(work: Work, request: Request, username: str, slug: str) -> PageContext:
+def _read_context(
+    work: Work, request: Request, username: str, slug: str, form: Form[forms.BookingForm] | None = None
+) -> PageContext:
     options = read_options(request)
     return PageContext(
         work=work.acting_as(PUBLIC),
@@ -84,6 +101,7 @@ def _read_context(work: Work, request: Request, username: str, slug: str) -> Pag
         address=request.address,
         options=options,
         which=ByPage(username, slug, options.token),
+        source=find_source(work, request, options) if form is None else forms.read_source(form),
     )
 
 
@@ -127,7 +145,7 @@ def _show(
     status: int = 200,
     warnings: tuple[str, ...] = (),
 ) -> Response:
-    found, options = picked.found, context.options
+    found, options = picked.found, context.carried
     event_type = found.inputs.event_type
     form = form or forms.begin_form(event_type, options)
     return show(
@@ -145,6 +163,7 @@ def _show(
         picked=picked,
         is_offered=is_offered(event_type),
         zone=show_zone(str(picked.zone), options, context.work),
+        source=context.source or "",
         guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form,
@@ -162,6 +181,7 @@ async def show_host(work: Work, request: Request, username: str) -> Response:
     options = read_options(request)
     host = await get_host_page(work, username)
     count_visit(work, request, options, username=host.username, zone=host.zone)
+    options = carry_source(options, find_source(work, request, options))
     color = host.event_types[0].color if host.event_types else DEFAULT_COLOR
     offers = [(each, list_facts(each, host.name, options.locale)) for each in host.event_types]
     return show(

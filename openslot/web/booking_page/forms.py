@@ -16,6 +16,7 @@ from openslot.availability import operations as availability
 from openslot.availability.models import Drafted, EventTypeRef, SlotContext
 from openslot.bookings.models import Answers, BookingWanted, Invitee
 from openslot.core.ids import SHAPE
+from openslot.core.sources import name_campaign
 from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, ReasonText
 from openslot.core.times import Zone, at_second, floor_second, get_zone, iso
 from openslot.core.work import Work
@@ -73,12 +74,18 @@ def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) 
         answers=_read_answers(form.values),
         guests=tuple(filter(None, GUESTS.split(sent.guests))),
         hold_id=read_hold(sent.hold),
+        source=read_source(form),
     )
 
 
 def read_hold(text: str) -> UUID | None:
     """Read which hold a form has; a booking without one is possible too."""
     return UUID(text) if SHAPE.fullmatch(text) else None
+
+
+def read_source(form: Form[BookingForm]) -> str | None:
+    """Read where the visitor came from, as the page has written it; whatever else stands there is counted together."""
+    return name_campaign(form["source"]) if form["source"] else None
 
 
 def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:

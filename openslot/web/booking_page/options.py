@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from openslot.analytics.models import PageView
 from openslot.analytics.operations import count_view
 from openslot.analytics.rules import is_robot
-from openslot.core.sources import name_source
+from openslot.core.sources import DIRECT, INTERNAL, name_source
 from openslot.core.text import is_line, is_prose
 from openslot.core.times import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
 from openslot.core.work import Work
@@ -23,8 +23,10 @@ from openslot.routing import Request
 from openslot.web.list_queries import read_day
 from openslot.web.pages import locale_of
 
-# Parameters of one step, which the next one does not need.
-STEPS = frozenset({"date", "shown", "month", "start", "view", "search", "done"})
+# Where a visitor came from, as one page tells the next.
+CAME_FROM = "came_from"
+# Parameters of one step, which the next one does not need; where a visitor came from is added by the page itself.
+STEPS = frozenset({"date", "shown", "month", "start", "view", "search", "done", CAME_FROM})
 LONGEST_NAME = 60
 MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
 HEX = re.compile(r"[0-9a-f]{6}", re.ASCII)
@@ -53,6 +55,8 @@ class Options(Struct, frozen=True, kw_only=True):
     embed_origin: str | None = None
     """Where messages to the embedding page are sent."""
 
+    came_from: str = ""
+
     carried: Mapping[str, str] = {}
     """What every later step is told again."""
 
@@ -60,6 +64,14 @@ class Options(Struct, frozen=True, kw_only=True):
     def query(self) -> str:
         """What is carried, as the end of an address."""
         return f"?{urlencode(self.carried)}" if self.carried else ""
+
+    @property
+    def campaign(self) -> str:
+        return self.carried.get("utm_source", "").strip()
+
+    @property
+    def embedded_in(self) -> str | None:
+        return self.embed_origin if self.is_embedded else None
 
     def prefill(self, name: str) -> str:
         """Return what the address says a field begins with."""
@@ -87,6 +99,7 @@ def read_options(request: Request) -> Options:
         accent=asked if HEX.fullmatch(asked) else None,
         is_embedded=given.get("embed") == "1",
         embed_origin=origin if ORIGIN.fullmatch(origin) else None,
+        came_from=given.get(CAME_FROM, ""),
         carried={name: value for name, value in given.items() if name not in STEPS},
     )
 
@@ -117,15 +130,34 @@ def count_visit(
     own_hosts = list_own_hosts(work, request)
     if not is_visit(request, own_hosts):
         return
-    source = name_source(
-        campaign=options.carried.get("utm_source", ""),
-        embedded_in=options.embed_origin if options.is_embedded else None,
-        referrer=request.headers.get("referer", ""),
-        own_hosts=own_hosts,
-    )
+    source = _name_visit(request, options, own_hosts)
     on = work.now.astimezone(get_zone(zone)).date()
     view = PageView(username=username, event_type_id=event_type_id, on=on, source=source)
     count_view(work.runtime, view)
+
+
+def find_source(work: Work, request: Request, options: Options) -> str:
+    """Name where a visitor comes from; a page to which another one of ours leads is told by that one."""
+    own_hosts = list_own_hosts(work, request)
+    source = _name_visit(request, options, own_hosts)
+    if source != INTERNAL:
+        return source
+    campaign = options.campaign or options.came_from
+    return name_source(campaign=campaign, embedded_in=options.embedded_in, referrer="", own_hosts=own_hosts)
+
+
+def carry_source(options: Options, source: str) -> Options:
+    """Tell the next page where the visitor came from, unless the address says it already."""
+    if source == DIRECT or options.campaign or options.embedded_in is not None:
+        return options
+    return replace(options, carried={**options.carried, CAME_FROM: source})
+
+
+def _name_visit(request: Request, options: Options, own_hosts: set[str]) -> str:
+    referrer = request.headers.get("referer", "")
+    return name_source(
+        campaign=options.campaign, embedded_in=options.embedded_in, referrer=referrer, own_hosts=own_hosts
+    )
 
 
 def list_own_hosts(work: Work, request: Request) -> set[str]:

@@ -19,13 +19,13 @@ from openslot.routing import Form, Request, Response, get
 from openslot.web import words
 from openslot.web.charts import Chart, Series, Spark, draw_chart, draw_funnel, draw_spark, level_of, share_of
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.figures import Delta, ShortDay, ShortWeekday, ShownNumber, compare
+from openslot.web.figures import Delta, Percent, ShortDay, ShortWeekday, ShownNumber, compare
 from openslot.web.list_queries import ListQuery, read_day, read_list_query
 from openslot.web.pages import locale_of, page
 from openslot.web.words import MonthDay, Weekday
 
 PERIODS = {"7": Text("7 days"), "30": Text("30 days"), "90": Text("90 days"), "365": Text("Year")}
-USUAL, MAX_DAYS, MAX_DAILY = "30", 366, 31
+USUAL, MAX_DAYS, MAX_DAILY, MAX_SOURCES = "30", 366, 31, 10
 HOURS_SHOWN = (8, 18)
 HOUR, DAY = 3600, 86400
 NONE = "\u2013"
@@ -79,6 +79,7 @@ async def show_host_analytics(request: Request, work: Work, user: User) -> Respo
         heat=_list_heat(figures, first=user.first_weekday or 0),
         busiest=_name_busiest(figures),
         sources=_list_sources(figures),
+        sources_since=_name_beginning(figures.sources_since),
         rows=_list_event_types(figures, wanted.offered),
         export=wanted.query.link("/analytics/export.csv"),
     )
@@ -225,9 +226,39 @@ def _name_busiest(figures: HostFigures) -> Text:
     )
 
 
-def _list_sources(figures: HostFigures) -> list[tuple[str, int, float]]:
-    listed = sorted(figures.sources.items(), key=lambda each: (-each[1], each[0]))[:10]
-    return [(SOURCES.get(name, name), views, share_of(views, listed[0][1])) for name, views in listed]
+class SourceRow(Struct, frozen=True, kw_only=True):
+    """Where visitors come from, and how many of them book."""
+
+    name: str
+    visits: int
+    bookings: int
+    length: float
+    """Of the bar, in per cent."""
+
+    @property
+    def share(self) -> Percent | str:
+        return Percent(self.bookings / self.visits) if self.visits else NONE
+
+
+def _list_sources(figures: HostFigures) -> list[SourceRow]:
+    visits, booked = figures.sources, figures.booked
+    names = sorted({*visits, *booked}, key=lambda name: (-visits.get(name, 0), -booked.get(name, 0), name))
+    most = max(visits.values(), default=0)
+    return [
+        SourceRow(
+            name=SOURCES.get(name, name),
+            visits=visits.get(name, 0),
+            bookings=booked.get(name, 0),
+            length=share_of(visits.get(name, 0), most),
+        )
+        for name in names[:MAX_SOURCES]
+    ]
+
+
+def _name_beginning(since: date | None) -> Text:
+    if since is None:
+        return Text("Bookings are counted by source as soon as someone books on your pages.")
+    return Text("Bookings on your pages are counted by source since %(day)s.", day=since)
 
 
 def _list_event_types(figures: HostFigures, offered: Sequence[EventType]) -> list[tuple[str, list[int]]]:

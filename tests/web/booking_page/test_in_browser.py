@@ -32,7 +32,7 @@ SHIFTS = """() => new Promise((resolve) => {
 async def test_book_reschedule_and_cancel(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
-    page = await visit(browser, client)
+    page = await visit(browser, client, f"{PAGE}?utm_source=Newsletter")
     requests: list[str] = []
     page.on("request", lambda request: requests.append(f"{request.method} {request.url.partition('/api')[2]}"))
     await in_zone(page, "Lagos")
@@ -46,6 +46,7 @@ async def test_book_reschedule_and_cancel(
     assert await runtime.pool.fetchval(BOOKED) == "2026-03-17 12:00"
     assert [each for each in requests if each.startswith("POST")] == ["POST /public/holds", "POST /bookings"]
     assert await runtime.pool.fetchval("select invitee_zone from bookings") == "Africa/Lagos"
+    assert await runtime.pool.fetchval("select source from bookings") == "newsletter"
     assert await runtime.pool.fetchval(LIVE_HOLDS) == 0
     await page.get_by_role("link", name="Reschedule").click()
     await page.get_by_role("button", name="Wednesday 18 March, 16 times").click()

@@ -126,6 +126,54 @@ async def test_visits_count_once_and_only_the_hosts(runtime: Runtime, user: User
     assert (of_type.total("visits", period), of_type.sources) == (5, {"internal": 3, "news.example": 2})
 
 
+async def test_bookings_by_source_are_those_of_a_count_by_hand(runtime: Runtime, user: User, book: Book) -> None:
+    await fill(runtime, book)
+    await runtime.pool.execute(
+        """
+        update bookings b set source = (array['direct', 'news.example', null])[1 + n % 3]
+        from (select id, row_number() over (order by starts_at, id) as n from bookings) s where s.id = b.id"""
+    )
+    for first, last in ((date(2026, 3, 27), date(2026, 3, 29)), (date(2026, 3, 1), date(2026, 3, 31))):
+        figures, _ = await count(runtime, user, first, last)
+        by_hand = await runtime.pool.fetch(
+            """
+            select source, count(*) from bookings where host_id = $1 and source is not null
+            and (created_at at time zone 'Europe/Berlin')::date between $2 and $3 group by 1""",
+            *(user.id, first, last),
+        )
+        assert figures.booked == {row["source"]: row["count"] for row in by_hand}
+        assert figures.booked
+        assert figures.sources_since == await runtime.pool.fetchval(
+            "select min(created_at at time zone 'Europe/Berlin')::date from bookings where source is not null"
+        )
+
+
+async def test_sources_are_shown_with_visits_bookings_and_their_share(
+    member: httpx2.AsyncClient, clock: MovingClock, runtime: Runtime, user: User, stranger: User, book: Book
+) -> None:
+    clock.now = TEN - timedelta(days=1)
+    for host, source, views in ((user, "letter", 4), (user, "direct", 9), (stranger, "letter", 50)):
+        await runtime.pool.execute(
+            "insert into page_views (host_id, on_day, source, views) values ($1, $2, $3, $4)",
+            *(host.id, clock.now.date(), source, views),
+        )
+    before = read_page(await member.get("/analytics")).text
+    await book(source="letter")
+    await book(TWELVE, email="hana@kim.example", source="poster")
+    await runtime.pool.execute("update bookings set created_at = $1", clock.now)
+    page = read_page(await member.get("/analytics"))
+
+    assert "as soon as someone books on your pages" in before
+    assert [row for row in page.rows if len(row) == 4] == [
+        ["Source", "Visits", "Bookings", "Conversion"],
+        ["Direct, or from an email", "9", "0", "0%"],
+        ["letter", "4", "1", "25%"],
+        ["poster", "0", "1", "\u2013"],
+    ]
+    assert "Bookings on your pages are counted by source since 15 March 2026." in page.text
+    assert "none before" in page.text
+
+
 async def test_the_page_shows_figures_charts_and_their_numbers(
     member: httpx2.AsyncClient, clock: MovingClock, book: Book
 ) -> None:

@@ -32,7 +32,7 @@ export function enhanceForm(form) {
     tell("slotSelected", { eventTypeId: eventType, startTime: start });
     if (eventType && !(await hold(eventType, start, token)) && field("start").value === start) {
       // It was taken a moment ago: the page of this time says so, and offers the nearest ones.
-      const query = new URLSearchParams(location.search);
+      const query = new URL(form.action).searchParams;
       query.set("start", start);
       query.set("tz", field("tz").value);
       location.assign(`${location.pathname}?${query}`);
@@ -84,6 +84,7 @@ export function enhanceForm(form) {
       ...(notes && { notes }),
       ...(holdId && { holdId }),
       ...(token && { token }),
+      source: typed.get("source") || undefined,
     };
   }
 
