@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
+from functools import cache
 from uuid import UUID
 
 from babel.dates import get_day_names
@@ -44,7 +45,6 @@ class View(StrEnum):
     MONTH = "month"
 
 
-VIEWS = {View.DAY: Text("Day"), View.WEEK: Text("Week"), View.MONTH: Text("Month")}
 STEPS = {
     View.DAY: (Text("Day before"), Text("Next day")),
     View.WEEK: (Text("Week before"), Text("Next week")),
@@ -64,13 +64,6 @@ class CalendarQuery(Struct, frozen=True, kw_only=True):
     @property
     def first_weekday(self) -> int:
         return first_weekday_of(self.locale)
-
-    @property
-    def weekdays(self) -> list[tuple[str, str]]:
-        """The names of the columns: short, and in full."""
-        short, full = (get_day_names(width, "stand-alone", self.locale.formats) for width in ("abbreviated", "wide"))
-        order = [(self.first_weekday + column) % 7 for column in range(7)]
-        return [(short[day].rstrip("."), full[day]) for day in order]
 
     @property
     def days(self) -> Days:
@@ -160,7 +153,8 @@ def _read_query(request: Request, user: User, view: View, *, now: datetime) -> C
 async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> Response:
     found = await queries.read_calendar(work, user, query.days)
     month = query.on.month if query.view is View.MONTH else None
-    days = DayMaker(days=query.days, asked=query.on, user=user, now=work.now, month=month).lay_out(found)
+    few = FEW if query.view is View.MONTH else None
+    days = DayMaker(days=query.days, asked=query.on, user=user, now=work.now, month=month, few=few).lay_out(found)
     shown = [day for day in days if day.is_asked] if query.view is View.DAY else days
     hours = pick_hours(list_places(shown))
     return page(
@@ -168,7 +162,7 @@ async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> 
         user,
         here="/bookings",
         query=query,
-        tabs=[(name, query.link(view=each), each) for each, name in VIEWS.items()],
+        weekdays=_name_weekdays(query.locale.formats, query.first_weekday),
         steps=STEPS[query.view],
         strip=days,
         days=[clip_day(day, hours) for day in shown],
@@ -178,15 +172,22 @@ async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> 
         unread=found.unread,
         nothing=_find_words_for_nothing(shown, query.today),
         chosen=await _find_chosen(work, user, query.booking_id),
-        few=FEW,
         notices=NOTICES,
     )
 
 
 def _find_words_for_nothing(days: list[ShownDay], today: date) -> Text | None:
-    if any(day.meetings for day in days):
+    if any(day.booked for day in days):
         return None
     return NOTHING_BEFORE if days[-1].on < today else NOTHING
+
+
+@cache
+def _name_weekdays(formats: str, first_weekday: int) -> list[tuple[str, str]]:
+    """Name the columns of a week: short, and in full."""
+    short, full = (get_day_names(width, "stand-alone", formats) for width in ("abbreviated", "wide"))
+    order = [(first_weekday + column) % 7 for column in range(7)]
+    return [(short[day].rstrip("."), full[day]) for day in order]
 
 
 def _lay_small_month(query: CalendarQuery) -> list[list[date]]:
@@ -198,8 +199,8 @@ def _lay_small_month(query: CalendarQuery) -> list[list[date]]:
 
 def _count_types(days: Iterable[ShownDay]) -> list[tuple[str, str, int]]:
     """Count the meetings of each event type: its name, its color, and how many."""
-    meetings = {meeting.id: meeting for day in days for meeting in day.meetings}
-    counts = Counter((meeting.what, meeting.color) for meeting in meetings.values())
+    meetings = {meeting.id: meeting for day in days for meeting in day.booked}
+    counts = Counter((meeting.event_type_name, meeting.color) for meeting in meetings.values())
     return [(name, color, count) for (name, color), count in counts.most_common(8)]
 
 

@@ -64,14 +64,22 @@ class ShownDay(Struct, frozen=True, kw_only=True):
     free: Sequence[DayPlace]
     away: Sequence[Labelled]
     busy: Sequence[Labelled]
+    booked: Sequence[CalendarMeeting]
+    """All of its meetings."""
     meetings: Sequence[CalendarBlock]
+    """Those that are shown."""
     now: DayPlace | None
     lasts: Text | None
     """How long it is, if clocks change on it."""
 
     @property
     def is_off(self) -> bool:
-        return not self.free and not self.meetings
+        return not self.free and not self.booked
+
+    @property
+    def left(self) -> int:
+        """How many meetings are not shown."""
+        return len(self.booked) - len(self.meetings)
 
 
 class DayMaker(Struct, frozen=True, kw_only=True):
@@ -83,6 +91,8 @@ class DayMaker(Struct, frozen=True, kw_only=True):
     now: datetime
     month: int | None = None
     """The month whose days are shown; None: whichever."""
+    few: int | None = None
+    """How many meetings of a day are shown; None: all."""
 
     def lay_out(self, found: HostCalendar) -> list[ShownDay]:
         """Put everything into its days."""
@@ -91,7 +101,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
         free = _by_day(offsets, numbers, ((start, end, "") for start, end in found.free))
         away = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.away))
         busy = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.busy))
-        meetings = self._list_meetings(offsets, numbers, found.meetings)
+        booked = _list_booked(offsets, numbers, found.meetings)
         today, moment = layout.place_now(offsets, floor_second(self.now))
         return [
             ShownDay(
@@ -104,7 +114,8 @@ class DayMaker(Struct, frozen=True, kw_only=True):
                 free=[where for where, _ in free.get(day, ())],
                 away=away.get(day, ()),
                 busy=busy.get(day, ()),
-                meetings=meetings.get(day, ()),
+                booked=[meeting for _, meeting in booked.get(day, ())],
+                meetings=self._put_side_by_side(booked.get(day, ())),
                 now=moment if day == today else None,
                 lasts=_find_length(offsets, day),
             )
@@ -112,20 +123,10 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             for on in (date_of(day),)
         ]
 
-    def _list_meetings(
-        self, offsets: Offsets, days: range, meetings: Iterable[CalendarMeeting]
-    ) -> dict[int, list[CalendarBlock]]:
-        by_day: dict[int, list[tuple[DayPlace, CalendarMeeting]]] = {}
-        for meeting in meetings:
-            start, end = floor_second(meeting.starts_at), floor_second(meeting.ends_at)
-            for day, where in layout.place_by_day(offsets, days, start, end):
-                by_day.setdefault(day, []).append((where, meeting))
-        return {day: self._put_side_by_side(placed) for day, placed in by_day.items()}
-
-    def _put_side_by_side(self, placed: list[tuple[DayPlace, CalendarMeeting]]) -> list[CalendarBlock]:
-        placed.sort(key=lambda one: one[0])
-        lanes = layout.assign_lanes([where for where, _ in placed])
-        return [self._show(meeting, at, lane) for (at, meeting), lane in zip(placed, lanes, strict=True)]
+    def _put_side_by_side(self, placed: Sequence[tuple[DayPlace, CalendarMeeting]]) -> list[CalendarBlock]:
+        shown = placed[: self.few]
+        lanes = layout.assign_lanes([where for where, _ in shown])
+        return [self._show(meeting, at, lane) for (at, meeting), lane in zip(shown, lanes, strict=True)]
 
     def _show(self, meeting: CalendarMeeting, at: DayPlace, lane: layout.Lane) -> CalendarBlock:
         zone, is_over = self.user.zone, meeting.ends_at <= self.now
@@ -181,6 +182,20 @@ def _by_day(offsets: Offsets, days: range, spans: Spans) -> dict[int, list[Label
     for start, end, label in spans:
         for day, where in layout.place_by_day(offsets, days, start, end):
             by_day.setdefault(day, []).append((where, label))
+    return by_day
+
+
+def _list_booked(
+    offsets: Offsets, days: range, meetings: Iterable[CalendarMeeting]
+) -> dict[int, list[tuple[DayPlace, CalendarMeeting]]]:
+    """Put meetings into their days, each day in order."""
+    by_day: dict[int, list[tuple[DayPlace, CalendarMeeting]]] = {}
+    for meeting in meetings:
+        start, end = floor_second(meeting.starts_at), floor_second(meeting.ends_at)
+        for day, where in layout.place_by_day(offsets, days, start, end):
+            by_day.setdefault(day, []).append((where, meeting))
+    for placed in by_day.values():
+        placed.sort(key=lambda one: one[0])
     return by_day
 
 

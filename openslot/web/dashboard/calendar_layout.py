@@ -20,6 +20,17 @@ MAX_LANES = 8
 USUAL_HOURS, FEWEST_HOURS = (8, 18), 8
 
 
+def _list_classes(hour: str, ten: str, one: str) -> list[str]:
+    """List the classes of every minute of a day; what is 0 needs none."""
+    parts = (
+        [(hour, minute // 60), (ten, minute % 60 // 10), (one, minute % 10)] for minute in range(MINUTES_A_DAY + 1)
+    )
+    return ["".join(f" {letter}{number}" for letter, number in each if number) for each in parts]
+
+
+PLACES, LENGTHS = _list_classes("h", "m", "n"), _list_classes("H", "M", "N")
+
+
 class DayPlace(Struct, frozen=True, order=True):
     """From one minute of a day to another."""
 
@@ -28,9 +39,9 @@ class DayPlace(Struct, frozen=True, order=True):
 
     @property
     def classes(self) -> str:
-        """The classes by which the stylesheet knows this place."""
+        """The classes by which the stylesheet knows this place: hours, tens of minutes and minutes."""
         length = self.end - self.start
-        return f"at h{self.start // 60} m{self.start % 60} H{length // 60} M{length % 60}"
+        return f"at{PLACES[self.start]}{LENGTHS[length]}"
 
 
 class Lane(Struct, frozen=True):
@@ -58,12 +69,24 @@ def place_on(offsets: Offsets, day: int, start: int, end: int) -> DayPlace | Non
 
 def place_by_day(offsets: Offsets, days: range, start: int, end: int) -> Iterator[tuple[int, DayPlace]]:
     """Find where a span is shown on each of some days, by day number."""
+    period = bisect_right(offsets.starts, start)
+    if period == bisect_right(offsets.starts, end):
+        yield from _place_in_period(offsets.seconds[max(period - 1, 0)], days, start, end)
+        return
     # A change of the clock moves an edge by less than a day.
     first = (start + offset_at(offsets, start)) // DAY - 1
     last = (end + offset_at(offsets, end)) // DAY + 1
     for day in range(max(first, days.start), min(last + 1, days.stop)):
         if place := place_on(offsets, day, start, end):
             yield day, place
+
+
+def _place_in_period(offset: int, days: range, start: int, end: int) -> Iterator[tuple[int, DayPlace]]:
+    """Place a span during which no clock changes, as nearly all are."""
+    first, last = start + offset, end + offset
+    for day in range(max(first // DAY, days.start), min((last - 1) // DAY + 1, days.stop)):
+        midnight = day * DAY
+        yield day, DayPlace(max(first - midnight, 0) // 60, -(-min(last - midnight, DAY) // 60))
 
 
 def place_now(offsets: Offsets, instant: int) -> tuple[int, DayPlace]:

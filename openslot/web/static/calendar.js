@@ -1,199 +1,66 @@
-// The calendar of bookings by hand and by key: the panel of a booking, moving it, and the way to other days.
-// Without this script a booking opens its own page, and is moved by the form there, which also decides and asks here.
+// The calendar of bookings: the panel of a booking, the line of now, and the way to other days.
+// Without this script a booking opens its own page, and is moved by the form there.
 
-const MOVES = { ArrowUp: "step", ArrowDown: "step", ArrowLeft: "step", ArrowRight: "step", Enter: "ask", Escape: "stop" };
-const QUARTER = 15, NEAR = 20, WIDE = "(min-width: 75rem)";
+const WIDE = "(min-width: 75rem)", MINUTE = 60000;
 const isRight = getComputedStyle(document.documentElement).direction === "rtl";
-let move = null;
+let loaded = Date.now(), mover = null, moves = null;
 
-const days = () => document.querySelector(".cal-days");
-const clocks = () => [...document.querySelectorAll(".cal-clock")].filter((one) => one.checkVisibility());
-const load = async (address, options) => {
-  const answer = await fetch(address, options);
-  return [answer, new DOMParser().parseFromString(await answer.text(), "text/html")];
-};
-const pad = (number) => String(number).padStart(2, "0");
-const clockTime = (minute) => `${pad(Math.floor(minute / 60))}:${pad(minute % 60)}`;
-const write = (minute) => new Intl.DateTimeFormat(document.documentElement.lang, {
-  hour: "numeric", minute: "2-digit", hourCycle: days().dataset.cycle, timeZone: "UTC",
-}).format(minute * 60000);
+// What moves a booking is loaded when the pointer or the focus comes to one.
 
-// Moving: the booking leaves a dashed place, and what it would become follows the pointer or the keys.
+const loadMover = () => (mover ??= import(document.querySelector(".cal-days").dataset.move).then((module) => (moves = module)));
+const find = (event) => event.target.closest?.("[data-movable]");
+for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, (event) => { if (find(event)) loadMover(); });
 
-const begin = (link) => {
-  const [, hour, minute, hours, minutes] = link.className.match(/\bh(\d+) m(\d+) H(\d+) M(\d+)/).map(Number);
-  const target = document.createElement("p");
-  const clock = link.closest(".cal-clock");
-  target.className = `cal-target ${[...link.classList].find((one) => ["blue", "violet", "teal", "amber", "rose", "slate"].includes(one)) ?? ""}`;
-  target.setAttribute("role", "status");
-  move = { link, target, clock, from: clock, minute: hour * 60 + minute, began: hour * 60 + minute, length: hours * 60 + minutes, open: new Map() };
-  link.classList.add("moving");
-  show(clock, move.minute);
-  findOpenings(move);
-};
-
-const findOpenings = async (current) => {
-  const [, page] = await load(`/bookings/${current.link.dataset.id}/reschedule?day=${clocks()[0].dataset.on}`);
-  if (move !== current) return;
-  for (const { dataset } of page.querySelectorAll("input[name=start][data-at]")) {
-    const [on, time] = dataset.at.split("T"), [hour, minute] = time.split(":").map(Number);
-    current.open.set(on, [...(current.open.get(on) ?? []), hour * 60 + minute]);
-  }
-  for (const clock of clocks()) for (const minute of current.open.get(clock.dataset.on) ?? []) {
-    const mark = document.createElement("i");
-    mark.className = "cal-opening";
-    put(mark, minute, 0);
-    clock.append(mark);
-  }
-  show(current.clock, current.minute);
-};
-
-const put = (element, minute, length) => {
-  const { from, rows } = days().dataset, whole = rows * 60;
-  element.style.insetBlockStart = `${((minute - from * 60) / whole) * 100}%`;
-  if (length) element.style.blockSize = `${(length / whole) * 100}%`;
-};
-
-const show = (clock, minute) => {
-  const { from, rows } = days().dataset;
-  move.clock = clock;
-  move.minute = Math.max(from * 60, Math.min((Number(from) + Number(rows)) * 60 - QUARTER, minute));
-  move.target.textContent = days().dataset.to.replace("{time}", write(move.minute));
-  const isOpen = move.open.size === 0 || isStart(clock, move.minute);
-  move.target.classList.toggle("closed", !isOpen && !isBack());
-  put(move.target, move.minute, move.length);
-  if (move.target.parentElement !== clock) clock.append(move.target);
-};
-
-const isStart = (clock, minute) => (move.open.get(clock.dataset.on) ?? []).includes(minute);
-const isBack = () => move.clock === move.from && move.minute === move.began;
-const snap = (clock, minute) => {
-  const open = move.open.get(clock.dataset.on) ?? [];
-  const near = open.toSorted((one, other) => Math.abs(one - minute) - Math.abs(other - minute))[0];
-  return near !== undefined && Math.abs(near - minute) <= NEAR ? near : Math.round(minute / QUARTER) * QUARTER;
-};
-
-const end = () => {
-  if (!move) return;
-  move.link.classList.remove("moving");
-  move.target.remove();
-  for (const mark of document.querySelectorAll(".cal-opening")) mark.remove();
-  move.link.focus();
-  move = null;
-};
-
-// The question, and the answer to a refusal, are those of the form.
-
-const ask = async () => {
-  if (isBack()) { end(); return; }
-  const { link, clock, minute } = move;
-  move.isAsking = true;
-  const address = `/bookings/${link.dataset.id}/reschedule?start=${clock.dataset.on}T${clockTime(minute)}`;
-  const [, page] = await load(address);
-  const dialog = document.getElementById("move");
-  tell(dialog, page);
-  dialog.showModal();
-};
-
-const tell = (dialog, page) => {
-  const question = page.querySelector("[data-question]");
-  const fault = page.getElementById("fault-start")?.textContent ?? page.querySelector("main h1")?.textContent;
-  dialog.querySelector("[data-asked]").replaceChildren(...(question ? [document.importNode(question, true)] : []));
-  dialog.querySelector("[data-refused]").hidden = Boolean(question);
-  dialog.querySelector("[data-refused] .fault").textContent = fault;
-};
-
-document.addEventListener("submit", async (event) => {
-  if (!event.target.closest("#move [data-asked]")) return;
-  event.preventDefault();
-  event.submitter.disabled = true;
-  const [answer, page] = await load(event.target.action, { method: "POST", body: new URLSearchParams(new FormData(event.target)) });
-  if (!answer.redirected) { tell(document.getElementById("move"), page); return; }
-  location.assign(`${location.pathname}?date=${move.clock.dataset.on}&done=moved`);
+document.addEventListener("pointerdown", async (event) => {
+  const link = find(event);
+  if (!link || event.button !== 0 || event.pointerType === "touch" || moves?.isMoving()) return;
+  let latest = event;
+  const note = (next) => { latest = next; };
+  for (const kind of ["pointermove", "pointerup"]) addEventListener(kind, note);
+  const { drag } = await loadMover();
+  for (const kind of ["pointermove", "pointerup"]) removeEventListener(kind, note);
+  if (latest.type !== "pointerup") drag(link, event, latest);
 });
-document.addEventListener("click", (event) => {
-  if (!event.target.closest("#move [data-keep]")) return;
-  event.preventDefault();
-  document.getElementById("move").close();
-});
-document.getElementById("move")?.addEventListener("close", end);
-
-// By hand
-
-const drag = (link, pressed) => {
-  const box = link.getBoundingClientRect(), grabbed = pressed.clientY - box.top;
-  const follow = (event) => {
-    if (!move && Math.hypot(event.clientX - pressed.clientX, event.clientY - pressed.clientY) < 6) return;
-    if (!move) begin(link);
-    const clock = clocks().find((one) => { const { left, right } = one.getBoundingClientRect(); return event.clientX >= left && event.clientX < right; });
-    if (!clock) return;
-    const { top, height } = clock.getBoundingClientRect(), { from, rows } = days().dataset;
-    show(clock, snap(clock, from * 60 + ((event.clientY - grabbed - top) / height) * rows * 60));
-  };
-  const stop = new AbortController();
-  const letGo = (event) => {
-    stop.abort();
-    if (!move) return;
-    link.addEventListener("click", (click) => click.preventDefault(), { once: true, capture: true });
-    if (event.type === "pointerup") ask(); else end();
-  };
-  addEventListener("pointermove", follow, { signal: stop.signal });
-  addEventListener("pointerup", letGo, { signal: stop.signal });
-  addEventListener("pointercancel", letGo, { signal: stop.signal });
-  addEventListener("keydown", (event) => { if (MOVES[event.key] === "stop") { stop.abort(); end(); } }, { signal: stop.signal });
-};
-
-document.addEventListener("pointerdown", (event) => {
-  const link = event.target.closest("[data-movable]");
-  if (link && event.button === 0 && event.pointerType !== "touch" && !move) drag(link, event);
-});
-document.addEventListener("dragstart", (event) => { if (event.target.closest?.("[data-movable]")) event.preventDefault(); });
+document.addEventListener("dragstart", (event) => { if (find(event)) event.preventDefault(); });
 
 // A booking is shown beside the days where there is room.
 
 const open = async (address) => {
-  const [, page] = await load(address);
+  const answer = await fetch(address);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   document.querySelector(".cal").replaceWith(document.importNode(page.querySelector(".cal"), true));
   history.replaceState(null, "", address);
+  loaded = Date.now();
 };
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest(".cal-booking, .cal-chosen [data-close]");
   if (!link || !matchMedia(WIDE).matches || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
   event.preventDefault();
-  const id = link.dataset.id, asked = new URLSearchParams(location.search).get("date");
+  const isClosing = "close" in link.dataset, asked = new URLSearchParams(location.search).get("date");
   const on = asked ?? document.querySelector(".cal-day.asked .cal-clock").dataset.on;
-  open(`${location.pathname}?date=${on}${id ? `&booking=${id}` : ""}`).then(() => (id
-    ? document.querySelector(".cal-chosen [data-close]") : document.querySelector(".cal-booking"))?.focus());
+  const id = link.dataset.id ?? link.pathname.split("/").at(-1);
+  open(`${location.pathname}?date=${on}${isClosing ? "" : `&booking=${id}`}`).then(() => (isClosing
+    ? document.querySelector(".cal-booking") : document.querySelector(".cal-chosen [data-close]"))?.focus());
 });
 
-// By key
+setInterval(() => {
+  const now = document.querySelector(".now");
+  if (now) now.style.translate = `0 calc(var(--hour) * ${(Date.now() - loaded) / MINUTE / 60})`;
+}, MINUTE / 2);
 
-const step = (key) => {
-  const all = clocks(), across = { ArrowLeft: -1, ArrowRight: 1 }[key] * (isRight ? -1 : 1);
-  const at = all[Math.max(0, Math.min(all.length - 1, all.indexOf(move.clock) + (across || 0)))];
-  const down = { ArrowUp: -1, ArrowDown: 1 }[key];
-  if (!down) { show(at, move.minute); return; }
-  const open = (move.open.get(at.dataset.on) ?? []).filter((one) => (one - move.minute) * down > 0);
-  const next = down > 0 ? Math.min(...open) : Math.max(...open);
-  show(at, open.length ? next : move.minute + down * QUARTER);
-};
+// By key
 
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.closest?.("input, textarea, select");
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || isTyping || document.querySelector("dialog[open]")) return;
-  if (move) {
-    const deed = MOVES[event.key];
-    if (deed === "step") step(event.key);
-    else if (deed === "ask") ask();
-    else if (deed === "stop") end();
-    else return;
-    event.preventDefault();
+  if (moves?.isMoving()) {
+    if (moves.press(event.key)) event.preventDefault();
     return;
   }
   const link = document.activeElement?.closest("[data-movable]");
   const way = { ArrowLeft: isRight ? "next" : "prev", ArrowRight: isRight ? "prev" : "next" }[event.key];
-  if (event.key === "m" && link) begin(link);
+  if (event.key === "m" && link) loadMover().then(({ begin }) => begin(link));
   else if (way) document.querySelector(`.cal-step [rel=${way}]`).click();
   else if (event.key === "t") document.querySelector("[data-today]").click();
   else return;

@@ -21,9 +21,10 @@ from tests.support.page import read_html, read_page
 WEEK = "/bookings/week?date=2026-03-16"
 DAYS = re.compile(r'<div class="cal-clock" data-on="([^"]+)">(.*?)</section>', re.DOTALL)
 THINGS = re.compile(
-    r'<(\w+) class="([\w-]+)[^"]*? ?at h(\d+) m(\d+) H(\d+) M(\d+)([^"]*)"(?: href="([^"]+)")?[^>]*>(.*?)</\1>',
+    r'<(\w+) class="([\w-]+)[^"]*? ?at((?: [hmnHMN]\d+)*)([^"]*)"(?: href="([^"]+)")?[^>]*>(.*?)</\1>',
     re.DOTALL,
 )
+MINUTES = {"h": 60, "m": 10, "n": 1}
 
 
 class Thing(NamedTuple):
@@ -39,13 +40,18 @@ def read_things(answer: httpx2.Response, on: str, kind: str) -> list[Thing]:
     assert answer.status_code == 200
     [day] = [part for date, part in DAYS.findall(answer.text) if date == on]
     found = []
-    for _, own, *place, classes, path, words in THINGS.findall(day):
-        hour, minute, hours, minutes = map(int, place)
-        end = hour * 60 + minute + hours * 60 + minutes
+    for _, own, place, classes, path, words in THINGS.findall(day):
+        parts = place.split()
+        start = sum(MINUTES[part[0]] * int(part[1:]) for part in parts if part[0].islower())
+        end = start + sum(MINUTES[part[0].lower()] * int(part[1:]) for part in parts if part[0].isupper())
         if own == kind:
             text = read_html(words).text
-            found.append(Thing(f"{hour:02}:{minute:02}", f"{end // 60:02}:{end % 60:02}", text, classes, path))
+            found.append(Thing(_clock(start), _clock(end), text, classes, path))
     return found
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"
 
 
 def spans(things: list[Thing]) -> list[tuple[str, str]]:
@@ -265,7 +271,19 @@ async def test_day_week_and_month_lead_to_each_other_and_on(member: httpx2.Async
         assert shown.links["List"] == "/bookings"
         for other in ("Day", "Week", "Month"):
             assert shown.links[other] == f"/bookings/{other.lower()}?date=2026-03-18"
-    assert read_page(await member.get("/bookings")).links["Week"] == "/bookings/week"
+    listed = read_page(await member.get("/bookings"))
+    assert [listed.links[view] for view in ("Day", "Week", "Month")] == [
+        "/bookings/day",
+        "/bookings/week",
+        "/bookings/month",
+    ]
+
+
+async def test_the_view_that_is_shown_is_marked(member: httpx2.AsyncClient) -> None:
+    for path, view in (("/day", "Day"), ("/week", "Week"), ("/month", "Month"), ("", "List")):
+        answer = await member.get(f"/bookings{path}")
+        [switch] = re.findall(r'<nav class="segments" aria-label="View">(.*?)</nav>', answer.text, re.DOTALL)
+        assert re.findall(r'aria-current="page">(\w+)<', switch) == [view]
 
 
 async def test_a_month_shows_a_few_of_each_day(member: httpx2.AsyncClient, book: Book) -> None:

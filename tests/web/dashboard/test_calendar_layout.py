@@ -175,4 +175,5 @@ def test_a_week_begins_where_the_reader_begins_it(on: str, first_weekday: int, f
 
 
 def test_a_place_is_a_few_classes() -> None:
-    assert DayPlace(645, 735).classes == "at h10 m45 H1 M30"
+    assert DayPlace(645, 735).classes == "at h10 m4 n5 H1 M3"
+    assert DayPlace(0, 1440).classes == "at H24"
