@@ -28,7 +28,7 @@ class TroubleRow(Struct, frozen=True, kw_only=True):
     advice: Text
     reason: str | None = None
     path: str | None
-    label: Text = Text("Open")
+    label: Text = Text("Show")
     icon: str = "webhook"
     tone: str = ""
     lines: tuple[Text, ...] = ()

@@ -25,13 +25,17 @@ from openslot.web.account import EXPIRIES, expiry_of
 from openslot.web.list_queries import ListQuery, read_before
 from openslot.web.organization.current import begin_change, get_administered, organization_page
 from openslot.web.organization.log import read_log_query
-from openslot.web.pages import redirect
+from openslot.web.pages import MailNotice, Notices, redirect
 
 HERE = "/organization/provisioning"
-NOTICES = {
+NOTICES: Notices = {
     "revoked": Text("The token was revoked. Requests that use it are refused."),
-    "approved": Text(
-        "The departure was approved. The bookings were cancelled, and the invitees will be notified by email."
+    "approved": MailNotice(
+        Text("The departure was approved. The bookings were cancelled, and the invitees will be notified by email."),
+        Text(
+            "The departure was approved and the bookings were cancelled. "
+            "No mail server is set up, so nobody is notified."
+        ),
     ),
     "rejected": Text("The member was reinstated. All bookings were kept."),
     "decided": Text("All departures were decided."),

@@ -158,7 +158,7 @@ async def test_what_offers_no_times_needs_attention(member: httpx2.AsyncClient, 
     paid = await offer(runtime, user, "paid", price=Money(8000, "EUR"))
     shown = read_page(await member.get("/"))
     assert "“Paid” offers no times" in shown.text
-    assert shown.links["Open: “Paid” offers no times"] == f"/event-types/{paid.id}"
+    assert shown.links["Show: “Paid” offers no times"] == f"/event-types/{paid.id}"
 
 
 async def test_a_busy_day_is_not_followed_by_an_empty_week(
@@ -251,7 +251,7 @@ async def test_a_failed_step_needs_attention_until_it_is_tried_again(
     after = (await member.get(tried.headers["location"])).text
 
     assert "Webhook to 127.0.0.1" in shown
-    assert read_html(shown).links["Open Jonas Okafor"] == f"/bookings/{booking.id}"
+    assert read_html(shown).links["Show Jonas Okafor"] == f"/bookings/{booking.id}"
     assert "tried 10 times" in shown
     assert "1 step failed" in shown
     assert tried.headers["location"] == "/?done=queued"
@@ -300,9 +300,9 @@ async def test_a_broken_calendar_and_a_disabled_endpoint_need_attention(
     )
     shown = read_page(await member.get("/"))
 
-    assert shown.links["Open: The calendar “mara at dav.example” can't be synced"] == "/settings/calendars"
+    assert shown.links["Show: The calendar “mara at dav.example” can't be synced"] == "/settings/calendars"
     assert "The password is wrong." in shown.text
-    assert shown.links["Open: The webhook endpoint https://crm.example/hook was switched off"] == "/settings/webhooks"
+    assert shown.links["Show: The webhook endpoint https://crm.example/hook was switched off"] == "/settings/webhooks"
 
 
 async def test_a_calendar_that_failed_a_moment_ago_needs_no_attention(
@@ -342,7 +342,7 @@ async def test_mail_that_is_not_sent_is_shown_for_a_day(
         user.id,
         clock.now,
     )
-    assert "Open: Not sent: Emails to guests" in read_page(await member.get("/")).links
+    assert "Show: Not sent: Emails to guests" in read_page(await member.get("/")).links
 
     clock.pass_time(hours=24)
     assert "Not sent" not in (await member.get("/")).text

@@ -111,3 +111,15 @@ async def test_who_waits_for_a_link_reads_where_it_is(
     assert kept.headings == ["Ask for the link"]
     assert "sent" not in kept.text
     assert sent.headings == ["Check your email"]
+
+
+async def test_who_disables_an_account_reads_whether_anybody_is_told(
+    member: httpx2.AsyncClient, with_server: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User
+) -> None:
+    await runtime.pool.execute("update users set is_admin = true where id = $1", user.id)
+    kept, sent = [
+        read_page(await each.get(f"/admin/users/{stranger.id}/disable")).text for each in (member, with_server)
+    ]
+
+    assert "emails stay in the mailbox, and nobody gets them" in kept
+    assert "mailbox" not in sent
