@@ -212,6 +212,11 @@ async def create_setup_link(work: Work) -> str | None:
     return token
 
 
+async def needs_set_up(work: Work) -> bool:
+    """Return whether nobody has an account yet."""
+    return not await has_users(work.db)
+
+
 async def check_setup_link(work: Work, token: str) -> None:
     if not await store.has_setup_link(work.db, fingerprint(token), now=work.now) or await has_users(work.db):
         raise errors.InvalidSetupLink

@@ -129,8 +129,9 @@ async def set_preferences(work: Work, user: User, wanted: Preferences) -> None:
 
 
 async def set_welcome_step(work: Work, user: User, step: int) -> None:
-    """Keep which of the first steps comes next; once they are finished or skipped, nothing changes."""
-    await store.update_welcome_step(work.db, user.id, step)
+    """Keep which of the first steps comes next; a step that is repeated, or taken after all were, changes nothing."""
+    if user.welcome_step is not None and step > user.welcome_step:
+        await store.update_welcome_step(work.db, user.id, step)
 
 
 async def finish_welcome(work: Work, user: User) -> None:

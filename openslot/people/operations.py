@@ -36,6 +36,13 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
     return user
 
 
+async def _welcome_in_zone(work: Work, wanted: UserWanted, *, password_hash: str) -> User:
+    """Open an account of someone who has chosen a time zone: the first steps do not ask for it again."""
+    user = await welcome(work, wanted, password_hash=password_hash)
+    await accounts.set_welcome_step(work, user, 2)
+    return user
+
+
 async def set_up(
     work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str
 ) -> SignedIn | SecondFactorNeeded:
@@ -45,7 +52,7 @@ async def set_up(
     first = replace(wanted, plan=Plan.BUSINESS, is_admin=True)
     async with work.transaction():
         await access.use_setup_link(work, token)
-        user = await welcome(work, first, password_hash=password_hash)
+        user = await _welcome_in_zone(work, first, password_hash=password_hash)
         return await access.let_in(work, user, password_hash=password_hash, user_agent=user_agent)
 
 
@@ -157,7 +164,7 @@ async def verify(
     async with work.transaction():
         found = await sign_ups.lock_sign_up(work, token, email=found.email)
         wanted = UserWanted(email=found.email, name=found.name, zone=found.zone, locale=found.locale)
-        user = await welcome(work, wanted, password_hash=found.password_hash)
+        user = await _welcome_in_zone(work, wanted, password_hash=found.password_hash)
         await work.record(SignUpVerified(user_id=user.id, email=user.email, sign_up_id=found.id))
         await sign_ups.forget_sign_ups(work, found.email)
         return await access.let_in(work, user, password_hash=found.password_hash, user_agent=user_agent)

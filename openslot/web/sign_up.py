@@ -131,7 +131,7 @@ async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Respons
     sent = form.get()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=locale_of(request).language.tag)
     result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
-    return respond_signed_in(work, result, HOME)
+    return respond_signed_in(work, result, FIRST_PAGE)
 
 
 class InvitationForm(Struct, frozen=True, kw_only=True):

@@ -43,6 +43,7 @@ WITHOUT = {
     "/event-types/new/preview",
     "/event-types/{event_type_id}/preview",
     "/welcome/calendar",
+    "/welcome/calendar/feed",
     "/admin/audit/verify",
     "/admin/jobs/effects/{effect_id}/retry",
     "/admin/jobs/effects/retry",

@@ -15,7 +15,8 @@ from openslot.web.api_docs import page as api_docs
 
 WALKS = {
     "account": (
-        *("account*.html", "api_docs.html", "invite.html", "login.html", "refused.html", "revoke.html", "setup.html"),
+        *("account*.html", "api_docs.html", "invite.html", "login.html", "no_account.html", "refused.html"),
+        *("revoke.html", "setup.html"),
         *("unsubscribe.html", "dashboard/your_data/not_deletable.html", "widget/no_demo.html"),
     ),
     "admin": ("admin/*",),

@@ -26,7 +26,7 @@ async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterat
     """Go through every page and every state of it that looks different."""
     async with runtime.transaction(OPERATOR) as work:
         token = await access.create_setup_link(work)
-    for path in (f"/setup?token={token}", "/setup?token=x", "/nothing", "/api/docs", "/widget-demo"):
+    for path in ("/", f"/setup?token={token}", "/setup?token=x", "/nothing", "/api/docs", "/widget-demo"):
         await page.goto(path)
         yield path
     async with runtime.transaction(OPERATOR) as work:

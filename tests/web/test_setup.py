@@ -31,11 +31,28 @@ async def test_the_link_opens_the_first_account_and_signs_in(
     done = await client.post(link, data=FORM)
     account = await client.get("/account")
 
-    assert (shown.status_code, done.status_code, done.headers["location"]) == (200, 303, "/")
+    assert (shown.status_code, done.status_code, done.headers["location"]) == (200, 303, "/welcome")
     assert "Ada Admin" in read_page(account).text
     assert "Europe/Berlin" in read_page(account).text
     ada = await accounts.get_user_by_email(runtime.work(OPERATOR), FORM["email"])
     assert ada.is_admin
+
+
+async def test_without_accounts_the_first_page_says_where_the_link_is(client: httpx2.AsyncClient, link: str) -> None:
+    shown = await client.get("/")
+    text = read_page(shown).text
+
+    assert (shown.status_code, "There is no account yet" in text, "journalctl -u openslot" in text) == (200, True, True)
+    assert link.partition("=")[2] not in shown.text
+    assert 'href="/login"' not in shown.text
+    await client.post(link, data=FORM)
+    client.cookies.clear()
+    assert (await client.get("/")).headers["location"] == "/login"
+
+
+async def test_the_zone_is_not_asked_for_again(client: httpx2.AsyncClient, link: str) -> None:
+    await client.post(link, data={**FORM, "timezone": "UTC"})
+    assert (await client.get("/welcome")).headers["location"] == "/welcome/hours"
 
 
 async def test_the_link_works_once(client: httpx2.AsyncClient, link: str) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.accounts.models import User
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByBooking
 from openslot.bookings import operations as bookings
@@ -40,8 +41,10 @@ HEADINGS = {
 CANCELLED, OVER, UPCOMING = Text("This meeting is cancelled"), Text("This meeting is over"), Text("Your meeting")
 
 
-async def show_booking(work: Work, details: BookingDetails, host: Host, options: Options, *, path: str) -> Response:
-    """Show a booking, and first what was just done with it."""
+async def show_booking(
+    work: Work, details: BookingDetails, host: Host, options: Options, *, path: str, viewer: User | None
+) -> Response:
+    """Show a booking, and first what was just done with it; hosts who have booked themselves see the way back."""
     booking, locale = details.booking, options.locale
     meeting, entry = await describe_meeting(work, details)
     zone = booking.invitee_zone
@@ -60,6 +63,7 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
         booking=booking,
         reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
         is_on=is_on,
+        is_own=viewer is not None and viewer.id == booking.host_id and viewer.email == booking.invitee_email,
         host=host,
         event_type=details.event_type,
         day=format_day(booking.starts_at, zone, locale),
@@ -88,9 +92,9 @@ class Managed(Struct, frozen=True, kw_only=True):
 
 @get("/manage/{token}")
 @limit_views
-async def show_managed(work: Work, request: Request, token: str) -> Response:
+async def show_managed(work: Work, request: Request, user: User | None, token: str) -> Response:
     managed = await _open(work, request, token)
-    return await show_booking(work, managed.details, managed.host, managed.options, path=managed.path)
+    return await show_booking(work, managed.details, managed.host, managed.options, path=managed.path, viewer=user)
 
 
 @get("/manage/{token}/reschedule")

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.analytics import operations as analytics
 from openslot.analytics.models import HostOverview, HostPeriod
@@ -46,9 +47,9 @@ NOTICES = {"organization-deleted": Text("The organization was deleted."), **RETR
 
 @get("/")
 async def show_home(request: Request, work: Work, user: User | None) -> Response:
-    """Show the first screen, or ask to sign in."""
+    """Show the first screen, or ask to sign in; where nobody can, say where the link to the first account is."""
     if user is None:
-        return redirect("/login")
+        return _show_no_account(work) if await access.needs_set_up(work) else redirect("/login")
     week = read_week(user, first_weekday=first_weekday_of(locale_of(request, user)), now=work.now)
     entries = await agenda.list_between(work, user, since=week.since, until=week.until, limit=MAX_BOOKINGS)
     attention = await timeline.list_attention(work, user)
@@ -70,6 +71,10 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
         **_show_figures(overview, period),
         **_show_days(entries, overview, attention, user, week=week, now=work.now),
     )
+
+
+def _show_no_account(work: Work) -> Response:
+    return page("no_account.html", None, may_sign_in=work.runtime.settings.oidc_issuer is not None)
 
 
 def _show_figures(overview: HostOverview, period: HostPeriod) -> dict[str, Any]:

@@ -2,41 +2,37 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from msgspec import Struct
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserSettings
-from openslot.core.errors import Conflict, Invalid, Refusal
-from openslot.core.outbound import OutboundRefused
-from openslot.core.text import LINE
+from openslot.core.errors import Conflict, Invalid
 from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed, CalendarUnreachable
-from openslot.integrations.calendars.models import CalDavWanted
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.rules import version_of
 from openslot.web.dashboard.availability import range_fields
 from openslot.web.dashboard.availability.schedules import summarize_week
+from openslot.web.dashboard.calendars import connections
 from openslot.web.dashboard.calendars.connections import TRIES
 from openslot.web.pages import page, redirect
 
 DAYS = range(7)
 USUAL = ("09:00", "17:00")
 NO_DAY = Text("Choose at least one day")
-ShortLine = Annotated[str, Meta(pattern=LINE, max_length=500)]
-
-
 STEPS = {
     "zone": Text("Time zone"),
     "hours": Text("Hours"),
     "calendar": Text("Calendar"),
     "link": Text("Your link"),
+    "try": Text("Try it"),
 }
+# The last step that is stored: processes of the last release know no further one. What follows can be opened with it.
+LAST_STORED = 4
 
 
 def step_page(user: User, number: int, form: Form[Any] = Form(), **values: Any) -> Response:
@@ -46,10 +42,17 @@ def step_page(user: User, number: int, form: Form[Any] = Form(), **values: Any) 
         here="/welcome",
         steps=STEPS,
         number=number,
-        reached=user.welcome_step or len(STEPS) + 1,
+        reached=_count_reached(user),
         form=form,
         **values,
     )
+
+
+def _count_reached(user: User) -> int:
+    """Return the last step that can be opened, or the one after the last if all were taken."""
+    if user.welcome_step is None:
+        return len(STEPS) + 1
+    return user.welcome_step if user.welcome_step < LAST_STORED else len(STEPS)
 
 
 class WelcomeZoneForm(Struct, frozen=True, kw_only=True):
@@ -133,46 +136,32 @@ async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> 
     return redirect("/welcome/calendar")
 
 
-class WelcomeCalendarForm(Struct, frozen=True, kw_only=True):
-    address: Annotated[ShortLine, WhenEmpty(Text("Enter the server address"))]
-    username: Annotated[ShortLine, WhenEmpty(Text("Enter your user name"))]
-    password: Annotated[ShortLine, WhenEmpty(Text("Enter your password"))]
-
-
 @get("/welcome/calendar")
-async def show_welcome_calendar(work: Work, user: User, form: Form[WelcomeCalendarForm] = Form()) -> Response:
-    """Show the form for a calendar, or which ones are connected."""
-    return step_page(user, 3, form, connections=await calendars.list_connections(work, user))
+async def show_welcome_calendar(work: Work, user: User, form: Form[Any] = Form()) -> Response:
+    """Show the two ways to connect a calendar, or which ones are connected."""
+    providers = tuple(connections.PROVIDERS.values())
+    found = await calendars.list_connections(work, user)
+    return step_page(user, 3, form, connections=found, providers=providers)
 
 
-@post("/welcome/calendar", transaction="none", limit=TRIES, shows=show_welcome_calendar)
-async def connect_calendar(work: Work, user: User, form: Form[WelcomeCalendarForm]) -> Response:
-    """Connect a calendar after trying it; no connection of ours is held while its server answers."""
-    try:
-        await calendars.connect(work, user, CalDavWanted(**asdict(form.get())))
-    except (CalendarFault, Invalid, Conflict, OutboundRefused) as refusal:
-        raise Invalid(details=_faults(refusal)) from None
+@post("/welcome/calendar", transaction="none", limit=TRIES, shows=show_welcome_calendar, at={Conflict: "server"})
+async def connect_first_account(work: Work, user: User, form: Form[connections.CalendarAccountForm]) -> Response:
+    await connections.try_account(work, user, form)
     async with work.transaction():
-        await accounts.set_welcome_step(work, user, 4)
-    return redirect("/welcome/link")
+        return await skip_calendar(work, user)
+
+
+@post("/welcome/calendar/feed", transaction="none", limit=TRIES, shows=show_welcome_calendar, at={Conflict: "url"})
+async def connect_first_feed(work: Work, user: User, form: Form[connections.CalendarFeedForm]) -> Response:
+    await connections.try_feed(work, user, form)
+    async with work.transaction():
+        return await skip_calendar(work, user)
 
 
 @post("/welcome/calendar/skip")
 async def skip_calendar(work: Work, user: User) -> Response:
     await accounts.set_welcome_step(work, user, 4)
     return redirect("/welcome/link")
-
-
-def _faults(refusal: Refusal) -> dict[str, str]:
-    """Put what the server or our own rules refuse at the field that it is about."""
-    if isinstance(refusal, CalendarSignInFailed):
-        return {"password": Text("The server refuses the user name or the password")}
-    if isinstance(refusal, CalendarUnreachable | OutboundRefused):
-        return {"address": Text("The server can't be reached. Check the address")}
-    if isinstance(refusal, Conflict):
-        return {"address": refusal.sentence}
-    known = {name: fault for name, fault in refusal.faults.items() if name in {"username", "password"}}
-    return known or {"address": Text("No calendar was found at this address")}
 
 
 @get("/welcome/link")

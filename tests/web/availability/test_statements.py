@@ -29,6 +29,7 @@ COSTS = {
     "/welcome/hours": 2,
     "/welcome/calendar": 3,
     "/welcome/link": 2,
+    "/welcome/try": 3,
 }
 
 

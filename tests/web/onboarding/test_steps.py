@@ -15,11 +15,12 @@ from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule, TimeRange
 from openslot.schedules.rules import version_of
+from tests.support.feeds import publishing
 from tests.support.page import read_page
 from tests.support.radicale import PASSWORD, USER, Radicale
 from tests.web.availability.conftest import hidden
 
-NOTICE = "it takes two minutes"
+PANEL = 'aria-labelledby="first-steps"'
 ALL_DAYS = {f"works.{day}": "on" for day in range(7)}
 
 
@@ -36,10 +37,10 @@ async def send_hours(member: httpx2.AsyncClient, hours: dict[str, str]) -> httpx
     return await member.post("/welcome/hours", data={"version": version, "act": "save", **hours})
 
 
-async def test_a_new_user_goes_through_four_steps_and_comes_home(
+async def test_a_new_user_goes_through_the_steps_and_comes_home(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    assert NOTICE in read_page(await member.get("/")).notices[0]
+    assert PANEL in (await member.get("/")).text
     assert (await member.get("/welcome")).headers["location"] == "/welcome/zone"
     zone = await member.post("/welcome/zone", data={"timezone": "Asia/Tokyo"})
     assert zone.headers["location"] == "/welcome/hours"
@@ -50,15 +51,34 @@ async def test_a_new_user_goes_through_four_steps_and_comes_home(
     link = (await member.get("/welcome/link")).text
     assert "http://127.0.0.1:8000/mara</a>" in link
     assert "http://127.0.0.1:8000/mara/30min</a>" in link
-    assert link.count('action="/welcome/finish"') == 1
+    assert '<a class="button button-main" href="/welcome/try">' in link
+    assert (await member.get("/welcome/try")).text.count('action="/welcome/finish"') == 1
     assert (await member.post("/welcome/finish")).headers["location"] == "/"
 
-    assert NOTICE not in (await member.get("/")).text
+    assert PANEL not in (await member.get("/")).text
     assert await next_step(runtime, user) is None
     changed = await accounts.get_user(runtime.work(OPERATOR), user.id)
     schedule = await get_hours(runtime, user)
     assert (changed.zone, schedule.zone) == ("Asia/Tokyo", "Asia/Tokyo")
     assert schedule.weekly_hours == ((TimeRange(480, 720),), (), (), (), (), (), ())
+
+
+async def test_the_first_screen_does_not_call_open_steps_a_success(member: httpx2.AsyncClient) -> None:
+    home = await member.get("/")
+    assert PANEL in home.text
+    assert read_page(home).notices == []
+
+
+async def test_the_zone_is_shown_with_a_way_to_change_it(member: httpx2.AsyncClient) -> None:
+    hours = await member.get("/welcome/hours")
+    assert "The times are in the time zone Europe/Berlin." in read_page(hours).text
+    assert '<a href="/welcome/zone">Change the time zone</a>' in hours.text
+
+
+async def test_a_step_that_is_repeated_leads_not_back(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    await member.post("/welcome/calendar/skip")
+    await member.post("/welcome/zone", data={"timezone": "Asia/Tokyo"})
+    assert await next_step(runtime, user) == 4
 
 
 @pytest.mark.parametrize(("zone", "guesses"), [("UTC", True), ("Europe/Berlin", False)])
@@ -83,7 +103,7 @@ async def test_the_steps_can_be_left_and_resumed(member: httpx2.AsyncClient, run
 
 async def test_the_steps_are_skipped_for_good(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     await member.post("/welcome/finish")
-    assert NOTICE not in (await member.get("/")).text
+    assert PANEL not in (await member.get("/")).text
     # Steps that are repeated later do not bring the notice back.
     await member.post("/welcome/zone", data={"timezone": "Europe/Berlin"})
     assert await next_step(runtime, user) is None
@@ -174,17 +194,11 @@ async def test_a_calendar_is_tried_before_it_is_kept(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, radicale: Radicale
 ) -> None:
     await radicale.add_calendar("Work")
-    wrong = await member.post(
-        "/welcome/calendar", data={"address": radicale.url, "username": USER, "password": "wrong"}
-    )
-    assert (wrong.status_code, read_page(wrong).faults) == (
-        400,
-        {"password": "The server refuses the user name or the password"},
-    )
+    sent = {"server": "other", "address": radicale.url, "username": USER}
+    wrong = await member.post("/welcome/calendar", data={**sent, "password": "wrong"})
+    assert (wrong.status_code, set(read_page(wrong).faults)) == (400, {"password"})
     assert await calendars.list_connections(runtime.work(OPERATOR), user) == []
-    right = await member.post(
-        "/welcome/calendar", data={"address": radicale.url, "username": USER, "password": PASSWORD}
-    )
+    right = await member.post("/welcome/calendar", data={**sent, "password": PASSWORD})
     assert right.headers["location"] == "/welcome/link"
     assert len(await calendars.list_connections(runtime.work(OPERATOR), user)) == 1
     page = (await member.get("/welcome/calendar")).text
@@ -193,10 +207,10 @@ async def test_a_calendar_is_tried_before_it_is_kept(
 
 
 WRONG_CALENDARS: list[tuple[dict[str, str], str, str]] = [
-    ({}, "address", "Enter the server address"),
+    ({"username": "x", "password": "y"}, "address", "Enter the server address"),
     ({"address": "127.0.0.1"}, "username", "Enter your user name"),
-    ({"address": "http://127.0.0.1:9", "username": "x", "password": "y"}, "address", "can&#39;t be reached"),
-    ({"address": "http://10.0.0.1/", "username": "x", "password": "y"}, "address", "can&#39;t be reached"),
+    ({"address": "http://127.0.0.1:9", "username": "x", "password": "y"}, "address", "Can&#39;t be used"),
+    ({"address": "http://10.0.0.1/", "username": "x", "password": "y"}, "address", "Can&#39;t be used"),
     ({"address": "::::", "username": "x", "password": "y"}, "address", ""),
     ({"address": "file:///etc/passwd", "username": "x", "password": "y"}, "address", ""),
 ]
@@ -206,7 +220,7 @@ async def test_a_calendar_that_cant_be_read_stands_at_its_field(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     for sent, field, words in WRONG_CALENDARS:
-        answer = await member.post("/welcome/calendar", data=sent)
+        answer = await member.post("/welcome/calendar", data={"server": "other", **sent})
 
         assert answer.status_code == 400, (sent, field)
         assert field in read_page(answer).faults, (sent, field)
@@ -214,13 +228,26 @@ async def test_a_calendar_that_cant_be_read_stands_at_its_field(
         assert await next_step(runtime, user) == 1, (sent, field)
 
 
-async def test_without_an_event_type_the_last_step_says_where_to_make_one(
+async def test_a_calendar_is_connected_by_its_url(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    async with publishing("no calendar at all") as feed:
+        wrong = await member.post("/welcome/calendar/feed", data={"url": feed.url})
+    assert (wrong.status_code, set(read_page(wrong).faults)) == (400, {"url"})
+    assert await next_step(runtime, user) == 1
+    async with publishing("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nEND:VCALENDAR\r\n") as feed:
+        right = await member.post("/welcome/calendar/feed", data={"url": feed.url})
+    assert right.headers["location"] == "/welcome/link"
+    assert len(await calendars.list_connections(runtime.work(OPERATOR), user)) == 1
+    assert await next_step(runtime, user) == 4
+
+
+async def test_without_an_event_type_the_last_steps_say_where_to_make_one(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         (first, *_), _ = await event_types.list_event_types(work, user)
         await event_types.set_active(work, first, active=False)
-    page = (await member.get("/welcome/link")).text
+    pages = [(await member.get(path)).text for path in ("/welcome/link", "/welcome/try")]
 
-    assert "You have no event type yet." in page
-    assert 'href="/event-types"' in page
+    assert "You have no event type yet." in pages[0]
+    assert "No event type of yours offers times on your page." in pages[1]
+    assert all('href="/event-types"' in page for page in pages)

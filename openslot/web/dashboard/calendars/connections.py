@@ -101,6 +101,17 @@ async def show_connect(user: User, form: Form[Any] = Form()) -> Response:
 
 @post("/settings/calendars/connect", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "server"})
 async def connect_account(work: Work, user: User, form: Form[CalendarAccountForm]) -> Response:
+    await try_account(work, user, form)
+    return redirect(f"{overview.HERE}?done=connected")
+
+
+@post("/settings/calendars/connect/feed", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "url"})
+async def connect_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> Response:
+    await try_feed(work, user, form)
+    return redirect(f"{overview.HERE}?done=connected")
+
+
+async def try_account(work: Work, user: User, form: Form[CalendarAccountForm]) -> None:
     """Connect an account on a CalDAV server; no connection to the database is held while the server is asked."""
     sent = form.get()
     address = PROVIDERS[sent.server].address or sent.address.strip()
@@ -111,11 +122,9 @@ async def connect_account(work: Work, user: User, form: Form[CalendarAccountForm
         await calendars.connect(work, user, wanted)
     except (CalendarFault, OutboundRefused) as refusal:
         raise Invalid(details=dict([overview.find_server_fault(refusal)])) from None
-    return redirect(f"{overview.HERE}?done=connected")
 
 
-@post("/settings/calendars/connect/feed", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "url"})
-async def connect_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> Response:
+async def try_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> None:
     """Connect a feed; no connection to the database is held while it is fetched."""
     try:
         await calendars.connect(work, user, IcsWanted(form.get().url))
@@ -123,7 +132,6 @@ async def connect_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> 
         raise Invalid(details={"url": overview.find_feed_fault(refusal)}) from None
     except Invalid as refusal:
         raise Invalid(details={"url": refusal.sentence}) from None
-    return redirect(f"{overview.HERE}?done=connected")
 
 
 class ChoicesForm(Struct, frozen=True, kw_only=True):
