@@ -217,7 +217,7 @@ async def test_a_new_user_takes_the_first_steps(
     await expect(page.get_by_role("link", name="http://127.0.0.1:8000/mara/30min")).to_be_visible()
     await page.get_by_role("link", name="Continue", exact=True).click()
     await page.get_by_role("button", name="Finish").click()
-    await expect(page.get_by_role("heading", name="Your link")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Your page")).to_be_visible()
     await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
 
     schedule = await read_schedule(runtime, user)

@@ -18,17 +18,19 @@ DAY = "2026-03-20"
 
 def paths(method: str, *, schedule: object = NOBODY, away: object = NOBODY) -> list[str]:
     found = []
-    for handler in collect("openslot.web.dashboard.availability", "openslot.web.dashboard.onboarding"):
+    for handler in collect(
+        *(f"openslot.web.dashboard.{name}" for name in ("availability", "onboarding", "own_booking"))
+    ):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:
             path = declaration.path.replace("{schedule_id}", str(schedule)).replace("{away_id}", str(away))
-            found.append(path.replace("{day}", DAY))
+            found.append(path.replace("{day}", DAY).replace("{booking_id}", str(NOBODY)))
     return found
 
 
 def test_every_form_is_known_here() -> None:
-    assert (len(paths("GET")), len(paths("POST"))) == (14, 17)
+    assert (len(paths("GET")), len(paths("POST"))) == (15, 19)
 
 
 async def test_a_form_of_another_site_is_refused_and_changes_nothing(
