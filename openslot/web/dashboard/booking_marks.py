@@ -27,7 +27,7 @@ async def mark_no_show(work: Work, user: User, booking_id: UUID, form: Form[NoSh
     return redirect(f"/bookings/{booking_id}?done={'no-show' if is_marked else 'no-show-removed'}")
 
 
-@post("/home/no-show/{booking_id}")
+@post("/home/no-show/{booking_id}", shows=show_booking, at={Conflict: "no_show"}, own_status=True)
 async def mark_no_show_from_home(work: Work, user: User, booking_id: UUID, form: Form[NoShowForm]) -> Response:
     """Do the same, and show the first screen."""
     is_marked = form.get().no_show == "yes"
