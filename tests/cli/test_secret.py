@@ -114,7 +114,7 @@ async def test_a_key_is_rotated_and_retired_while_the_service_runs(
     await operator.check_signatures(**{early: first_secret, late: late_secret})
     assert operator.links() == links
 
-    assert await operator.told("secret", "retire") == {"resealed": 4, "retired": 1}
+    assert await operator.told("secret", "retire") == {"resealed": 5, "retired": 1}
     (new,) = read_key_file(path)
     assert new != old
     assert await opened_by(url, old) == set()

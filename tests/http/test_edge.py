@@ -153,7 +153,9 @@ async def test_an_answer_without_content_has_neither_type_nor_length(probe: http
     "path", ["/api/v1/me", "/api/v1/nowhere", "/api/v1/probe?page=0", "/api/v1/probe/breaks", "/healthz", "/login"]
 )
 async def test_head_answers_as_get_without_the_body(probe: httpx2.AsyncClient, path: str) -> None:
-    get, head = await probe.get(path), await probe.head(path)
+    # What is compressed has another length.
+    plain = {"accept-encoding": "identity"}
+    get, head = await probe.get(path, headers=plain), await probe.head(path, headers=plain)
     changing = {"date", "x-request-id", "ratelimit-remaining", "ratelimit-reset"}
 
     assert head.status_code == get.status_code

@@ -14,6 +14,7 @@ OTHER = {"POST /api/v1/contacts": 201, "POST /api/scim/v2/Users": 201, "DELETE /
 # retries of effects, which open one for each, previews, which save nothing, replies, which another service sends,
 # look-ups in the DNS, and tools, each of which says what it needs.
 WITHOUT = {
+    *(f"/bookings/selected/{act}" for act in ("cancel", "cancel/confirm", "export.csv", "no-show")),
     "/login",
     "/password/forgot",
     "/password/reset/{token}",

@@ -211,7 +211,7 @@ async def test_the_page_is_written_once_for_each_language_and_reader(
     written: list[tuple[str, object]] = []
 
     def note(template: str, locale: Locale, **values: object) -> bytes:
-        written.append((locale.language.tag, values["user"]))
+        written.append((locale.language.tag, values["is_signed_in"]))
         return render(template, locale, **values)
 
     monkeypatch.setattr(page, "render", note)

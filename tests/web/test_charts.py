@@ -125,7 +125,7 @@ def test_a_length_is_a_share_of_the_longest(value: int, max_: int, share: float)
         (4, 6, "fewer", "2 fewer", "good"),
         (3, 2, "fewer", "1 more", "warn"),
         (5, 5, "more", "as before", ""),
-        (3, 0, "neither", "3 more", ""),
+        (3, 0, "neither", "none before", ""),
         (8.2, 7.6, "more", "0.6 more", "good"),
         (10_001, 10_000, "more", "1 more", "good"),
         (5200, 20, "neither", "25,900% more", ""),

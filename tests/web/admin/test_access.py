@@ -22,6 +22,7 @@ GET /admin/analytics                                           200 404 404 303
 GET /admin/users                                               200 404 404 303
 GET /admin/users/{user_id}                                     404 404 404 303
 POST /admin/users/{user_id}/plan                               404 404 404 303
+GET /admin/users/{user_id}/administrator                       404 404 404 303
 POST /admin/users/{user_id}/administrator                      404 404 404 303
 POST /admin/users/{user_id}/sign-out                           404 404 404 303
 GET /admin/users/{user_id}/disable                             404 404 404 303

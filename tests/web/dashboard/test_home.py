@@ -24,7 +24,7 @@ from tests.web.organization.support import read_form
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 
 
-async def test_a_visitor_is_asked_to_sign_in(client: httpx2.AsyncClient) -> None:
+async def test_a_visitor_is_asked_to_sign_in(client: httpx2.AsyncClient, user: User) -> None:
     answer = await client.get("/")
 
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")

@@ -96,6 +96,7 @@ async def visit(page: Page, stage: Stage) -> AsyncIterator[str]:
     await page.goto(f"/organization/members/{stage.active}")
     await page.select_option("#role", "admin")
     await page.get_by_role("button", name="Change role").click()
+    await page.locator("main form button").first.click()
     await page.wait_for_selector("[role=status]")
     await page.goto("/organization/log")
     yield "log with a change"

@@ -13,8 +13,8 @@ SETTINGS = "/organization/settings"
 
 async def nav(client: httpx2.AsyncClient) -> list[str]:
     page = (await client.get("/")).text
-    found = re.search(r'id="nav-organization">.*?</ul>', page, re.DOTALL)
-    return re.findall(r"<a [^>]+>([^<]+)</a>", found[0]) if found else []
+    found = re.search(r'id="nav-organization".*?</ul>', page, re.DOTALL)
+    return re.findall(r"<a [^>]+>.*?<span>([^<]+)</span>", found[0], re.DOTALL) if found else []
 
 
 async def test_the_navigation_shows_what_one_may_do(
