@@ -48,17 +48,17 @@ async def _measure(here: Stage, port: int, worker: int, requests: Iterator[bytes
     await _wait(connection)
     os.kill(worker, signal.SIGSTOP)
     await _book(port, requests, BURST)
-    before, began = await _read(connection, worker), time.perf_counter()
+    before, began = await read_used(connection, worker), time.perf_counter()
     os.kill(worker, signal.SIGCONT)
     await _wait(connection)
     took = time.perf_counter() - began
-    _print("at once", BURST, before, await _read(connection, worker), f"; drained in {took:.1f} s")
-    before = await _read(connection, worker)
+    _print("at once", BURST, before, await read_used(connection, worker), f"; drained in {took:.1f} s")
+    before = await read_used(connection, worker)
     for _ in range(TRICKLE):
         await _book(port, requests, 1)
         await asyncio.sleep(PAUSE)
     await _wait(connection)
-    _print("one by one, with their requests in PostgreSQL", TRICKLE, before, await _read(connection, worker), "")
+    _print("one by one, with their requests in PostgreSQL", TRICKLE, before, await read_used(connection, worker), "")
     await connection.close()
 
 
@@ -74,7 +74,7 @@ async def _wait(connection: asyncpg.Connection) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _read(connection: asyncpg.Connection, worker: int) -> Reading:
+async def read_used(connection: asyncpg.Connection, worker: int) -> Reading:
     server = psutil.Process(await connection.fetchval("select pg_backend_pid()")).parent()
     processes = [server, *server.children()] if server else []
     used = sum(used_by(process.pid) for process in processes)

@@ -6,9 +6,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import asyncpg
 import uvloop
 from msgspec.structs import replace
 
+from benchmarks.drain import Reading, read_used
 from benchmarks.stage import Stage, free_port, running, stage
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
@@ -26,6 +28,8 @@ from openslot.webhooks.models import EndpointWanted
 
 OWNERS = 50
 EVENTS = 2_000
+# The first second is the worker's own start; the queue is long enough to be measured after it.
+STARTED = EVENTS // 10
 ALONE = 60
 # Each event is expanded by one effect and delivered by another.
 EFFECTS_AN_EVENT = 2
@@ -77,9 +81,15 @@ async def _measure(here: Stage) -> None:
         owners = [await _make_owner(runtime, number, port) for number in range(OWNERS)]
         for number in range(EVENTS):
             await happen(runtime, owners[number % OWNERS], f"drained{number}")
-        with running(["openslot", "worker"], None, here):
+        with running(["openslot", "worker"], None, here) as worker:
+            connection = await asyncpg.connect(here.url)
+            await sink.wait_for(STARTED)
+            before = await read_used(connection, worker)
             await sink.wait_for(EVENTS)
+            after = await read_used(connection, worker)
+            await connection.close()
             await _print_drained(runtime, sink)
+            _print_used(before, after)
             await _print_alone(runtime, owners, sink)
 
 
@@ -105,11 +115,16 @@ async def happen(runtime: Runtime, owner: User, name: str) -> None:
 
 
 async def _print_drained(runtime: Runtime, sink: Sink) -> None:
-    # The first second is the worker's own start; the queue is long enough to be measured after it.
-    first, last = sink.came_at[EVENTS // 10], sink.came_at[EVENTS - 1]
-    per_second = (EVENTS - EVENTS // 10) * EFFECTS_AN_EVENT / (last - first)
+    first, last = sink.came_at[STARTED], sink.came_at[EVENTS - 1]
+    per_second = (EVENTS - STARTED) * EFFECTS_AN_EVENT / (last - first)
     left = await runtime.pool.fetchval("select count(*) from effects where state = 'dead'")
     print(f"drained by one worker: {per_second:.0f} effects a second, {left} dead (target 500)", flush=True)
+
+
+def _print_used(before: Reading, after: Reading) -> None:
+    effects = (EVENTS - STARTED) * EFFECTS_AN_EVENT
+    worker, database = (after.worker - before.worker) / effects, (after.database - before.database) / effects
+    print(f"processor time of an effect: worker {worker:.0f} µs, PostgreSQL {database:.0f} µs", flush=True)
 
 
 async def _print_alone(runtime: Runtime, owners: list[User], sink: Sink) -> None:

@@ -10,7 +10,7 @@ import uvloop
 from benchmarks.effects import open_runtime_at
 from benchmarks.stage import Stage, stage
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import TAKE_DUE, drop_planned, move_planned, plan_effect
+from openslot.core.effects import TAKE_DUE, drop_planned, move_planned
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
 from openslot.core.work import Runtime, system_clock
@@ -70,7 +70,7 @@ async def _print_changes(runtime: Runtime) -> None:
 
     async def plan(number: int) -> None:
         async with runtime.transaction(SYSTEM) as work:
-            await plan_effect(work.db, REACTION, f"new {number}", due_at=later, now=work.now)
+            await work.plan(REACTION, f"new {number}", due_at=later)
 
     async def move(number: int) -> None:
         async with runtime.transaction(SYSTEM) as work:

@@ -14,7 +14,7 @@ from openslot.http.health import HEALTH
 from openslot.http.openapi import Operation, describe, list_operations, serve_description
 from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
-from openslot.routes import AGENTS, API, PAGES, SCIM
+from openslot.routes import AGENTS, API, NOTICES, PAGES, SCIM
 from openslot.routing import HandlerFunction, Mount
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
@@ -35,6 +35,7 @@ def create_app(
     mounts = (
         *API,
         HEALTH,
+        NOTICES,
         PAGES,
         SCIM,
         AGENTS,

@@ -10,7 +10,7 @@ from openslot.routing import Mount, collect
 from openslot.scim.door import PREFIX
 
 # The order in which the API is described; a domain that is not named here comes last.
-ORDER = ("accounts", "bookings", "contacts", "event_types", "availability", "conversations", "calls")
+ORDER = ("accounts", "bookings", "payments", "contacts", "event_types", "availability", "conversations", "calls")
 WITH_OWN_DOOR = frozenset({"agents", "scim", "web"})
 
 
@@ -21,6 +21,7 @@ def _domain_modules(name: str) -> Iterator[str]:
             yield f"openslot.{domain}.{name}"
 
 
+NOTICES = Mount(prefix="", handlers=collect("openslot.integrations.stripe.notice_api"))
 API = (
     Mount(prefix="/api/v1", handlers=collect(*_domain_modules("api"))),
     Mount(prefix="/api/public", handlers=collect(*_domain_modules("public_api"))),

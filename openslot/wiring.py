@@ -31,12 +31,22 @@ from openslot.integrations.chat import Chat, open_chat
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.events import MAIL_EVENTS
 from openslot.integrations.mail.organization_mails import ORGANIZATION_REACTIONS
+from openslot.integrations.mail.plan_mails import PLAN_REACTIONS
 from openslot.integrations.mail.ports import Mailer
 from openslot.integrations.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
 from openslot.integrations.mail.smtp import open_mailer
 from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.operations import OIDC_JOBS
+from openslot.integrations.stripe.billing import open_billings
+from openslot.integrations.stripe.checkout import open_checkouts
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.payments.connection_events import PAYMENT_CONNECTION_EVENTS
+from openslot.payments.events import PAYMENT_EVENTS
+from openslot.payments.jobs import PAYMENT_JOBS
+from openslot.payments.polling import PAYMENT_CONNECTION_JOBS, PAYMENT_CONNECTION_REACTIONS
+from openslot.payments.ports import Billings, Checkouts
+from openslot.payments.reactions import PAYMENT_REACTIONS
+from openslot.payments.subscription_jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_REACTIONS
 from openslot.people.deletions import PEOPLE_JOBS
 from openslot.people.events import PEOPLE_EVENTS
 from openslot.scim.operations import SCIM_JOBS
@@ -51,6 +61,8 @@ EVENTS = (
     *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
+    *PAYMENT_EVENTS,
+    *PAYMENT_CONNECTION_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
     *MAIL_EVENTS,
@@ -66,12 +78,16 @@ CONSEQUENCES = (
 )
 REACTIONS = (
     *CONTACT_REACTIONS,
+    *PAYMENT_REACTIONS,
+    *PAYMENT_CONNECTION_REACTIONS,
     *WEBHOOK_REACTIONS,
     *MAIL_REACTIONS,
     *CALENDAR_REACTIONS,
     *ORGANIZATION_REACTIONS,
     *AGENT_REACTIONS,
     *EXPORT_REACTIONS,
+    *SUBSCRIPTION_REACTIONS,
+    *PLAN_REACTIONS,
 )
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
@@ -80,6 +96,8 @@ PERIODIC: tuple[Periodic, ...] = (
     *AVAILABILITY_JOBS,
     *CONTACT_JOBS,
     *PEOPLE_JOBS,
+    *PAYMENT_JOBS,
+    *PAYMENT_CONNECTION_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
@@ -89,6 +107,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *ANALYTICS_JOBS,
     *EXPORT_JOBS,
     *CHANGE_LOG_JOBS,
+    *SUBSCRIPTION_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 
@@ -107,6 +126,8 @@ PORTS: Mapping[type, OpenAdapter] = {
     TxtResolver: open_dns_resolver,
     Chat: open_chat,
     Mailer: open_mailer,
+    Billings: open_billings,
+    Checkouts: open_checkouts,
 }
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
@@ -115,4 +136,7 @@ SEALED = (
     SealedColumn("webhook_endpoints", "previous_secret"),
     SealedColumn("calendar_connections", "secret"),
     SealedColumn("authenticators", "secret"),
+    SealedColumn("payment_connections", "key"),
+    SealedColumn("payment_connections", "notice_secret"),
+    SealedColumn("payment_endings", "key"),
 )

@@ -15,6 +15,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 # Where a setting or a group of commands is explained.
 SETTINGS_IN_DETAIL = {
+    "stripe_key": "plans.md",
+    "plan_grace_days": "plans.md#when-a-payment-fails",
     "direct_database_url": "database.md#through-a-pooler",
     "database_pooler": "database.md#through-a-pooler",
     "database_cache_mb": "running.md#memory",

@@ -146,7 +146,12 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
     notice_use(runtime, row["session_id"], seen_at=row["seen_at"], now=now)
     actor = Actor(kind=ActorKind.SESSION, user_id=user.id, credential_id=row["session_id"])
     return Entry(
-        actor=actor, user=user, memberships=to_own_memberships(row), waiting_approvals=row["waiting_approvals"]
+        actor=actor,
+        user=user,
+        memberships=to_own_memberships(row),
+        waiting_approvals=row["waiting_approvals"],
+        event_colors=tuple(row["event_colors"]),
+        takes_payments=row["takes_payments"],
     )
 
 

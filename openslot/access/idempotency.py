@@ -63,6 +63,11 @@ async def store_response(work: Work, request: RetriedRequest, answer: StoredResp
     )
 
 
+async def forget_response(work: Work, request: RetriedRequest) -> None:
+    """Let the same request run again: what it did was undone."""
+    await store.delete_answer(work.db, scope=request.scope, key=request.key)
+
+
 async def delete_old_responses(db: Db, *, now: datetime, limit: int) -> int:
     return await store.delete_old_answers(db, before=now - KEPT_FOR, limit=limit)
 

@@ -188,6 +188,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     """The user's active memberships, if there is a session."""
     waiting_approvals: int = 0
     """How many decisions wait for an administrator of the platform, if one has the session."""
+    event_colors: tuple[str, ...] = ()
+    """The user's event types, active ones first, each as its id and its color, if there is a session."""
+    takes_payments: bool = False
+    """Whether the user can be paid for meetings or was, if there is a session."""
     limit: LimitVerdict | None = None
     """Of the credential, if it has one."""
 

@@ -17,6 +17,12 @@ TABLES = {
 # A credential's limit is counted in a log of its own, whose last stamp tells when it was last used.
 BUCKETS = {CredentialKind.API_KEY: "key:", CredentialKind.SCIM_TOKEN: "scim:", CredentialKind.AGENT_KEY: "agent:"}
 LAST_STAMP = "date_trunc('minute', to_timestamp(r.stamps[cardinality(r.stamps)] / 1000000.0))"
+# A host with more event types has the same colors twice anyway.
+MAX_COLORED = 60
+TAKES_PAYMENTS = """(exists (select from payments p where p.host_id = u.id)
+        or exists (select from payment_connections c where c.user_id = u.id and c.disconnected_at is null)
+        or exists (select from memberships o join payment_connections c on c.organization_id = o.organization_id
+                   where o.user_id = u.id and o.active and c.disconnected_at is null))"""
 COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_at,
     greatest(k.last_used_at, {LAST_STAMP}) as last_used_at"""
 
@@ -133,7 +139,10 @@ async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
     statement = f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS},
         case when u.is_admin then
             (select count(*) from approvals a where a.status = 'pending' and a.expires_at > $2)
-        else 0 end as waiting_approvals
+        else 0 end as waiting_approvals,
+        array(select e.id || e.color from event_types e where e.owner_id = u.id
+              order by e.active desc, e.id limit {MAX_COLORED}) as event_colors,
+        {TAKES_PAYMENTS} as takes_payments
         from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null"""
     return await db.fetchrow(statement, token_hash, now)
@@ -206,6 +215,10 @@ async def save_answer(db: Db, *, scope: bytes, key: str, request_hash: bytes, se
         on conflict (scope, key) do update set request_hash = excluded.request_hash, sealed = excluded.sealed,
             created_at = excluded.created_at"""
     await db.execute(statement, scope, key, request_hash, sealed, now)
+
+
+async def delete_answer(db: Db, *, scope: bytes, key: str) -> None:
+    await db.execute("delete from idempotency where scope = $1 and key = $2", scope, key)
 
 
 async def delete_old_answers(db: Db, *, before: datetime, limit: int) -> int:

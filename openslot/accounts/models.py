@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
@@ -122,6 +122,8 @@ class Organization(Struct, frozen=True, kw_only=True):
     slug: str
     plan: Plan
     plan_until: datetime | None
+    plan_origin: Literal["operator", "subscription"] | None = None
+    """Who has decided the plan; None: nobody, or an operator before this was recorded."""
     keeps_bookings: bool = False
     """Whether the bookings of a suspended member stay."""
     departure_share: int = 20

@@ -148,6 +148,23 @@ async def change_plan(
     return await get_user(work, user.id)
 
 
+async def clear_plan(work: Work, user: User) -> None:
+    """Take back what an operator has decided: the user has no plan of their own, unless it is paid for."""
+    await store.clear_plan(work.db, user.id, now=work.now)
+
+
+async def follow_subscription(work: Work, user: User, plan: Plan, *, until: datetime | None) -> None:
+    """Give a user the plan that is paid for, unless an operator has decided otherwise."""
+    if await store.is_plan_decided(work.db, user.id):
+        return
+    await store.follow_subscription(work.db, user.id, plan, until=until, now=work.now)
+    if plan != user.plan:
+        changed = PlanChanged(
+            user_id=user.id, email=user.email, plan=plan, previous=user.plan, reason="by subscription"
+        )
+        await work.record(changed)
+
+
 async def list_plan_grants(work: Work, user: User) -> list[PlanGrant]:
     return await store.list_plan_grants(work.db, user.id)
 

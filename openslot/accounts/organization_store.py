@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.plans import Plan
+from openslot.accounts.store import PLAN_IS_DECIDED
 from openslot.core.db import Db
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -60,8 +61,27 @@ async def list_organizations(db: Db) -> list[CountedOrganization]:
 
 
 async def update_plan(db: Db, organization_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
-    statement = "update organizations set plan = $2, plan_until = $3, updated_at = $4 where id = $1"
+    statement = """update organizations set plan = $2, plan_until = $3, plan_origin = 'operator', updated_at = $4
+        where id = $1"""
     await db.execute(statement, organization_id, plan, until, now)
+
+
+async def clear_plan(db: Db, organization_id: UUID, *, now: datetime) -> None:
+    statement = """update organizations set plan = 'FREE', plan_until = null, plan_origin = null, updated_at = $2
+        where id = $1"""
+    await db.execute(statement, organization_id, now)
+
+
+async def follow_subscription(
+    db: Db, organization_id: UUID, plan: Plan, *, until: datetime | None, now: datetime
+) -> None:
+    statement = f"""update organizations set plan = $2, plan_until = $3, plan_origin = 'subscription', updated_at = $4
+        where id = $1 and not {PLAN_IS_DECIDED}"""
+    await db.execute(statement, organization_id, plan, until, now)
+
+
+async def is_plan_decided(db: Db, organization_id: UUID) -> bool:
+    return bool(await db.fetchval(f"select {PLAN_IS_DECIDED} from organizations where id = $1", organization_id))
 
 
 async def update_organization(db: Db, organization: Organization) -> None:

@@ -103,6 +103,16 @@ async def change_organization_plan(
     return replace(organization, plan=plan, plan_until=until, updated_at=work.now)
 
 
+async def clear_organization_plan(work: Work, organization: Organization) -> None:
+    """Take back what an operator has decided: the organization has no plan, unless it is paid for."""
+    await store.clear_plan(work.db, organization.id, now=work.now)
+
+
+async def follow_subscription(work: Work, organization_id: UUID, plan: Plan, *, until: datetime | None) -> None:
+    """Give an organization the plan that is paid for, unless an operator has decided otherwise."""
+    await store.follow_subscription(work.db, organization_id, plan, until=until, now=work.now)
+
+
 async def change_organization_settings(
     work: Work, organization: Organization, *, keeps_bookings: bool | None = None, departure_share: int | None = None
 ) -> Organization:

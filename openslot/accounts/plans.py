@@ -25,6 +25,8 @@ class PlanOrigin(StrEnum):
     """Where a plan can come from."""
 
     OWN = "own"
+    SUBSCRIPTION = "subscription"
+    """The user's own too, but paid for."""
     TRIAL = "trial"
     ORGANIZATION = "organization"
 

@@ -17,6 +17,8 @@ USERS = Rows(User, "users u", given=["effective_plan"])
 ACCOUNT_COLUMNS = f"{USERS.columns}, u.plan_until, u.trial_plan, u.trial_until"
 PLAN_GRANTS = Rows(PlanGrant, "users")
 ACTIVITIES = Rows(Activity, "events v", computed={"subject_type": "v.subject_kind"})
+# An operator's plan counts, whatever is paid; those from before this was recorded have no origin.
+PLAN_IS_DECIDED = "(plan_origin is not distinct from 'operator' or (plan_origin is null and plan <> 'FREE'))"
 ORGANIZATION_PLAN = "o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '')"
 # Every row that becomes a `User` brings the plans that decide which one counts.
 USER_COLUMNS = f"""{ACCOUNT_COLUMNS},
@@ -62,7 +64,8 @@ async def find_password_hash(db: Db, user_id: UUID) -> str | None:
 
 
 async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
-    statement = """select 0 as rank, 'own' as origin, plan, plan_until as until, null as organization
+    statement = """select 0 as rank, case plan_origin when 'subscription' then 'subscription' else 'own' end as origin,
+            plan, plan_until as until, null as organization
         from users where id = $1
         union all select 1, 'trial', trial_plan, trial_until, null from users where id = $1 and trial_plan is not null
         union all select 2, 'organization', o.plan, o.plan_until, o.name
@@ -137,8 +140,25 @@ async def taken_usernames(db: Db, beginning: str) -> set[str]:
 
 
 async def update_plan(db: Db, user_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
-    statement = "update users set plan = $2, plan_until = $3, updated_at = $4 where id = $1"
+    statement = """update users set plan = $2, plan_until = $3, plan_origin = 'operator', updated_at = $4
+        where id = $1"""
     await db.execute(statement, user_id, plan, until, now)
+
+
+async def clear_plan(db: Db, user_id: UUID, *, now: datetime) -> None:
+    statement = """update users set plan = 'FREE', plan_until = null, plan_origin = null, updated_at = $2
+        where id = $1"""
+    await db.execute(statement, user_id, now)
+
+
+async def follow_subscription(db: Db, user_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
+    statement = f"""update users set plan = $2, plan_until = $3, plan_origin = 'subscription', updated_at = $4
+        where id = $1 and not {PLAN_IS_DECIDED}"""
+    await db.execute(statement, user_id, plan, until, now)
+
+
+async def is_plan_decided(db: Db, user_id: UUID) -> bool:
+    return bool(await db.fetchval(f"select {PLAN_IS_DECIDED} from users where id = $1", user_id))
 
 
 async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: datetime) -> None:

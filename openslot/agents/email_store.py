@@ -3,8 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.agents.models import AgentEmail
 from openslot.core.db import Db, Row, count_of
+from openslot.core.events import Change
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -92,8 +95,8 @@ async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, 
     return (EMAILS.read(row), row["content"], row["locale"]) if row else None
 
 
-async def finish(db: Db, email_id: UUID) -> None:
-    await db.execute("update agent_emails set status = 'sent', error = null, content = null where id = $1", email_id)
+def finish(email_id: UUID) -> Change:
+    return Change("update agent_emails set status = 'sent', error = null, content = null where id = $1", (email_id,))
 
 
 async def fail(db: Db, email_id: UUID, error: str) -> None:
@@ -109,9 +112,16 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 
 @custom_plans
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    statement = f"""select {EMAILS.columns} from agent_emails where ($1::text is null or agent = $1)
-        order by at desc, id desc limit $2"""
-    return [EMAILS.read(row) for row in await db.fetch(statement, agent, limit)]
+    statement = f"""select {EMAILS.columns}, status = 'sent' and exists (
+            select from mail_messages x where x.id = effect_id and x.transport = 'mailbox') as in_mailbox
+        from agent_emails where ($1::text is null or agent = $1) order by at desc, id desc limit $2"""
+    return [_read_listed(row) for row in await db.fetch(statement, agent, limit)]
+
+
+def _read_listed(row: Row) -> AgentEmail:
+    """Read an email; one that has stayed in the embedded mailbox was not sent."""
+    email = EMAILS.read(row)
+    return replace(email, status="mailbox") if row["in_mailbox"] else email
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:

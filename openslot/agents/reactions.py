@@ -16,7 +16,7 @@ from openslot.core.events import Effect
 from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater, Work
 from openslot.integrations.chat import post, team_chat
 from openslot.integrations.mail.models import Draft, MailAddress, MailKind, Recipient, RecipientRole
-from openslot.integrations.mail.operations import choose_locale, deliver, finish_mail, leave_unsent, mail_server
+from openslot.integrations.mail.operations import choose_locale, deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
 from openslot.jobs.batches import repeat
 
@@ -97,12 +97,9 @@ async def send_email(work: Work, effect: Effect) -> Outcome:
         if is_last_try(effect.attempts):
             await email_store.fail(work.db, email.id, str(fault))
         raise
-    return Done(write=lambda done: _finish(done, effect, email)) if isinstance(outcome, Done) else outcome
-
-
-async def _finish(work: Work, effect: Effect, email: AgentEmail) -> None:
-    await finish_mail(work, effect.id)
-    await email_store.finish(work.db, email.id)
+    if not isinstance(outcome, Done):
+        return outcome
+    return Done(changes=(*outcome.changes, email_store.finish(email.id)))
 
 
 def _write_draft(work: Work, effect: Effect, email: AgentEmail, content: EmailContent, locale: str | None) -> Draft:

@@ -31,9 +31,10 @@ MOVE_CLAIM = """
 update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5)
 where id = $1 and active and kind <> 'hold'"""
 KEEP_CLAIM = """
-update claims set kind = $2, expires_at = $3, holder = null, holder_network = null, ends_at = $4,
-    during = tstzrange($5, $6)
+update claims set kind = $2, expires_at = null, holder = null, holder_network = null, ends_at = $3,
+    during = tstzrange($4, $5)
 where id = $1 and active and kind = 'hold'"""
+CONFIRM_CLAIM = "update claims set kind = 'booking' where id = $1 and active and kind = 'payment'"
 FREE_CLAIM = "update claims set active = false where id = $1 and active and kind <> 'hold'"
 
 # A session has as many seats as its event type has when someone joins.
@@ -43,9 +44,10 @@ insert into claim_seats (id, claim_id, expires_at, holder, holder_network, creat
 values ($1, $2, $3, $4, $5, $6)"""
 MOVE_SEAT = "update claim_seats set claim_id = $2 where id = $1 and active and holder is null"
 KEEP_SEAT = """
-update claim_seats t set expires_at = $2, holder = null, holder_network = null
+update claim_seats t set expires_at = null, holder = null, holder_network = null
 where t.id = $1 and t.active and t.holder is not null
   and exists (select from claims c where c.id = t.claim_id and c.active)"""
+CONFIRM_SEAT = "update claim_seats set expires_at = null where id = $1 and active and holder is null"
 FREE_SEAT = "update claim_seats set active = false where id = $1 and active and holder is null"
 EXPIRE_SEATS = """
 update claim_seats set active = false where claim_id = $1 and active and holder is not null and expires_at <= $2"""
@@ -201,13 +203,17 @@ def move_claim(claim_id: UUID, event_type: EventType, starts_at: datetime) -> Ch
     return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(event_type, starts_at)), REFUSALS, lost=SlotUnavailable)
 
 
-def keep_claim(
-    claim_id: UUID, event_type: EventType, starts_at: datetime, *, kind: str, expires_at: datetime | None
-) -> Change:
+def keep_claim(claim_id: UUID, event_type: EventType, starts_at: datetime, *, kind: str) -> Change:
     """Turn a hold into what it was held for, as long as its event type is now."""
-    return Change(
-        KEEP_CLAIM, (claim_id, kind, expires_at, *span_of(event_type, starts_at)), REFUSALS, lost=SlotUnavailable
-    )
+    return Change(KEEP_CLAIM, (claim_id, kind, *span_of(event_type, starts_at)), REFUSALS, lost=SlotUnavailable)
+
+
+def confirm_claim(claim_id: UUID) -> Change:
+    return Change(CONFIRM_CLAIM, (claim_id,), lost=SlotUnavailable)
+
+
+def confirm_seat(seat_id: UUID) -> Change:
+    return Change(CONFIRM_SEAT, (seat_id,), lost=SlotUnavailable)
 
 
 def free_claim(claim_id: UUID) -> Change:
@@ -228,8 +234,8 @@ def insert_seat(
     return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, network, now))
 
 
-def keep_seat(seat_id: UUID, *, expires_at: datetime | None) -> Change:
-    return Change(KEEP_SEAT, (seat_id, expires_at), lost=SlotUnavailable)
+def keep_seat(seat_id: UUID) -> Change:
+    return Change(KEEP_SEAT, (seat_id,), lost=SlotUnavailable)
 
 
 def free_seat(seat_id: UUID) -> tuple[Change, ...]:

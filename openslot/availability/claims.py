@@ -1,5 +1,6 @@
 """The verbs that take a host's time: claim, hold, move and free; each takes the host's lock before it reads."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -29,10 +30,13 @@ from openslot.core.errors import Invalid
 from openslot.core.times import at_second, floor_second
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.event_types.errors import EventTypeNotFound
+from openslot.event_types.models import EventType
 from openslot.event_types.rules import is_offered
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.jobs.batches import repeat
+
+KindOf = Callable[[EventType], ClaimKind]
 
 
 async def claim(
@@ -40,20 +44,21 @@ async def claim(
     which: EventTypeRef,
     starts_at: datetime,
     *,
-    kind: ClaimKind = ClaimKind.BOOKING,
+    kind_of: KindOf = lambda _: ClaimKind.BOOKING,
     hold_id: UUID | None = None,
-    expires_at: datetime | None = None,
+    asked_at: datetime | None = None,
 ) -> Claimed:
     """Lock a slot and stage the change that takes it, or that turns the caller's own hold into the claim.
 
-    A slot that the engine would not list is refused.
+    A slot that the engine would not list is refused. `kind_of` says what the time of an event type is taken for; the
+    notice counts from `asked_at`, or from now.
     """
     await _lock(work, which)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     if held is not None:
-        return await _keep(work, which, starts_at, held, kind=kind, expires_at=expires_at)
-    found = await _judge(work, which, starts_at, field="startTime")
-    return _take(work, found, starts_at, kind=kind, expires_at=expires_at)
+        return await _keep(work, which, starts_at, held, kind_of=kind_of)
+    found = await _judge(work, which, starts_at, field="startTime", asked_at=asked_at)
+    return _take(work, found, starts_at, kind=kind_of(found.inputs.event_type), expires_at=None)
 
 
 async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
@@ -101,6 +106,12 @@ async def move(
     return _claimed(found, session_id, seat_id, starts_at, ends_at)
 
 
+def confirm(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+    """Stage what turns time that waited for a payment into a booking's; refused if it was freed meanwhile."""
+    kept = claim_store.confirm_claim(claim_id) if seat_id is None else claim_store.confirm_seat(seat_id)
+    work.stage(kept)
+
+
 def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Stage the change that frees a time or a seat; the caller has locked its host."""
     if seat_id is None:
@@ -115,9 +126,7 @@ async def _lock(work: Work, which: EventTypeRef) -> None:
         raise EventTypeNotFound
 
 
-async def _keep(
-    work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind: ClaimKind, expires_at: datetime | None
-) -> Claimed:
+async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind_of: KindOf) -> Claimed:
     """Turn a hold into the claim: a time of its own is as long as its event type is now, a seat as its session."""
     found = await _find(work, which, starts_at, without=held.seat_id or held.claim_id)
     event_type = found.inputs.event_type
@@ -126,17 +135,23 @@ async def _keep(
     if judge(_with_own_seat(found, held), starts_at) is not Code.OPEN:
         raise SlotUnavailable
     if held.seat_id is not None:
-        work.stage(claim_store.keep_seat(held.seat_id, expires_at=expires_at))
+        work.stage(claim_store.keep_seat(held.seat_id))
         return _claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at)
-    work.stage(claim_store.keep_claim(held.claim_id, event_type, starts_at, kind=kind, expires_at=expires_at))
+    work.stage(claim_store.keep_claim(held.claim_id, event_type, starts_at, kind=kind_of(event_type)))
     return _claimed(found, held.claim_id, None, starts_at)
 
 
 async def _judge(
-    work: Work, which: EventTypeRef, starts_at: datetime, *, field: str, without: UUID | None = None
+    work: Work,
+    which: EventTypeRef,
+    starts_at: datetime,
+    *,
+    field: str,
+    without: UUID | None = None,
+    asked_at: datetime | None = None,
 ) -> SlotContext:
     found = await _find(work, which, starts_at, without=without)
-    code = judge(found.inputs, starts_at)
+    code = judge(replace(found.inputs, now=asked_at) if asked_at else found.inputs, starts_at)
     if code in NO_START:
         raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
     if code is not Code.OPEN:

@@ -41,8 +41,8 @@ ORDERS = {
     AgendaView.PAST: "b.starts_at desc, b.id desc",
     AgendaView.CANCELLED: "b.starts_at desc, b.id desc",
 }
-AGENDA = Rows(AgendaEntry, "bookings b", computed={"event_type_name": "e.name", "event_type_color": "e.color"})
-BELONGING = "join lateral (select name, color from event_types where id = b.event_type_id offset 0) e on true"
+AGENDA = Rows(AgendaEntry, "bookings b", computed={"event_type_name": "e.name"})
+BELONGING = "join lateral (select name from event_types where id = b.event_type_id offset 0) e on true"
 COUNT_UPCOMING = f"(select count(*) from bookings b where b.host_id = $1 and {VIEWS[AgendaView.UPCOMING]})"
 KEPT_COUNT = """
 (select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where n.host_id = $1 and n.status = '{status}')"""

@@ -12,7 +12,7 @@ from openslot.schedules.store import SCHEDULES
 MEETINGS = Rows(
     CalendarMeeting,
     "bookings b",
-    computed={"event_type_name": "e.name", "event_type_slug": "e.slug", "color": "e.color"},
+    computed={"event_type_name": "e.name", "event_type_slug": "e.slug", "private_notes": "left(b.private_notes, 300)"},
 )
 # A meeting lasts a day at most, so the index on starts finds those that reach into the span. The bookings of a group
 # session share its claim.

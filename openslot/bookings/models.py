@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.availability.models import EventTypeRef
 from openslot.contacts.models import Contact, ContactSummary
@@ -28,10 +28,20 @@ class Status(StrEnum):
     PENDING_PAYMENT = "PENDING_PAYMENT"
 
 
-class Payment(Struct, frozen=True):
-    """The payment of a booking."""
+class Payment(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The payment of a booking, in the currency's smallest unit."""
 
-    status: Annotated[str, Meta(examples=["not_required"])]
+    status: Annotated[
+        str,
+        Meta(
+            description="not_required, pending, paid, partially_refunded, refunded, refund_failed or disputed",
+            examples=["paid"],
+        ),
+    ]
+    amount: Annotated[int | UnsetType, Meta(examples=[4900])] = UNSET
+    currency: Annotated[str | UnsetType, Meta(description="ISO 4217", examples=["EUR"])] = UNSET
+    paid_at: Instant | UnsetType = UNSET
+    refunded_amount: Annotated[int | UnsetType, Meta(examples=[0])] = UNSET
 
 
 class Invitee(Struct, frozen=True, kw_only=True):
@@ -190,8 +200,8 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
     cancel_reason: str | None
     cancelled_by: str | None
     no_show: bool
+    event_type_id: UUID
     event_type_name: str
-    event_type_color: str
 
 
 class AgendaPage(Struct, frozen=True, kw_only=True):
@@ -263,9 +273,11 @@ class CalendarMeeting(Struct, frozen=True, kw_only=True):
     no_show: bool
     people: int
     """How many bookings it has."""
+    event_type_id: UUID
     event_type_name: str
     event_type_slug: str
-    color: str
+    private_notes: str | None
+    """Their beginning, for the panel."""
 
 
 class SessionSeat(Struct, frozen=True, kw_only=True):

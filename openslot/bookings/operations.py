@@ -1,13 +1,14 @@
 """The verbs of bookings, written once for every door."""
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability import claims
-from openslot.availability.models import Claimed
+from openslot.availability.models import Claimed, ClaimKind
 from openslot.bookings import agenda_store, errors, rules, search_store, store
 from openslot.bookings.events import (
     BookingCancelled,
@@ -39,24 +40,43 @@ from openslot.core.moments import Span
 from openslot.core.text import parse_email
 from openslot.core.times import find_zone
 from openslot.core.work import Work
+from openslot.event_types.models import EventType
 from openslot.event_types.rules import is_offered
 
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
-    """Book one open slot for one invitee."""
+    """Book one open slot for one invitee, who need not pay for it."""
+    details = await create_pending(work, wanted)
+    if details.booking.status is Status.PENDING_PAYMENT:
+        raise errors.PaymentUnavailable
+    return details.booking
+
+
+async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
+    """Book one open slot for one invitee; if it must be paid for first, its time is taken and nobody is told yet."""
     wanted = _checked(wanted)
-    claimed = await claims.claim(work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id)
+    claimed = await claims.claim(
+        work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id, kind_of=partial(_kind_of, work)
+    )
+    event_type = claimed.event_type
     _check_for(work, claimed, wanted)
+    if rules.must_pay(event_type, work.actor):
+        pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
+        work.stage(store.insert_booking(pending, source=wanted.source))
+        await work.apply()
+        return BookingDetails(pending, event_type, None)
     contact = await contacts.find_or_add(
-        work, owner_id=claimed.event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
+        work, owner_id=event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     work.stage(store.insert_booking(booking, source=wanted.source))
     base_url = work.runtime.settings.public_url
-    await work.record(
-        BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, base_url=base_url)
-    )
-    return booking
+    await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
+    return BookingDetails(booking, event_type, contact)
+
+
+def _kind_of(work: Work, event_type: EventType) -> ClaimKind:
+    return ClaimKind.PAYMENT if rules.must_pay(event_type, work.actor) else ClaimKind.BOOKING
 
 
 async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = None) -> Booking:
@@ -165,6 +185,11 @@ async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
 
 async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Host]:
     return require(await store.find_with_host(work.db, ref), errors.BookingNotFound)
+
+
+async def find_pending_with_host(work: Work, booking_id: UUID) -> tuple[BookingDetails, Host] | None:
+    """Find a booking that waits for its payment, which nobody but its invitee knows of."""
+    return await store.find_pending_with_host(work.db, booking_id)
 
 
 async def get_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:

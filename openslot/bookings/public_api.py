@@ -4,9 +4,7 @@ from functools import partial
 from typing import Annotated
 from uuid import UUID
 
-import msgspec
 from msgspec import Meta
-from msgspec.structs import replace
 
 from openslot.accounts.profiles import follow
 from openslot.availability import claims
@@ -15,12 +13,11 @@ from openslot.availability.api import EndDate, StartDate, Timezone, check_days
 from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
 from openslot.bookings import operations, schemas
-from openslot.bookings.links import manage_url, read_manage_token
+from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import BookingRef
 from openslot.bookings.rules import can_change
 from openslot.core.config import Settings
 from openslot.core.ids import parse_id
-from openslot.core.sources import name_campaign
 from openslot.core.text import LINE
 from openslot.core.times import iso
 from openslot.core.work import Work
@@ -37,42 +34,6 @@ Token = Annotated[Annotated[str, Meta(pattern=LINE)] | None, Meta(description="T
 def booking_limit(settings: Settings) -> RateLimit:
     """Limit the bookings and changes of one address, whether they come by the API or by a form of a page."""
     return RateLimit("book", settings.limit_public)
-
-
-class _Invitee(msgspec.Struct, frozen=True, rename="camel"):
-    """What tells one public booking's invitee from another's."""
-
-    event_type_id: str
-    invitee_email: str
-
-
-_read_invitee = msgspec.json.Decoder(_Invitee).decode
-
-
-def invitee_of(request: Request) -> str | None:
-    """Name who books, for recognising a retry; None where the body does not say it."""
-    try:
-        invitee = _read_invitee(request.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return f"{invitee.event_type_id}\0{invitee.invitee_email.lower()}"
-
-
-@post("/api/bookings", retried_by=invitee_of)
-async def create_public_booking(
-    work: Work, request: Request, data: schemas.PublicBookingBody
-) -> schemas.CreatedPublicBooking:
-    """Book an available slot of a host, as the booking page and the widget do."""
-    wanted = schemas.read_wanted(
-        data,
-        ById(parse_id(data.event_type_id), data.token),
-        accept_language=request.headers.get("accept-language", ""),
-        hold_id=parse_id(data.hold_id) if data.hold_id else None,
-    )
-    if data.source:
-        wanted = replace(wanted, source=name_campaign(data.source))
-    booking = await operations.create_booking(work, wanted)
-    return schemas.show_created(booking, manage_url=manage_url(work.runtime, booking.id))
 
 
 @get("/{username}", summary="Get a host's page")

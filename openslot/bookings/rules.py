@@ -12,7 +12,7 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email, parse_phone
 from openslot.core.times import NOT_A_ZONE, find_zone
-from openslot.event_types.models import Question, QuestionKind
+from openslot.event_types.models import EventType, Money, Question, QuestionKind
 from openslot.i18n import PluralText, Text
 
 MAX_GUESTS = 10
@@ -33,15 +33,16 @@ CANCELLED_BY = {
 }
 
 
-def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: Actor, now: datetime) -> Booking:
+def draft(claimed: Claimed, contact: Contact | None, wanted: BookingWanted, *, actor: Actor, now: datetime) -> Booking:
+    is_due = must_pay(claimed.event_type, actor)
     return Booking(
         id=new_id(),
         host_id=claimed.event_type.owner_id,
         event_type_id=claimed.event_type.id,
-        contact_id=contact.id,
+        contact_id=contact.id if contact else None,
         claim_id=claimed.claim_id,
         seat_id=claimed.seat_id,
-        status=Status.CONFIRMED,
+        status=Status.PENDING_PAYMENT if is_due else Status.CONFIRMED,
         starts_at=claimed.starts_at,
         ends_at=claimed.ends_at,
         invitee_name=wanted.invitee.name,
@@ -51,11 +52,22 @@ def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: A
         location=claimed.event_type.location,
         answers=wanted.answers,
         guests=wanted.guests,
-        payment=Payment("not_required") if claimed.event_type.price and is_host(actor) else None,
+        payment=_draft_payment(claimed.event_type.price, is_due=is_due),
         created_at=now,
         updated_at=now,
         invitee_locale=wanted.invitee.locale,
     )
+
+
+def _draft_payment(price: Money | None, *, is_due: bool) -> Payment | None:
+    if price is None:
+        return None
+    return Payment("pending", price.amount, price.currency) if is_due else Payment("not_required")
+
+
+def must_pay(event_type: EventType, actor: Actor) -> bool:
+    """Return whether someone who books must pay for it first; the host's side need not."""
+    return event_type.price is not None and not is_host(actor)
 
 
 def is_host(actor: Actor) -> bool:

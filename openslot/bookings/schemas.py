@@ -97,12 +97,16 @@ class CreatedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="camel"):
-    """The created booking, and how to manage it."""
+    """The created booking, how to manage it, and where to pay if it waits for its payment."""
 
     status: models.Status
     start_time: Instant
     end_time: Instant
     manage_url: Annotated[str, Meta(examples=["https://book.example/manage/AZl8Lm…"])]
+    payment_url: Annotated[
+        str | UnsetType,
+        Meta(description="Only if `status` is PENDING_PAYMENT", examples=["https://checkout.stripe.com/c/pay/cs_…"]),
+    ] = UNSET
 
 
 class CreatedHold(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -247,7 +251,9 @@ def read_wanted(
 
 SHOWN_BOOKING = Shape(ShownBooking, models.Booking, given=("event_type", "contact", "manage_url"))
 _MANAGED = Shape(ManagedBooking, models.Booking, given=("event_type", "host", "can_change"))
-show_created = Shape(CreatedPublicBooking, models.Booking, names={"booking_id": "id"}, given=("manage_url",)).show
+show_created = Shape(
+    CreatedPublicBooking, models.Booking, names={"booking_id": "id"}, given=("manage_url", "payment_url")
+).show
 show_entry = Shape(ShownBooking, models.BookingEntry, given=("manage_url",)).show
 show_detailed_entry = Shape(DetailedBooking, models.BookingEntry, given=("manage_url", "email_logs")).show
 show_email = Shape(EmailLog, models.EmailEntry, names={"to": "recipient"}).show

@@ -13,6 +13,7 @@ from openslot.bookings.models import (
     BookingRef,
     HistoryEntry,
     Host,
+    Payment,
 )
 from openslot.contacts.store import CONTACTS
 from openslot.core.actor import Actor, ActorKind
@@ -37,6 +38,7 @@ MOVED = BOOKINGS.stored.only(
     "no_show",
     "updated_at",
 )
+CONFIRMED = BOOKINGS.stored.only("status", "contact_id", "claim_id", "seat_id", "payment", "updated_at")
 MARKED = BOOKINGS.stored.only("no_show", "updated_at")
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
 DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}"
@@ -55,6 +57,11 @@ from {DETAIL_TABLES} join users u on u.id = b.host_id where {OWN}"""
 LOCKED = f"""
 select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
 where {OWN} for no key update of b"""
+PENDING = "b.id = $1 and b.status = 'PENDING_PAYMENT'"
+LOCKED_PENDING = f"""
+select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
+where {PENDING} for no key update of b"""
+PENDING_WITH_HOST = WITH_HOST.replace(OWN, PENDING)
 
 # The history stays even after its events are deleted.
 HISTORY = """
@@ -92,8 +99,29 @@ async def lock_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
     return to_details(row) if row else None
 
 
+async def lock_pending(db: Db, booking_id: UUID) -> BookingDetails | None:
+    """Look up a booking that waits for its payment, and keep others from changing it, or any of its host's time."""
+    row = await db.fetchrow(LOCKED_PENDING, booking_id)
+    return to_details(row) if row else None
+
+
+async def has_time(db: Db, booking_id: UUID) -> bool:
+    """Answer whether a booking's time, or its seat, is still claimed for it."""
+    statement = """
+        select c.active and coalesce(t.active, true) from bookings b join claims c on c.id = b.claim_id
+        left join claim_seats t on t.id = b.seat_id where b.id = $1"""
+    return bool(await db.fetchval(statement, booking_id))
+
+
 async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host] | None:
-    row = await db.fetchrow(WITH_HOST, ref.id, ref.host_id)
+    return _to_details_with_host(await db.fetchrow(WITH_HOST, ref.id, ref.host_id))
+
+
+async def find_pending_with_host(db: Db, booking_id: UUID) -> tuple[BookingDetails, Host] | None:
+    return _to_details_with_host(await db.fetchrow(PENDING_WITH_HOST, booking_id))
+
+
+def _to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
     if row is None:
         return None
     host = Host(name=row["host_name"], username=row["host_username"], zone=row["host_zone"])
@@ -116,6 +144,15 @@ async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) 
 
 def update_cancelled(booking: Booking) -> Change:
     return _update(CANCELLED, booking)
+
+
+def update_confirmed(booking: Booking) -> Change:
+    return _update(CONFIRMED, booking)
+
+
+async def update_payment(db: Db, booking_id: UUID, payment: Payment) -> None:
+    statement = "update bookings set payment = $2 where id = $1"
+    await db.execute(statement, booking_id, msgspec.json.encode(payment).decode())
 
 
 def update_moved(booking: Booking) -> Change:
@@ -166,3 +203,11 @@ async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
 async def delete_some(db: Db, host_id: UUID, limit: int) -> int:
     statement = "delete from bookings where id = any(array(select id from bookings where host_id = $1 limit $2))"
     return count_of(await db.execute(statement, host_id, limit))
+
+
+async def delete_unpaid(db: Db, *, before: datetime, limit: int) -> int:
+    statement = """
+        delete from bookings where status = 'PENDING_PAYMENT' and id = any(array(
+            select booking_id from payments where state = 'released' and held_until < $1
+            order by held_until limit $2))"""
+    return count_of(await db.execute(statement, before, limit))

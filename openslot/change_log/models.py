@@ -40,6 +40,8 @@ class ChangeAction(StrEnum):
     DOMAIN_ADDED = "domain.added"
     DOMAIN_VERIFIED = "domain.verified"
     DOMAIN_REMOVED = "domain.removed"
+    PAYMENTS_CONNECTED = "payments.connected"
+    PAYMENTS_DISCONNECTED = "payments.disconnected"
     PLAN_CHANGED = "user.plan_changed"
     USER_DISABLED = "user.disabled"
     USER_ENABLED = "user.enabled"

@@ -33,6 +33,8 @@ GROUPS = {
     "webhook": "webhooks",
     "calendar": "calendars",
     "mail": "mail",
+    "payment": "payments",
+    "event-type": "event_types",
     "brand": "brand",
     "flag": "flags",
     "agent": "agents",

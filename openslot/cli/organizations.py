@@ -17,6 +17,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work
 from openslot.integrations.dns import DnsResolver
+from openslot.payments import subscriptions
 from openslot.people import departures, organization_deletions
 
 app = group("Organizations, their members and domains.")
@@ -66,6 +67,13 @@ async def change_plan(
     found = await organizations.get_organization(work, slug)
     lapses = until.replace(tzinfo=work.now.tzinfo) if until else None
     return _answer(await organizations.change_organization_plan(work, found, plan, until=lapses))
+
+
+@command(app, "clear-plan")
+async def clear_plan(work: Work, slug: Slug) -> Answer:
+    """Take back the plan that you gave an organization: it follows its subscription again, or has the free plan."""
+    found = await organizations.get_organization(work, slug)
+    return _answer(await subscriptions.clear_organization_plan(work, found))
 
 
 @command(app, "settings")

@@ -17,6 +17,7 @@ from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_token
 from openslot.core.work import Runtime, Work
+from openslot.payments import subscriptions
 from openslot.people import deletions
 from openslot.people import operations as people
 
@@ -87,6 +88,13 @@ async def change_plan(
     user = await accounts.get_user_by_email(work, email)
     lapses = until.replace(tzinfo=work.now.tzinfo) if until else None
     return _answer(await accounts.change_plan(work, user, plan, until=lapses, reason="by the operator"))
+
+
+@command(app, "clear-plan")
+async def clear_plan(work: Work, email: Email) -> Answer:
+    """Take back the plan that you gave a user: their plan follows their subscription again, or is the free one."""
+    user = await accounts.get_user_by_email(work, email)
+    return _answer(await subscriptions.clear_user_plan(work, user))
 
 
 @command(app, "disable")

@@ -32,6 +32,8 @@ class Networks(tuple[Network, ...]):
 
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
+StripeKey = Annotated[str, Meta(pattern=r"^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,250}$")]
+PriceId = Annotated[str, Meta(pattern=r"^price_[A-Za-z0-9_]{1,250}$")]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
 Megabytes = Annotated[int, Meta(ge=16, le=1_000_000)]
 
@@ -49,6 +51,7 @@ SECRET = frozenset(
         "smtp_url",
         "chat_webhook",
         "metrics_token",
+        "stripe_key",
         "oidc_client_secret",
     }
 )
@@ -171,6 +174,23 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="Incoming webhook of the team chat (Slack, Mattermost), a secret; if not set, nothing is posted"
         ),
     ] = None
+    stripe_url: Annotated[
+        str, Meta(description="Stripe's API, or a proxy that stands in for it; payments of hosts go there")
+    ] = "https://api.stripe.com"
+    stripe_key: Annotated[
+        StripeKey | None,
+        Meta(
+            description="Key of your own Stripe account, a secret; with it users and organizations subscribe to plans"
+        ),
+    ] = None
+    stripe_price_pro: Annotated[
+        PriceId | None, Meta(description="Stripe's price of the plan Pro, such as `price_1Abc…`")
+    ] = None
+    stripe_price_business: Annotated[PriceId | None, Meta(description="Stripe's price of the plan Business")] = None
+    plan_grace_days: Annotated[
+        int,
+        Meta(ge=0, le=90, description="Days that a plan outlives a payment that fails"),
+    ] = 7
     oidc_issuer: Annotated[
         str | None,
         Meta(description="OpenID Connect provider for sign-in, such as `https://example.okta.com`"),
@@ -306,6 +326,8 @@ def _checked(values: dict[str, object]) -> Settings:
         _check_url("base_url", find_setting_fault(settings.base_url))
     if settings.chat_webhook is not None:
         _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
+    _check_url("stripe_url", find_setting_fault(settings.stripe_url, has_path=True))
+    _check_plans(settings)
     _check_oidc(settings)
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: OPENSLOT_SMTP_URL requires a sender address.")
@@ -315,6 +337,16 @@ def _checked(values: dict[str, object]) -> Settings:
 def _check_url(field: str, fault: str | None) -> None:
     if fault:
         raise StartupError(f"{environment_name(field)} is wrong: {fault}.")
+
+
+def _check_plans(settings: Settings) -> None:
+    has_price = settings.stripe_price_pro is not None or settings.stripe_price_business is not None
+    if settings.stripe_key is not None and not has_price:
+        raise StartupError(
+            "OPENSLOT_STRIPE_KEY is set, but no price: set OPENSLOT_STRIPE_PRICE_PRO or OPENSLOT_STRIPE_PRICE_BUSINESS."
+        )
+    if settings.stripe_key is None and has_price:
+        raise StartupError("OPENSLOT_STRIPE_KEY is missing: prices of plans require it.")
 
 
 def _check_oidc(settings: Settings) -> None:

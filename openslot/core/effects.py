@@ -1,6 +1,6 @@
 """Effects, and those planned for a time: their table is the queue that workers take them from."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -9,7 +9,7 @@ import msgspec
 
 from openslot.core.actor import EffectAttempt
 from openslot.core.db import Db, Row, count_of
-from openslot.core.events import WAKE, Cause, Effect, EffectRules
+from openslot.core.events import WAKE, Cause, Change, Effect
 from openslot.core.ids import new_id
 
 # Workers also look without being woken, so what is due later than this needs no notice.
@@ -64,16 +64,30 @@ HURRY = """
 update effects e set next_try_at = $3, yields = false from unnest($1::uuid[], $2::int[]) as w (id, round)
 where e.id = w.id and e.round = w.round and e.state = 'queued' and e.next_try_at > $3"""
 
+# Rows are locked in one order, so that transactions that finish several effects can't deadlock: effects by their id,
+# then lanes by their name. Lanes of expanded effects come last: whoever expands one joins them after leaving its own.
+# `offset 0` has each effect looked up by its id, whatever the statistics were when the statement was planned.
 FINISH = """
-with finished as (
-    update effects set state = case when $3 = 'dead' and superseded is not null then 'skipped' else $3 end,
-        finished_at = $4, last_error = $5, vendor_id = $6
-    where id = $1 and round = $2 and state = 'running' returning lane
-), left_lane as (
-    update lanes set unfinished = unfinished - 1 from finished where lanes.lane = finished.lane
-    returning unfinished
+with running as materialized (
+    select e.id, e.lane, e.parent_id, g.state, g.error, g.vendor_id
+    from (
+        select * from unnest($2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[])
+            as given (id, round, state, error, vendor_id) order by id
+    ) g cross join lateral (select * from effects where id = g.id offset 0 for update) e
+    where e.round = g.round and e.state = 'running'
+), finished as (
+    update effects e set finished_at = $1, last_error = r.error, vendor_id = r.vendor_id,
+        state = case when r.state = 'dead' and e.superseded is not null then 'skipped' else r.state end
+    from running r where e.id = r.id returning e.id, e.round, e.lane
+), held as materialized (
+    select l.lane, r.count from (
+        select lane, bool_or(parent_id is not null) as is_last, count(distinct id) from running group by lane
+    ) r join lanes l on l.lane = r.lane order by r.is_last, r.lane for update of l
+), left_lanes as (
+    update lanes l set unfinished = l.unfinished - h.count from held h where l.lane = h.lane
+    returning l.lane, l.unfinished
 )
-select (select unfinished from left_lane) as unfinished from finished"""
+select f.id, f.round, l.unfinished from finished f left join left_lanes l on l.lane = f.lane"""
 
 # A calendar needs only the newest state: with `collapses`, older effects that are waiting are skipped.
 COLLAPSE = """
@@ -134,6 +148,15 @@ select (select count(*) from held) as looked_at, (select count(*) from released)
 BATCH = 200
 
 
+class EffectEnding(NamedTuple):
+    """How an effect ends."""
+
+    effect: Effect
+    state: str
+    error: str | None = None
+    vendor_id: str | None = None
+
+
 class Finish(NamedTuple):
     is_first: bool
     has_released: bool = False
@@ -167,25 +190,27 @@ async def hurry(db: Db, attempts: Sequence[EffectAttempt], *, now: datetime) -> 
     await db.execute(HURRY, [each.effect_id for each in attempts], [each.round for each in attempts], now)
 
 
-async def finish_effect(
-    db: Db,
-    effect: Effect,
-    state: str,
-    *,
-    now: datetime,
-    reaction: EffectRules | None,
-    error: str | None = None,
-    vendor_id: str | None = None,
-) -> Finish:
-    """Finish an effect, unless another worker has finished it first, and release the next one in its lane."""
-    row = await db.fetchrow(FINISH, effect.id, effect.round, state, now, error, vendor_id)
-    if row is None:
-        return Finish(is_first=False)
-    if effect.lane is None or not row["unfinished"]:
-        return Finish(is_first=True)
-    if reaction is not None and reaction.collapses:
-        await db.execute(COLLAPSE, effect.lane, now)
-    return Finish(is_first=True, has_released=bool(count_of(await db.execute(RELEASE_NEXT, effect.lane, now))))
+async def finish_effects(
+    db: Db, endings: Sequence[EffectEnding], *, now: datetime, collapsing: Collection[str]
+) -> list[Finish]:
+    """Finish each effect, unless another worker has finished it first, and release the next one in its lane.
+
+    In lanes of the reactions that are `collapsing`, only the newest one is released.
+    """
+    keys = ([each.effect.id for each in endings], [each.effect.round for each in endings])
+    columns = zip(*((each.state, each.error, each.vendor_id) for each in endings), strict=True)
+    rows = await db.fetch(FINISH, now, *keys, *map(list, columns))
+    first = {(row["id"], row["round"]): row["unfinished"] for row in rows}
+    finishes = []
+    for effect, *_ in endings:
+        is_first = (effect.id, effect.round) in first
+        # A worker may have two attempts of one effect: the second one is not the first to finish it.
+        is_followed = bool(first.pop((effect.id, effect.round), None))
+        if is_followed and effect.reaction in collapsing:
+            await db.execute(COLLAPSE, effect.lane, now)
+        has_released = is_followed and count_of(await db.execute(RELEASE_NEXT, effect.lane, now)) > 0
+        finishes.append(Finish(is_first, has_released))
+    return finishes
 
 
 async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelta, now: datetime) -> None:
@@ -268,8 +293,7 @@ delete from effects where id = any(array(
     select id from effects where event_id is null and finished_at < $1 order by finished_at limit $2))"""
 
 
-async def plan_effect(
-    db: Db,
+def plan_effect(
     reaction: str,
     key: str,
     *,
@@ -278,15 +302,20 @@ async def plan_effect(
     tenant_id: UUID | None = None,
     target: str | None = None,
     now: datetime,
-) -> None:
+) -> Change:
     """Plan an effect, or move the one that waits under the same key; a running attempt is not repeated."""
     given = None if payload is None else msgspec.json.encode(payload).decode()
-    await db.execute(PLAN, new_id(), reaction, key, due_at, given, tenant_id, target, now)
+    return Change(PLAN, (new_id(), reaction, key, due_at, given, tenant_id, target, now))
 
 
 async def move_planned(db: Db, reaction: str, key: str, *, due_at: datetime, now: datetime) -> bool:
     """Change when an effect is due; return False if none waits under this key: it has started or does not exist."""
     return bool(count_of(await db.execute(MOVE, reaction, key, due_at, now)))
+
+
+def drop_effect(reaction: str, key: str, *, reason: str, now: datetime) -> Change:
+    """Cancel an effect if it waits under this key; a running attempt is not repeated."""
+    return Change(DROP, (reaction, key, reason, now))
 
 
 async def drop_planned(db: Db, reaction: str, key: str, *, reason: str, now: datetime) -> bool:

@@ -151,6 +151,19 @@ async def make_changes(db: Db, changes: Sequence[Change]) -> None:
         check_counts(changes, await db.fetchval(sql, *arguments(changes)))
 
 
+async def make_each(db: Db, changes: Iterable[Change]) -> None:
+    """Make changes that differ in their arguments alone one after the other in one round trip.
+
+    They are made in the order of their statements and of their first argument, so that transactions that change the
+    same rows can't deadlock if that argument names the row.
+    """
+    by_statement: dict[str, list[tuple[object, ...]]] = {}
+    for change in changes:
+        by_statement.setdefault(change.sql, []).append(change.args)
+    for sql, args in sorted(by_statement.items()):
+        await db.executemany(sql, sorted(args, key=lambda each: str(each[0])))
+
+
 def arguments(changes: Iterable[Change]) -> Iterator[object]:
     """List the arguments of changes in the order in which `write_parts` numbers them."""
     return (argument for change in changes for argument in change.args)
@@ -209,9 +222,9 @@ FIRST_OF_CHANGES = 20
 WANTED = """
 wanted as (
     select w.*, count(*) over (partition by w.lane order by w.place desc) as from_here_on
-    from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::interval[], $9::interval[],
+    from unnest($1::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::interval[], $9::interval[],
         $10::text[], $11::bool[])
-        with ordinality as w (id, event_id, reaction, target, lane, holds_back, after, reason, yields, place)
+        with ordinality as w (parent_id, id, event_id, reaction, target, lane, holds_back, after, reason, yields, place)
     {condition}
 )"""
 # The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. An effect
@@ -227,7 +240,7 @@ joined as (
 INSERT_EFFECTS = """
 insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, yields, hold_until,
     last_error, created_at)
-select w.id, w.event_id, $1, w.reaction, w.target, w.lane,
+select w.id, w.event_id, w.parent_id, w.reaction, w.target, w.lane,
        case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
        least($2::timestamptz, now()) + w.after, w.yields, $2 + w.holds_back, w.reason, $2
 from wanted w left join joined j on j.lane = w.lane
@@ -253,6 +266,8 @@ class NewEffect(NamedTuple):
     """Why it does not start at once."""
     yields: bool = False
     """Whether others that are due are started before it."""
+    parent_id: UUID | None = None
+    """The effect that was expanded into it and others."""
 
 
 async def insert_events(
@@ -273,7 +288,7 @@ async def insert_events(
     with refusing(changes):
         counts = await db.fetchval(
             _recording(tuple(change.sql for change in changes), tuple(conditions.items())),
-            *_effect_columns(wanted, parent_id=None, now=now),
+            *_effect_columns(wanted, now=now),
             list(events),
             [event.type for event in events.values()],
             [event.tenant_id for event in events.values()],
@@ -287,10 +302,10 @@ async def insert_events(
     check_counts(changes, counts)
 
 
-async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, parent_id: UUID | None = None) -> None:
+async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime) -> None:
     """Insert effects of stored events, and wake the workers if one of them is at the head of its lane."""
     if wanted:
-        await db.execute(INSERT_MORE, *_effect_columns(wanted, parent_id=parent_id, now=now))
+        await db.execute(INSERT_MORE, *_effect_columns(wanted, now=now))
 
 
 @cache
@@ -312,9 +327,9 @@ def _write_condition(conditions: Iterable[tuple[str, str]]) -> str:
     return f"join new_events v on v.id = w.event_id where {' and '.join(clauses)}" if clauses else ""
 
 
-def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
+def _effect_columns(wanted: Sequence[NewEffect], *, now: datetime) -> tuple[object, ...]:
     return (
-        parent_id,
+        [each.parent_id for each in wanted],
         now,
         [new_id() for _ in wanted],
         [each.event_id for each in wanted],

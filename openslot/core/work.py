@@ -15,7 +15,7 @@ from openslot.core.actor import Actor, Destination
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
 from openslot.core.effects import drop_planned, move_planned, plan_effect
-from openslot.core.events import Change, Effect, EffectRules, Event, NewEffect, insert_events, make_changes
+from openslot.core.events import Change, Effect, EffectRules, Event, NewEffect, insert_events, make_changes, make_each
 from openslot.core.ids import Signer, new_id
 from openslot.core.outages import REFUSED
 from openslot.core.outbound import Outbound
@@ -186,9 +186,10 @@ class Work:
         """
         if self.runtime.wiring.reaction(reaction) is None:
             raise LookupError(f"no reaction is named {reaction}")
-        await plan_effect(
-            self.db, reaction, key, due_at=due_at, payload=payload, tenant_id=tenant_id, target=target, now=self.now
+        plan = plan_effect(
+            reaction, key, due_at=due_at, payload=payload, tenant_id=tenant_id, target=target, now=self.now
         )
+        await make_each(self.db, [plan])
 
     async def move_planned(self, reaction: str, key: str, *, due_at: datetime) -> bool:
         """Change when something planned is due; return False if nothing waits: it has started or was never planned."""
@@ -218,9 +219,14 @@ class Work:
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """It happened; `write` runs in the transaction that says so."""
+    """It happened; `changes` are made and `write` runs in the transaction that says so.
+
+    Effects without a `write` share that transaction with others that are done at the same moment.
+    """
 
     vendor_id: str | None = None
+    changes: tuple[Change, ...] = ()
+    """Changes of rows that are its own; their first argument names the row."""
     write: Callable[[Work], Awaitable[None]] | None = None
 
 
@@ -239,10 +245,10 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 class Expanded(Struct, frozen=True):
-    """It stands for many: one effect per target takes its place, in the transaction in which `write` runs too."""
+    """It stands for many: one effect per target takes its place, in the transaction in which `changes` are made too."""
 
     targets: tuple[Target, ...]
-    write: Callable[[Work], Awaitable[None]] | None = None
+    changes: tuple[Change, ...] = ()
 
 
 Outcome = Done | Skipped | Expanded

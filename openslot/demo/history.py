@@ -1,10 +1,12 @@
-"""The last months of the demo's hosts: what was open then, what people have booked of it, and the rows of that."""
+"""The last months of the demo's hosts: what was open then, what people have booked of it, and visits of the pages."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from random import Random
 
 from openslot.accounts.models import User
 from openslot.accounts.store import lock_host
+from openslot.analytics import operations as analytics
+from openslot.analytics.models import PageView
 from openslot.availability.models import BySlug
 from openslot.availability.operations import list_open
 from openslot.bookings.operations import list_bookings
@@ -18,6 +20,8 @@ from openslot.event_types.models import EventType
 DAYS = 120
 # Every booking window covers as many days at once.
 PART = timedelta(days=21)
+SOURCES = {"direct": 5, "harbor.example": 4, "search.example": 3, "newsletter": 2, "internal": 2}
+"""How often each is seen on a good day, at most."""
 
 
 async def has_bookings(work: Work, host: User) -> bool:
@@ -57,3 +61,19 @@ async def _list_starts(work: Work, host: User, offer: EventType, first: date, la
 def at(work: Work, now: datetime) -> Work:
     """Return the same work at another time."""
     return Work(runtime=work.runtime, actor=work.actor, db=work.db, now=now.astimezone(UTC))
+
+
+async def make_visits(work: Work, host: User, offered: list[EventType]) -> None:
+    """Count visits of the last months, from a few sources and fewer at weekends, if there are none yet."""
+    today = work.now.astimezone(get_zone(host.zone)).date()
+    if await analytics.list_views(work, host, first=today - timedelta(days=DAYS), last=today):
+        return
+    chance = Random(2027)  # noqa: S311 - the same demo for everyone
+    views = dict[PageView, int]()
+    for on in (today - timedelta(days=days) for days in range(DAYS)):
+        for page in (None, *(each.id for each in offered)):
+            for source, most in SOURCES.items():
+                seen = chance.randint(0, most if on.weekday() < 5 else most // 3)
+                if seen and not (page is None and source == "internal"):
+                    views[PageView(username=host.username, event_type_id=page, on=on, source=source)] = seen
+    await analytics.add_views(work, views)

@@ -16,6 +16,38 @@ MORNINGS = (TimeRange(9 * 60, 12 * 60),)
 SPLIT_DAY = (TimeRange(9 * 60, 12 * 60 + 30), TimeRange(13 * 60 + 30, 18 * 60))
 MARAS_WEEK: WeeklyHours = (SPLIT_DAY, SPLIT_DAY, SPLIT_DAY, SPLIT_DAY, MORNINGS, (), ())
 VIDEO = models.Location(models.LocationKind.VIDEO_LINK, "https://meet.harbor.example/mara")
+INTRO_CALL = {
+    "description": "Half an hour to see whether we fit. Bring one question you really want answered.",
+    "location": VIDEO,
+    "buffer_after": 15,
+    "slot_interval_minutes": 15,
+    "min_notice_minutes": 120,
+    "questions": (
+        models.Question("topic", "What would you like to talk about?", models.QuestionKind.LONG_TEXT),
+        models.Question(
+            "team", "How large is your team?", models.QuestionKind.CHOICE, options=("Just me", "Up to 10", "More")
+        ),
+    ),
+}
+CONSULTATION = {
+    "description": "An hour on your hardest question.",
+    "color": "#b45309",
+    "location": models.Location(models.LocationKind.PHONE),
+    "buffer_before": 10,
+    "buffer_after": 10,
+    "min_notice_minutes": 24 * 60,
+    "booking_window": models.BusinessDaysWindow(20),
+    "limits": models.Limits(per_day=2, per_week=6),
+    "price": models.Money(8000, "EUR"),
+}
+GROUP_WORKSHOP = {
+    "description": "Eight people, one whiteboard.",
+    "color": "#15803d",
+    "location": models.Location(models.LocationKind.IN_PERSON, "Harbor Studio, Room 2"),
+    "seats": 8,
+    "booking_window": models.RollingWindow(90),
+    "limits": models.Limits(per_week=24),
+}
 
 
 async def make_offers(work: Work, host: User) -> list[models.EventType]:
@@ -63,48 +95,8 @@ def _wanted(work: Work, schedule: Schedule) -> list[models.EventType]:
     workshop = event_types.draft(work, schedule, name="Group workshop", slug="group-workshop", duration_minutes=90)
     partner = event_types.draft(work, schedule, name="Partner sync", slug="partner-sync", duration_minutes=25)
     return [
-        replace(
-            intro,
-            description="Half an hour to see whether we fit. Bring one question you really want answered.",
-            location=VIDEO,
-            buffer_after=15,
-            slot_interval_minutes=15,
-            min_notice_minutes=120,
-            questions=(
-                models.Question("topic", "What would you like to talk about?", models.QuestionKind.LONG_TEXT),
-                models.Question(
-                    "team",
-                    "How large is your team?",
-                    models.QuestionKind.CHOICE,
-                    options=("Just me", "Up to 10", "More"),
-                ),
-            ),
-        ),
-        replace(
-            consultation,
-            description="An hour on your hardest question.",
-            color="#b45309",
-            location=models.Location(models.LocationKind.PHONE),
-            buffer_before=10,
-            buffer_after=10,
-            min_notice_minutes=24 * 60,
-            booking_window=models.BusinessDaysWindow(20),
-            limits=models.Limits(per_day=2, per_week=6),
-            price=models.Money(8000, "EUR"),
-        ),
-        replace(
-            workshop,
-            description="Eight people, one whiteboard.",
-            color="#15803d",
-            location=models.Location(models.LocationKind.IN_PERSON, "Harbor Studio, Room 2"),
-            seats=8,
-            booking_window=models.RollingWindow(90),
-            limits=models.Limits(per_week=24),
-        ),
-        replace(
-            partner,
-            description="For those who work with us.",
-            location=VIDEO,
-            is_private=True,
-        ),
+        replace(intro, **INTRO_CALL),
+        replace(consultation, **CONSULTATION),
+        replace(workshop, **GROUP_WORKSHOP),
+        replace(partner, description="For those who work with us.", location=VIDEO, is_private=True),
     ]

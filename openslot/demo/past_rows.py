@@ -34,6 +34,7 @@ from openslot.core.work import Work
 from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.guests import REASONS, Guest, came_from
 from openslot.demo.past import CANCELLED, MISSED, MOVED, PastMeeting, during
+from openslot.demo.past_payments import PastPayments
 from openslot.event_types.models import EventType
 
 INVITEE = Actor(kind=ActorKind.PUBLIC, is_demo=True)
@@ -63,15 +64,18 @@ class PastRows:
         self._happened: list[Happened] = []
 
     async def write(self, meetings: Sequence[PastMeeting]) -> None:
+        base_url = self._work.runtime.settings.public_url
+        payments = PastPayments(meetings, self._tell_of_money, base_url=base_url)
         claimed = [(meeting, self._claim(meeting)) for meeting in meetings]
         booked = [(at, guest, meeting, claim_id) for meeting, claim_id in claimed for guest, at in meeting.guests]
         for at, guest, meeting, claim_id in sorted(booked, key=lambda each: each[0]):
-            self._book(at, guest, meeting, claim_id)
+            self._book(at, guest, meeting, claim_id, payments)
         db = self._work.db
         await copy_rows(db, "contacts", [_contact_row(contact) for _, contact in self._contacts.values()])
         await copy_rows(db, "claims", self._claims)
         await copy_rows(db, "claim_seats", self._seats)
         await copy_rows(db, "bookings", [_booking_row(each) for each in self._bookings])
+        await payments.write(db)
         await write_events(db, self._happened)
 
     def _claim(self, meeting: PastMeeting) -> UUID:
@@ -93,7 +97,7 @@ class PastRows:
         self._offers[offer.id] = offer
         return claim_id
 
-    def _book(self, at: datetime, guest: Guest, meeting: PastMeeting, claim_id: UUID) -> None:
+    def _book(self, at: datetime, guest: Guest, meeting: PastMeeting, claim_id: UUID, payments: PastPayments) -> None:
         """Write one booking with all that became of it."""
         offer, seat_id = meeting.offer, new_id() if meeting.offer.seats > 1 else None
         if seat_id is not None:
@@ -101,12 +105,10 @@ class PastRows:
         starts_at = meeting.previous_starts_at or meeting.starts_at
         ends_at = starts_at + timedelta(minutes=offer.duration_minutes)
         claimed = Claimed(claim_id=claim_id, seat_id=seat_id, event_type=offer, starts_at=starts_at, ends_at=ends_at)
-        # What has a price can't be paid for in the demo; the host may book it.
-        actor = INVITEE if offer.price is None else self._host_actor
-        booking = rules.draft(
-            claimed, self._find_contact(guest, at, actor), self._wish(guest, claimed), actor=actor, now=at
-        )
-        self._tell(BookingCreated, booking, guest, at, actor)
+        contact, wanted = self._find_contact(guest, at, INVITEE), self._wish(guest, claimed)
+        booking = payments.pay(rules.draft(claimed, contact, wanted, actor=INVITEE, now=at), offer)
+        self._tell(BookingCreated, booking, guest, at, INVITEE)
+        payments.tell_received(booking, offer)
         if meeting.fate == MOVED:
             booking = self._move(booking, guest, meeting.starts_at)
         elif meeting.fate == CANCELLED:
@@ -114,7 +116,7 @@ class PastRows:
         elif meeting.fate == MISSED and booking.ends_at + timedelta(minutes=20) < self._work.now:
             booking = replace(booking, no_show=True, updated_at=booking.ends_at + timedelta(minutes=5))
             self._tell(BookingNoShowMarked, booking, guest, booking.updated_at, self._host_actor)
-        self._bookings.append(booking)
+        self._bookings.append(payments.settle(booking, meeting))
 
     def _wish(self, guest: Guest, claimed: Claimed) -> BookingWanted:
         answers = {each.key: self._chance.choice(each.options or TOPICS) for each in claimed.event_type.questions}
@@ -191,6 +193,9 @@ class PastRows:
             booking=booking, event_type=offer, contact=self._find_contact(guest, at, actor), base_url=base_url, **more
         )
         self._happened.append(Happened(at, actor, fact))
+
+    def _tell_of_money(self, at: datetime, event: Event) -> None:
+        self._happened.append(Happened(at, INVITEE, event))
 
 
 def _contact_row(contact: Contact) -> dict[str, Any]:

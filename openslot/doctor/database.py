@@ -18,6 +18,7 @@ from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.jobs.health import PeriodicRun, count_effects, count_unknown, count_workers, list_runs
 from openslot.jobs.store import count_late
+from openslot.payments.connection_store import list_failing
 
 LATE_AFTER = timedelta(minutes=5)
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
@@ -113,6 +114,7 @@ async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_as
         yield finding
     yield await _look_at_periodic(connection, wiring, now, is_running=bool(workers))
     yield await _look_at_bookings(connection, now)
+    yield await _look_at_payments(connection)
     yield await _look_at_people(connection)
 
 
@@ -173,6 +175,15 @@ async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Fi
         f"Upcoming bookings whose time is not reserved, so that it can be booked again: {len(lost)} ({named}).",
         "Reschedule or cancel them on their pages, /bookings/ID",
     )
+
+
+async def _look_at_payments(connection: asyncpg.Connection) -> Finding:
+    failing = await list_failing(connection)
+    if not failing:
+        return ok("payments", "Every connected account for payments can be read.")
+    reasons = ", ".join(sorted({each.last_error or "" for each in failing}))
+    meaning = f"Accounts for payments that can't be read, so that nobody can pay: {len(failing)} ({reasons})."
+    return warning("payments", meaning, "openslot payment connect --user EMAIL --key-stdin")
 
 
 async def _look_at_people(connection: asyncpg.Connection) -> Finding:

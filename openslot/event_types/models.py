@@ -119,10 +119,16 @@ class EventType(Struct, frozen=True, kw_only=True):
 
     questions: tuple[Question, ...] = ()
     price: Money | None = None
+    refund_policy: str = "full"
+    """What an invitee who cancels gets back: full, none, or until:24 for up to 24 hours before the start."""
+
     position: int = 0
     active: bool = True
     is_private: bool = False
     """Whether it is left off the host's page, and opened by the token of its own link alone."""
+
+    accepts_payments: bool = False
+    """Whether it has a price that can be paid: its host, or their organization, has connected a payment provider."""
 
 
 class EventTypeSummary(Struct, frozen=True, gc=False):

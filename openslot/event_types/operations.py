@@ -70,6 +70,12 @@ async def get_event_type(work: Work, owner: User, event_type_id: UUID) -> EventT
     return require(await store.find_event_type(work.db, owner.id, event_type_id), errors.EventTypeNotFound)
 
 
+async def get_by_slug(work: Work, owner: User, slug: str) -> EventType:
+    """Read an event type by its short name, which nobody else changes before the commit."""
+    await lock_host(work.db, owner.id)
+    return require(await store.find_by_slug(work.db, owner.id, slug), errors.EventTypeNotFound)
+
+
 async def get_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
     event_type = await get_event_type(work, owner, event_type_id)
     schedule = await schedules.get_schedule(work, owner, event_type.schedule_id)

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 
 import msgspec
+from babel.numbers import get_currency_precision
 from msgspec.structs import replace
 
 from openslot.core.text import INVISIBLE, NOT_A_URL, is_visible, is_web_url
@@ -19,7 +20,10 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
 _COLOR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
 _LINK = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}/\S", re.IGNORECASE)
+_REFUND_POLICY = re.compile(r"full|none|until:(?:[1-9]\d{0,2}|[1-7]\d{3}|8[0-6]\d{2}|87[0-5]\d|8760)")
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
+
+TOO_FINE = Text("must end in 0: payment providers take no smaller amounts of this currency")
 
 Faults = Iterator[tuple[str, str]]
 
@@ -124,21 +128,20 @@ def _option_faults(path: str, question: models.Question) -> Faults:
         yield path, Text("must have options of 1 to 200 characters")
 
 
-def accepts_payments(event_type: models.EventType) -> bool:
-    """Answer whether invitees can pay for an event type: not yet, as no payment provider can be connected."""
-    return False
-
-
 def is_offered(event_type: models.EventType) -> bool:
     """Answer whether invitees can book an event type: one with a price only if they can pay; its host always can."""
-    return event_type.price is None or accepts_payments(event_type)
+    return event_type.price is None or event_type.accepts_payments
 
 
 def _price_faults(event_type: models.EventType) -> Faults:
+    if not _REFUND_POLICY.fullmatch(event_type.refund_policy):
+        yield "refundPolicy", Text("must be full, none, or until: with a number of hours, such as until:24")
     price: models.Money | None = event_type.price
     if price is None:
         return
     yield from _bounds("price.amount", price.amount, 1, 99_999_999)
+    if price.amount % 10 and get_currency_precision(price.currency) == 3:
+        yield "price.amount", TOO_FINE
     if not _CURRENCY.fullmatch(price.currency):
         yield "price.currency", Text("must be three capital letters, such as EUR")
 
@@ -160,6 +163,7 @@ EDITED = (
     "seats",
     "questions",
     "price",
+    "refund_policy",
 )
 LENGTH = 8
 

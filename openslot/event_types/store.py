@@ -11,9 +11,13 @@ from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
 from openslot.event_types.models import EventType, SealedToken
 
-EVENT_TYPES = Rows(
-    EventType, "event_types e", computed={"is_private": "e.private_hash is not null"}, spread={"limits": "limit_"}
-)
+# Looked up for event types with a price alone.
+ACCEPTS_PAYMENTS = """(e.price is not null and (
+    exists (select from payment_connections o where o.user_id = e.owner_id and o.disconnected_at is null)
+    or exists (select from memberships m join payment_connections o on o.organization_id = m.organization_id
+               where m.user_id = e.owner_id and m.active and o.disconnected_at is null)))"""
+COMPUTED = {"is_private": "e.private_hash is not null", "accepts_payments": ACCEPTS_PAYMENTS}
+EVENT_TYPES = Rows(EventType, "event_types e", computed=COMPUTED, spread={"limits": "limit_"})
 NEW = EVENT_TYPES.stored.without("position")
 CHANGEABLE = EVENT_TYPES.stored.without("id", "owner_id", "position", "created_at")
 
@@ -21,6 +25,13 @@ CHANGEABLE = EVENT_TYPES.stored.without("id", "owner_id", "position", "created_a
 async def find_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> EventType | None:
     row = await db.fetchrow(
         f"select {EVENT_TYPES.columns} from event_types e where e.owner_id = $1 and e.id = $2", owner_id, event_type_id
+    )
+    return EVENT_TYPES.read(row) if row else None
+
+
+async def find_by_slug(db: Db, owner_id: UUID, slug: str) -> EventType | None:
+    row = await db.fetchrow(
+        f"select {EVENT_TYPES.columns} from event_types e where e.owner_id = $1 and e.slug = $2", owner_id, slug
     )
     return EVENT_TYPES.read(row) if row else None
 
@@ -101,7 +112,8 @@ def to_record(event_type: EventType) -> str:
     """Write an event type as a row of its table, in JSON, as PostgreSQL can read it."""
     fields = msgspec.structs.asdict(event_type)
     limits = fields.pop("limits")
-    del fields["is_private"]
+    for computed in COMPUTED:
+        del fields[computed]
     return msgspec.json.encode({**fields, "limit_per_day": limits.per_day, "limit_per_week": limits.per_week}).decode()
 
 

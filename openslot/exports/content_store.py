@@ -13,6 +13,7 @@ from openslot.contacts.schemas import EMBEDDED_CONTACT, LISTED_CONTACT
 from openslot.core.shapes import Shape
 from openslot.core.times import iso_of
 from openslot.event_types.schemas import EMBEDDED_EVENT_TYPE
+from openslot.payments.store import STATUS
 
 Names = str | Shape[Any]
 """What a row shows: names of columns, or what a shape of the REST API has of its noun."""
@@ -134,6 +135,20 @@ BOOKINGS = _select(
     private_notes="b.private_notes",
     source="b.source",
 )
+PAYMENTS = _select(
+    "id booking_id status amount currency mode paid_at refunded_amount refund_policy receipt_url dispute session_id"
+    " payment_intent_id created_at updated_at refunds",
+    "payments p where p.host_id = $1 order by p.created_at, p.id",
+    status=STATUS,
+    payment_intent_id="p.intent_id",
+    refunds=_objects(
+        "id amount reason status refund_id error created_at updated_at",
+        "refunds r where r.payment_id = p.id",
+        order="r.created_at, r.id",
+        status="r.state",
+        refund_id="r.vendor_id",
+    ),
+)
 HISTORY = _select(
     "booking_id type at actor",
     "booking_history h join bookings b on b.id = h.booking_id where b.host_id = $1 order by h.no",
@@ -166,6 +181,19 @@ DELIVERIES = _select(
     "id webhook_id event_id attempt at url status duration_ms error",
     "webhook_deliveries d join webhook_endpoints w on w.id = d.endpoint_id where w.owner_id = $1 order by d.at, d.id",
     webhook_id="d.endpoint_id",
+)
+SUBSCRIPTIONS = _select(
+    "id mode plan status paid_until grace_until ends_at customer_id subscription_id created_at updated_at",
+    "subscribers s where s.user_id = $1 order by s.id",
+)
+PAYMENT_CONNECTIONS = _select(
+    "id mode account_id account_name last_error notices last_read_at connected_at disconnected_at",
+    "payment_connections c where c.user_id = $1 order by c.connected_at, c.id",
+    notices=_objects(
+        "id type created_at received_at",
+        "payment_notices n where n.connection_id = c.id",
+        order="n.received_at, n.id",
+    ),
 )
 CALENDARS = _select(
     "id kind server name addresses trust_hours last_error calendars synced_at failing_since created_at",

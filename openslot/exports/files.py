@@ -48,6 +48,19 @@ BOOKING_COLUMNS = (
     "createdAt",
     "id",
 )
+PAYMENT_COLUMNS = (
+    "createdAt",
+    "paidAt",
+    "status",
+    "amount",
+    "currency",
+    "refundedAmount",
+    "mode",
+    "bookingId",
+    "receiptUrl",
+    "paymentIntentId",
+    "id",
+)
 CONTACT_COLUMNS = ("name", "email", "phone", "company", "notes", "tags", "meetingCount", "createdAt", "id")
 # Tables with data of a user that are in no file, each with the reason.
 NOT_EXPORTED = {
@@ -69,6 +82,7 @@ NOT_EXPORTED = {
     "mail_limits_reached": "when the limit of emails was last reached; activity.json says it",
     "password_resets": "hashes of links that expire within hours",
     "pending_sign_ins": "hashes of sign-ins that expire within minutes",
+    "revenue": "totals of payments.json by day",
     "webhook_messages": "copies of bookings.json and contacts.json as they were sent to webhook endpoints",
 }
 
@@ -251,6 +265,18 @@ FILES = (
         "bookings.ics", "The same for a calendar program, cancelled bookings included.", ("bookings",), write_calendar
     ),
     ExportFile(
+        "payments.json",
+        "What invitees have paid or are to pay, with refunds. Amounts are in the currency's smallest unit.",
+        ("payments", "refunds"),
+        as_list(content.PAYMENTS),
+    ),
+    ExportFile(
+        "payments.csv",
+        "The same as a table for a spreadsheet, without the single refunds.",
+        ("payments",),
+        as_csv(content.PAYMENTS, PAYMENT_COLUMNS),
+    ),
+    ExportFile(
         "booking-history.json",
         "What happened to bookings so long ago that activity.json no longer has it.",
         ("booking_history",),
@@ -296,6 +322,18 @@ FILES = (
         "Your connected calendars, without passwords and addresses.",
         ("calendar_connections", "calendars"),
         as_list(content.CALENDARS),
+    ),
+    ExportFile(
+        "subscriptions.json",
+        "Your subscriptions to plans, with their ids at the payment provider.",
+        ("subscribers",),
+        as_list(content.SUBSCRIPTIONS),
+    ),
+    ExportFile(
+        "payment-connections.json",
+        "Your accounts of a payment provider that you have connected, without their keys.",
+        ("payment_connections", "payment_notices"),
+        as_list(content.PAYMENT_CONNECTIONS),
     ),
     ExportFile(
         "emails.json",

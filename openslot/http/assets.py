@@ -23,7 +23,7 @@ class Asset(Struct, frozen=True, kw_only=True):
 def make_asset(body: bytes, media_type: str) -> Asset:
     """Return a file whose version is the hash of its content."""
     packed = pack(body) if media_type.startswith(TEXT) and len(body) >= SMALLEST else None
-    return Asset(body=body, media_type=media_type, version=hashlib.sha256(body).hexdigest()[:16], packed=packed)
+    return Asset(body=body, media_type=media_type, version=hashlib.sha256(body).hexdigest()[:8], packed=packed)
 
 
 def send_asset(request: Request, asset: Asset, headers: Mapping[str, str]) -> Response:

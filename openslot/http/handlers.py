@@ -70,7 +70,8 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
 async def _run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Run a handler as it declares: in one transaction, or only in those that it opens itself."""
     if handler.declaration.transaction == "one":
-        return await exchange.runtime.run(exchange.entry.actor, partial(_run_in, handler, exchange, values))
+        response = await exchange.runtime.run(exchange.entry.actor, partial(_run_in, handler, exchange, values))
+        return await _complete(handler, exchange, response)
     # A response is stored together with its change: without a common transaction, either could exist alone.
     if _idempotent_request(handler, exchange) is not None:
         raise Invalid(details={"Idempotency-Key": "is not supported here"})
@@ -79,6 +80,19 @@ async def _run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> R
     if response.status < 400:
         exchange.work.check_nothing_is_staged()
     return response
+
+
+async def _complete(handler: Handler, exchange: Exchange, response: Response) -> Response:
+    """Complete a response after the commit; a refusal forgets the response, so that a retry begins anew."""
+    if handler.declaration.then is None or response.status >= 400:
+        return response
+    try:
+        return await handler.declaration.then(exchange.runtime, response)
+    except Refusal:
+        request = _idempotent_request(handler, exchange)
+        if request is not None:
+            await idempotency.forget_response(exchange.runtime.work(exchange.entry.actor), request)
+        raise
 
 
 async def _run_in(handler: Handler, exchange: Exchange, values: Sequence[str], work: Work) -> Response:

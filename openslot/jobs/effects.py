@@ -1,19 +1,24 @@
 """Run one attempt of one effect, and store its result."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
+from typing import NamedTuple
 
 import structlog
 
 from openslot import __version__
 from openslot.core.actor import SYSTEM, Destination, EffectAttempt
 from openslot.core.effects import (
-    finish_effect,
+    EffectEnding,
+    Finish,
+    finish_effects,
     hand_over_effect,
     hurry,
     postpone_effect,
     put_back_effect,
 )
-from openslot.core.events import Effect, NewEffect, insert_effects
+from openslot.core.events import Change, Effect, NewEffect, insert_effects, make_each
 from openslot.core.work import (
     Done,
     Expanded,
@@ -51,7 +56,7 @@ async def run_effect(runtime: Runtime, effect: Effect, gate: Gate | None = None)
     if reaction is None:
         return await _hand_over(runtime, effect, UnknownReaction(effect.reaction))
     if effect.attempts > len(reaction.delays) + CRASHES_ALLOWED:
-        return await _bury(runtime, effect, reaction, "the worker died in too many tries")
+        return await _bury(runtime, effect, "the worker died in too many tries")
     gate = gate or Gate(places=1)
     next_in = await _run(runtime, effect, reaction, gate)
     if called := gate.take_called():
@@ -65,11 +70,11 @@ async def _run(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
         outcome = await _try(runtime, effect, reaction, gate)
         if isinstance(outcome, Rejected):
             return await _put_back(runtime, effect, outcome, gate)
-        return await _settle(runtime, effect, reaction, outcome, gate)
+        return await _settle(runtime, effect, outcome, gate)
     except UnknownReaction as unknown:
         return await _hand_over(runtime, effect, unknown)
     except GiveUp as fault:
-        return await _bury(runtime, effect, reaction, str(fault))
+        return await _bury(runtime, effect, str(fault))
     except TryLater as fault:
         return await _try_later(runtime, effect, reaction, fault)
     # Any exception of a reaction is a failed attempt, and is stored.
@@ -110,43 +115,80 @@ async def _put_back(runtime: Runtime, effect: Effect, refusal: Rejected, gate: G
     return refusal.after
 
 
-async def _settle(
-    runtime: Runtime, effect: Effect, reaction: Reaction, outcome: Outcome, gate: Gate
-) -> timedelta | None:
+class Settlement(NamedTuple):
+    """What is stored about an effect that is finished."""
+
+    ending: EffectEnding
+    changes: tuple[Change, ...] = ()
+    write: Callable[[Work], Awaitable[None]] | None = None
+    wanted: tuple[NewEffect, ...] | None = None
+    """The effects that it is expanded into; None if it is not."""
+
+
+async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate) -> timedelta | None:
+    match outcome:
+        case Skipped(reason):
+            settlement = Settlement(EffectEnding(effect, "skipped", error=reason))
+        case Done(vendor_id=vendor_id, changes=changes, write=write):
+            settlement = Settlement(EffectEnding(effect, "done", vendor_id=vendor_id), changes, write)
+        case Expanded(targets, changes):
+            wanted = tuple(_expand(runtime, effect, target, gate) for target in targets)
+            settlement = Settlement(EffectEnding(effect, "done"), changes, wanted=wanted)
+    return await _store(runtime, settlement)
+
+
+async def _store(runtime: Runtime, settlement: Settlement) -> timedelta | None:
+    """Finish an effect together with others; alone if it writes something of its own, or if that has failed."""
+    finish: Finish | None = None
+    if settlement.write is None:
+        store_together = store_done if settlement.wanted is None else store_expanded
+        with suppress(Exception):
+            finish = await runtime.batcher(store_together).ask(settlement)
+    if finish is None:
+        (finish,) = await store_done(runtime, [settlement])
+    return AT_ONCE if finish.has_released or settlement.wanted else None
+
+
+async def store_done(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Finish]:
+    """Finish effects in one transaction, with all that belongs to them."""
+    collapsing = {each.name for each in runtime.wiring.reactions if each.collapses}
     async with runtime.transaction(SYSTEM) as work:
-        match outcome:
-            case Skipped(reason):
-                finish = await finish_effect(work.db, effect, "skipped", now=work.now, reaction=reaction, error=reason)
-                return AT_ONCE if finish.has_released else None
-            case Done(vendor_id=vendor_id, write=write):
-                targets: tuple[Target, ...] = ()
-            case Expanded(targets, write):
-                vendor_id = None
-        finish = await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction, vendor_id=vendor_id)
-        if finish.is_first and write is not None:
-            await write(work)
-        if finish.is_first and targets:
-            wanted = [_expand(work, effect, target, gate) for target in targets]
-            await insert_effects(work.db, wanted, now=work.now, parent_id=effect.id)
-        return AT_ONCE if finish.has_released or targets else None
+        endings = [each.ending for each in settlements]
+        finishes = await finish_effects(work.db, endings, now=work.now, collapsing=collapsing)
+        first = [each for each, finish in zip(settlements, finishes, strict=True) if finish.is_first]
+        await make_each(work.db, (change for each in first for change in each.changes))
+        for each in first:
+            if each.write is not None:
+                await each.write(work)
+        await insert_effects(work.db, [new for each in first for new in each.wanted or ()], now=work.now)
+    return finishes
 
 
-def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
+async def store_expanded(runtime: Runtime, settlements: Sequence[Settlement]) -> list[Finish]:
+    """Finish effects that others take the place of.
+
+    They have batches of their own, which join the lanes of the others after leaving their own. If a batch could both
+    leave and join the lanes of expanded effects, two of them could deadlock.
+    """
+    return await store_done(runtime, settlements)
+
+
+def _expand(runtime: Runtime, effect: Effect, target: Target, gate: Gate) -> NewEffect:
     """Plan the effect for a target; one that the gate would turn away is scheduled for its turn."""
-    reaction = work.runtime.wiring.reaction(target.reaction)
+    reaction = runtime.wiring.reaction(target.reaction)
     if reaction is None:
         raise UnknownReaction(target.reaction)
-    new = NewEffect(effect.event_id, reaction, target.target, target.lane)
+    new = NewEffect(effect.event_id, reaction, target.target, target.lane, parent_id=effect.id)
     if reaction.destination is not to_target:
         return new
-    wait = gate.foresee(reaction.name, Destination(target.target, effect.tenant_id), now=work.now)
+    wait = gate.foresee(reaction.name, Destination(target.target, effect.tenant_id), now=runtime.clock())
     return new if wait is None else new._replace(yields=True, after=wait.after, reason=wait.reason)
 
 
 async def _try_later(runtime: Runtime, effect: Effect, reaction: Reaction, fault: TryLater) -> timedelta | None:
     delay = next_delay(reaction.delays, effect.attempts, wished=fault.after)
     if delay is None:
-        return await _bury(runtime, effect, reaction, str(fault))
+        return await _bury(runtime, effect, str(fault))
     async with runtime.transaction(SYSTEM) as work:
         await postpone_effect(work.db, effect, error=str(fault)[:1000], delay=delay, now=work.now)
     return delay
@@ -162,8 +204,6 @@ async def _hand_over(runtime: Runtime, effect: Effect, unknown: UnknownReaction)
     return delay
 
 
-async def _bury(runtime: Runtime, effect: Effect, reaction: Reaction, error: str) -> timedelta | None:
+async def _bury(runtime: Runtime, effect: Effect, error: str) -> timedelta | None:
     log.warning("effect is dead", error=error)
-    async with runtime.transaction(SYSTEM) as work:
-        finish = await finish_effect(work.db, effect, "dead", now=work.now, reaction=reaction, error=error[:1000])
-    return AT_ONCE if finish.has_released else None
+    return await _store(runtime, Settlement(EffectEnding(effect, "dead", error=error[:1000])))

@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.core.errors import Refusal
+from openslot.core.work import Runtime
 
 MAX_PARAMETERS = 50
 
@@ -204,6 +205,7 @@ class QueryValues(Struct, frozen=True, kw_only=True):
 
 
 Check = Callable[[QueryValues], dict[str, str]]
+Completion = Callable[[Runtime, Response], Awaitable[Response]]
 
 
 class RateLimit(Struct, frozen=True):
@@ -255,6 +257,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     """Returns faults between query parameters that are valid one by one, by their names."""
     is_public: bool
     """Whether everyone gets the same answer, which may then be compressed: it holds no secret and no form token."""
+    then: Completion | None
+    """Completes a response after the commit, also one that was kept for a retry; if it refuses, that is forgotten."""
     form_page: FormPage | None
     """Set if the handler takes only a form without faults, and lets refusals pass."""
 
@@ -279,6 +283,7 @@ def route(
     retried_by: Callable[[Request], str | None] | None = None,
     check: Check | None = None,
     is_public: bool = False,
+    then: Completion | None = None,
     shows: HandlerFunction | None = None,
     at: Mapping[type[Refusal], str] = NOWHERE,
     names: Mapping[str, str] = NO_NAMES,
@@ -286,20 +291,18 @@ def route(
 ) -> Callable[[F], F]:
     """Declare a handler; defaults are derived from its name, module, docstring and method.
 
-    `shows` is the page that has the handler's form: it is shown again if the form has faults or the handler raises a
-    refusal that names fields; `at` gives a field to refusals that name none (see `FormPage`).
+    `shows` is the page that has the handler's form; `FormPage` says when it is shown again, and what the rest means.
     """
     if transaction == "none" and retried_by is not None:
         raise TypeError("an answer is kept for retries in the handler's own transaction, and there is none")
 
     def attach(handler: F) -> F:
-        description = inspect.getdoc(handler) or ""
         vars(handler)["declaration"] = Declaration(
             method=method,
             path=path if path is not None else _path_of(handler),
             status=status,
             summary=summary or _summary_of(handler),
-            description=description,
+            description=inspect.getdoc(handler) or "",
             tag=tag or _tag_of(handler),
             operation_id=operation_id or _camel(handler.__name__),
             transaction=transaction or ("none" if method in READS else "one"),
@@ -309,6 +312,7 @@ def route(
             retried_by=retried_by,
             check=check,
             is_public=is_public,
+            then=then,
             form_page=FormPage(show=shows, at=at, names=names, own_status=own_status) if shows else None,
         )
         return handler

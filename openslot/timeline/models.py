@@ -19,6 +19,9 @@ class EffectKind(StrEnum):
     REMINDER = "reminder"
     WEBHOOK = "webhook"
     CALENDAR = "calendar"
+    PAYMENTS = "payments"
+    """The account that payments go to."""
+    PAYMENT = "payment"
     OTHER = "other"
 
 
@@ -60,7 +63,7 @@ class FailedEffect(Struct, frozen=True, kw_only=True):
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
-    """A calendar or an endpoint that no longer works."""
+    """A calendar, an endpoint or an account for payments that no longer works, or a payment that needs a person."""
 
     kind: EffectKind
     label: str

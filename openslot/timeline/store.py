@@ -82,6 +82,17 @@ select 'webhook', w.id, 0, null, null, '', null, '', 0, w.state_since, w.state_s
        null, null
 from webhook_endpoints w where w.owner_id = $1 and w.state = 'disabled'
 union all
+select 'payments', p.id, 0, null, null, '', null, '', 0, p.told_at, p.failing_since, p.last_error, null,
+       case when p.user_id is null then 'organization' else 'settings' end, null, null
+from payment_connections p
+where p.told_at is not null and p.disconnected_at is null and (p.user_id = $1 or p.organization_id in (
+    select m.organization_id from memberships m
+    where m.user_id = $1 and m.active and m.role in ('owner', 'admin')))
+union all
+select 'payment', p.id, 0, null, null, '', null, '', 0, p.updated_at, p.updated_at, p.problem, null, p.id::text,
+       null, null
+from payments p where p.host_id = $1 and p.problem is not null
+union all
 select 'unsent', l.host_id, 0, null, null, '', null, '', 0, l.told_at, l.told_at, null, null, l.pot, null, null
 from mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamptz - interval '24 hours'
 union all
@@ -119,7 +130,7 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
         failed=tuple(_to_failed(row) for row in found.get("effect", ())),
         troubles=tuple(
             Trouble(kind=kind, label=row["place"], since=row["finished_at"], reason=row["last_error"])
-            for kind in (EffectKind.CALENDAR, EffectKind.WEBHOOK)
+            for kind in (EffectKind.CALENDAR, EffectKind.WEBHOOK, EffectKind.PAYMENTS, EffectKind.PAYMENT)
             for row in found.get(kind, ())
         ),
         unsent=tuple(

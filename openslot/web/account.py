@@ -83,6 +83,7 @@ async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tup
         notices=NOTICES,
         form=form,
         plan=words.plan(await accounts.list_plan_grants(work, user), zone=user.zone, now=work.now),
+        sells_plans=work.runtime.settings.stripe_key is not None,
         may_use_api=user.effective_plan in PLANS_WITH_API,
         keys=keys,
         expiries=EXPIRIES,

@@ -170,20 +170,16 @@ def draw_line(values: Sequence[float], top: float) -> str:
     return _path([(0, points[0][1]), *points, (1000, points[0][1])] if len(points) == 1 else points)
 
 
-class Spark(Struct, frozen=True, kw_only=True):
-    """A small line without an axis, in a box of 100 by 36, and the area under it."""
+def draw_spark(values: Sequence[float]) -> str | None:
+    """Draw how a value went, in a box of 100 by 36, and the area under it; None if there are too few values for a line.
 
-    line: str
-    area: str
-
-
-def draw_spark(values: Sequence[float]) -> Spark | None:
-    """Draw how a value went; None if there are too few values for a line."""
+    The sides of the area are outside of the box, where nobody sees their lines.
+    """
     if len(values) < 2:
         return None
     top, width = max(values) or 1, 100 / (len(values) - 1)
-    line = _path([(width * place, 34 - 32 * value / top) for place, value in enumerate(values)])
-    return Spark(line=line, area=f"{line}V36H0z")
+    line = _path([(width * place, 34 - 32 * value / top) for place, value in enumerate(values)], digits=1)
+    return f"{line}H109V45H-9V{round(34 - 32 * values[0] / top, 1):g}z"
 
 
 class FunnelStage(Struct, frozen=True, kw_only=True):
@@ -235,8 +231,8 @@ def _share(value: float, top: float) -> float:
     return 100 * value / top if top else 0.0
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + " ".join(f"{_round(x):g} {_round(y):g}" for x, y in points) if points else ""
+def _path(points: Sequence[tuple[float, float]], *, digits: int = 2) -> str:
+    return "M" + " ".join(f"{round(x, digits):g} {round(y, digits):g}" for x, y in points) if points else ""
 
 
 def _round(number: float) -> float:

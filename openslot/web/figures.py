@@ -14,6 +14,7 @@ from openslot.i18n.localization import Localizable
 from openslot.web.templating import templates
 
 PERCENT_FROM = 20
+SOURCES = {"direct": Text("Direct, or from an email"), "other": Text("Other sources")}
 """The smallest number whose change is written in per cent; of a smaller one it would sound larger than it is."""
 
 
@@ -21,6 +22,16 @@ PERCENT_FROM = 20
 @lru_cache(maxsize=4096)
 def _format_number(value: float, formats: str) -> str:
     return format_decimal(value, "#,##0.##", locale=formats)
+
+
+@lru_cache(maxsize=4096)
+def _format_percent(share: float, formats: str) -> str:
+    return format_percent(share, locale=formats)
+
+
+@lru_cache
+def _list_short_weekdays(formats: str) -> dict[int, str]:
+    return dict(get_day_names("abbreviated", "stand-alone", locale=formats))
 
 
 @lru_cache(maxsize=4096)
@@ -54,7 +65,7 @@ class Percent(Localizable, frozen=True):
     share: float
 
     def localize(self, locale: Locale) -> str:
-        return format_percent(self.share, locale=locale.formats)
+        return _format_percent(self.share, locale.formats)
 
     def __str__(self) -> str:
         return f"{self.share:.0%}"
@@ -90,7 +101,7 @@ class ShortWeekday(Localizable, frozen=True):
     weekday: int
 
     def localize(self, locale: Locale) -> str:
-        return str(get_day_names("abbreviated", "stand-alone", locale=locale.formats)[self.weekday])
+        return _list_short_weekdays(locale.formats)[self.weekday]
 
     def __str__(self) -> str:
         return str(self.weekday)

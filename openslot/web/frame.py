@@ -11,6 +11,7 @@ from openslot.i18n import Text
 from openslot.i18n.languages import Hours, Locale, first_weekday_of, usual_hours
 from openslot.i18n.localization import format_minute
 from openslot.routing import READS
+from openslot.web.marks import choose_event_colors
 from openslot.web.words import City
 
 SYSTEM = "system"
@@ -27,6 +28,7 @@ def show_frame(exchange: Exchange, user: User, locale: Locale) -> dict[str, obje
     now = exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock()
     memberships = exchange.entry.memberships
     return {
+        "event_colors": choose_event_colors(exchange.entry.event_colors),
         "clock": Text("%(city)s, %(time)s", city=City(user.zone), time=now.astimezone(get_zone(user.zone)).time()),
         "organization_name": memberships[0].organization_name if len(memberships) == 1 else None,
         "preferences": list_preferences(user.theme, locale),

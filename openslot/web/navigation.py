@@ -33,6 +33,8 @@ class NavigationAudience(StrEnum):
     """Those who belong to an organization and look after none."""
     FOUNDERS = "founders"
     """Those who belong to none and may create one."""
+    PAID = "paid"
+    """Those who can be paid for meetings, or were."""
     PLATFORM = "platform"
     """Administrators of the platform."""
 
@@ -67,6 +69,9 @@ _of_platform = partial(NavigationItem, group=NavigationGroup.ADMINISTRATION, aud
 PLACES = (
     _in_bar("/", Text("Home"), keys="g h", icon="home"),
     _in_bar("/bookings", Text("Bookings"), keys="g b", icon="calendar"),
+    NavigationItem("/bookings/day", Text("Day")),
+    NavigationItem("/bookings/week", Text("Week")),
+    NavigationItem("/bookings/month", Text("Month")),
     NavigationItem("/bookings/new", Text("New booking"), keys="g n"),
     NavigationItem("/bookings?view=past", Text("Past bookings")),
     NavigationItem("/bookings?view=cancelled", Text("Cancelled bookings")),
@@ -83,6 +88,13 @@ PLACES = (
     NavigationItem("/conversations", Text("Conversations"), keys="g m"),
     NavigationItem("/calls", Text("Calls"), keys="g p"),
     _main("/analytics", Text("Analytics"), keys="g s", icon="chart"),
+    _main(
+        "/payments",
+        Text("Payments received"),
+        label=Text("Payments"),
+        audience=NavigationAudience.PAID,
+        icon="card",
+    ),
     NavigationItem("/welcome", Text("First steps")),
     NavigationItem("/account", Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem("/account#keys", Text("API keys")),
@@ -92,6 +104,7 @@ PLACES = (
     NavigationItem("/settings/notifications", Text("Notifications"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/calendars", Text("Calendars"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/calendars/connect", Text("Connect a calendar")),
+    NavigationItem("/settings/payments", Text("Payments"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/webhooks", Text("Webhooks"), keys="g w", group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/webhooks/new", Text("Add a webhook endpoint")),
     NavigationItem("/settings/security", Text("Security"), group=NavigationGroup.SETTINGS),
@@ -102,6 +115,7 @@ PLACES = (
     _looked_after("/organization/members", Text("Members"), icon="people"),
     _looked_after("/organization/provisioning", Text("Provisioning"), icon="refresh"),
     _looked_after("/organization/domains", Text("Domains"), icon="globe"),
+    _looked_after("/organization/payments", Text("Payments of the organization"), label=Text("Payments"), icon="card"),
     _looked_after("/organization/settings", Text("Organization settings"), label=Text("Settings"), icon="settings"),
     _looked_after("/organization/log", Text("Change log"), icon="note"),
     _of_organization(
@@ -142,6 +156,8 @@ def audiences_of(entry: Entry) -> frozenset[NavigationAudience]:
         audiences.add(NavigationAudience.MEMBERS)
     elif entry.user is not None and may_create_organization(entry.user):
         audiences.add(NavigationAudience.FOUNDERS)
+    if entry.takes_payments:
+        audiences.add(NavigationAudience.PAID)
     if entry.user is not None and entry.user.is_admin:
         audiences.add(NavigationAudience.PLATFORM)
     return frozenset(audiences)

@@ -22,7 +22,7 @@ from openslot.web.frame import show_frame
 from openslot.web.navigation import SHORTCUTS, NavigationAudience, audiences_of, list_places
 from openslot.web.templating import get_template, templates
 from openslot.web.words import FILTERS
-from openslot.web.zones import former_names, zone_name, zones_by_region
+from openslot.web.zones import zone_name
 
 HTML = "text/html; charset=utf-8"
 # Personal pages must not be cached, not even by the browser.
@@ -59,11 +59,10 @@ def _csrf_field(context: Context) -> Markup:
 
 
 templates.globals |= {
-    "former_names": former_names,
     "languages": LANGUAGES,
     "icon_url": marks.icon_url,
+    "STATE_ICONS": marks.STATE_ICONS,
     "zone_name": zone_name,
-    "zones_by_region": zones_by_region,
     "shortcuts": SHORTCUTS,
     "csrf_field": _csrf_field,
 }

@@ -71,15 +71,23 @@ async def show_login(request: Request, work: Work, user: User | None, form: Form
     if user is not None:
         return redirect(wanted)
     settings = work.runtime.settings
+    may_sign_up = is_open(settings)
+    if settings.oidc_issuer is None and not may_sign_up and await access.needs_set_up(work):
+        return show_no_account(work)
     return page(
         "login.html",
         None,
         form=form,
         wanted=wanted,
         notices=NOTICES,
-        may_sign_up=is_open(settings),
+        may_sign_up=may_sign_up,
         provider=settings.oidc_name if settings.oidc_issuer else None,
     )
+
+
+def show_no_account(work: Work) -> Response:
+    """Say where the link to the first account is."""
+    return page("no_account.html", None, may_sign_in=work.runtime.settings.oidc_issuer is not None)
 
 
 @post("/login", transaction="none", shows=show_login, at={InvalidCredentials: "form"}, own_status=True)

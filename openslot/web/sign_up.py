@@ -16,7 +16,6 @@ from openslot.analytics.funnel import count_visit
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_token
 from openslot.core.text import LINE, EmailAddress, Name
-from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.people import operations as people
@@ -26,6 +25,7 @@ from openslot.web.booking_page.options import is_visit, list_own_hosts
 from openslot.web.cookies import SIGN_UP_COOKIE, browser_of, delete_cookie, read_cookie, write_cookie
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME, respond_signed_in
+from openslot.web.zone_search import TypedZone
 
 FIRST_PAGE = "/welcome"
 
@@ -36,7 +36,7 @@ class SetupForm(Struct, frozen=True, kw_only=True):
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
-    timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
+    timezone: Annotated[TypedZone, WhenEmpty(Text("Choose your time zone"))]
 
 
 class SignUpForm(SetupForm, frozen=True, kw_only=True):

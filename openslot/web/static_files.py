@@ -92,6 +92,11 @@ def _send_static(request: Request, path: str) -> Response:
     asset = assets().get(path) or find_accent(path)
     if asset is None:
         raise NotFound
+    return send_versioned(request, asset)
+
+
+def send_versioned(request: Request, asset: Asset) -> Response:
+    """Send what is the same for everyone; a browser keeps it for good if the address names this version."""
     is_named = request.query.get("v") == asset.version
     return send_asset(request, asset, {"cache-control": FOR_GOOD if is_named else "public, no-cache"})
 

@@ -19,7 +19,7 @@ from openslot.i18n.localization import get_catalog, localize
 from openslot.web.static_files import static_url
 
 # Most of what a page shows is one of these, which are the same to every reader.
-PLAIN = frozenset({str, Markup, int})
+PLAIN = frozenset({str, Markup, int, float})
 
 
 class TemplateCache(FileSystemBytecodeCache):

@@ -65,6 +65,8 @@ def plan(grants: Sequence[PlanGrant], *, zone: str, now: datetime) -> Text:
         return Text("%(plan)s, on trial until %(day)s", plan=name, day=day(counts.until, zone))
     if own.until is None or own.plan is Plan.FREE:
         return name
+    if own.origin is PlanOrigin.SUBSCRIPTION and own.until > now:
+        return name
     if own.until <= now:
         return Text(
             "%(plan)s, since %(former)s ended on %(day)s", plan=name, former=PLANS[own.plan], day=day(own.until, zone)
@@ -85,15 +87,19 @@ class Weekday(Localizable, frozen=True):
         return self.on.isoformat()
 
 
+@lru_cache
+def _month_day_pattern(formats: str) -> str:
+    skeletons = babel.Locale.parse(formats).datetime_skeletons
+    return str(skeletons[match_skeleton("MMMMd", skeletons) or "MMMd"].pattern)
+
+
 class MonthDay(Localizable, frozen=True):
     """A day such as `16 March`."""
 
     on: date
 
     def localize(self, locale: Locale) -> str:
-        skeletons = babel.Locale.parse(locale.formats).datetime_skeletons
-        pattern = skeletons[match_skeleton("MMMMd", skeletons) or "MMMd"].pattern
-        return format_date(self.on, pattern, locale=locale.formats)
+        return format_date(self.on, _month_day_pattern(locale.formats), locale=locale.formats)
 
     def __str__(self) -> str:
         return self.on.isoformat()

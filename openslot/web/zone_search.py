@@ -24,6 +24,8 @@ MAX_FOUND = 30
 # From this length on, a text is also searched for within names.
 LONG_ENOUGH = 3
 OFFSET = re.compile(r"(?:utc|gmt)? ?([+\u2212-]) ?([0-9]{1,2})(?::?([0-5][0-9]))?")
+# What a field shows after a zone such as CET, which others share with it: that zone itself is meant.
+ITSELF = " (IANA)"
 BETWEEN_WORDS = re.compile(r"[\s_/,()\u3001\u060c]+")
 
 
@@ -71,8 +73,9 @@ def find_zones(search: str, locale: Locale, *, now: datetime) -> list[FoundZone]
 
 def read_zone(text: str) -> str | None:
     """Return the zone that a text names: its name in the database of zones, or a name that no other zone has."""
-    known = find_zone(text.strip())
-    if known and "/" in str(known):
+    typed = text.strip()
+    known = find_zone(typed.removesuffix(ITSELF))
+    if known and ("/" in str(known) or typed.endswith(ITSELF)):
         return str(known)
     wanted = fold(text)
     for language in LANGUAGES.values():
@@ -113,6 +116,13 @@ def list_offered(language: Language) -> dict[str, FoundZone]:
 def name_zone(zone: str, locale: Locale) -> FoundZone:
     """Name a zone; one that is not offered, and what is no zone, as it is."""
     return list_offered(locale.language).get(zone) or FoundZone(zone=zone, city=zone)
+
+
+def write_zone(zone: str, locale: Locale) -> str:
+    """Write a zone for a field, so that `read_zone` finds the same one; what is no zone as it is."""
+    if zone in list_offered(locale.language) or "/" in zone or not find_zone(zone):
+        return name_zone(zone, locale).label
+    return f"{zone}{ITSELF}"
 
 
 def _with_offset(entries: tuple[_Entry, ...], match: re.Match[str], now: datetime) -> list[_Entry]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.effects import replay_lane
 from openslot.core.errors import Invalid, require
-from openslot.core.events import NewEffect, insert_effects
+from openslot.core.events import Change, NewEffect, insert_effects, make_changes
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.sealing import seal
@@ -173,13 +173,19 @@ async def keep_message(work: Work, event: PastEvent) -> None:
         await store.replace_body(work.db, event.id, sealed)
 
 
-async def keep_attempt(work: Work, attempt: Attempt) -> None:
-    """Log a try; switch the endpoint off if it is gone or every try has failed for days."""
+def log_success(work: Work, attempt: Attempt) -> tuple[Change, ...]:
+    """Log a try that has arrived."""
+    return _log_attempt(work, attempt), store.note_success(attempt.endpoint_id)
+
+
+def _log_attempt(work: Work, attempt: Attempt) -> Change:
     answer = seal_answer(work.runtime, attempt.id, attempt.answer)
-    await store.insert_attempt(work.db, replace(attempt, answer=answer))
-    if attempt.error is None:
-        await store.note_success(work.db, attempt.endpoint_id)
-        return
+    return store.insert_attempt(replace(attempt, answer=answer))
+
+
+async def log_failure(work: Work, attempt: Attempt) -> None:
+    """Log a try that has failed; switch the endpoint off if it is gone or every try has failed for days."""
+    await make_changes(work.db, [_log_attempt(work, attempt)])
     failing_since = await store.note_failure(work.db, attempt)
     if failing_since is None:
         return

@@ -73,9 +73,9 @@ async def deliver(work: Work, effect: Effect) -> Outcome:
         return Skipped("a replay has arrived already")
     attempt, wished = await _send(work, effect, message)
     if attempt.error is None:
-        return Done(write=lambda work: operations.keep_attempt(work, attempt))
+        return Done(changes=operations.log_success(work, attempt))
     async with work.runtime.transaction(SYSTEM) as failed:
-        await operations.keep_attempt(failed, attempt)
+        await operations.log_failure(failed, attempt)
     if attempt.status == GONE:
         raise GiveUp(attempt.error)
     raise TryLater(attempt.error, after=wished)

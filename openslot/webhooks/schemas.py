@@ -18,6 +18,8 @@ from openslot.contacts.schemas import DetailedContact
 from openslot.core.events import Event
 from openslot.core.times import iso
 from openslot.core.work import Runtime
+from openslot.payments.events import PaymentReceived
+from openslot.payments.schemas import ShownPayment
 from openslot.routing import Webhook
 from openslot.webhooks.models import PastEvent
 
@@ -37,6 +39,7 @@ PUBLISHED = (
     Published(BookingCancelled, ShownBooking, fill_manage_url),
     Published(BookingRescheduled, RescheduledBooking, fill_manage_url),
     Published(ContactCreated, DetailedContact),
+    Published(PaymentReceived, ShownPayment),
 )
 PUBLISHED_TYPES = tuple(one.event.type for one in PUBLISHED)
 _FILL = {one.event.type: one.fill for one in PUBLISHED if one.fill}

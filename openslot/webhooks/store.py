@@ -6,6 +6,7 @@ from uuid import UUID
 from msgspec import Raw
 
 from openslot.core.db import Db, Row, count_of
+from openslot.core.events import Change
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -176,16 +177,15 @@ async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: U
     )
 
 
-async def insert_attempt(db: Db, attempt: Attempt) -> None:
+def insert_attempt(attempt: Attempt) -> Change:
     """Log one try, unless its endpoint has been deleted meanwhile."""
-    await db.execute(LOG, *ATTEMPTS.values(attempt))
+    return Change(LOG, tuple(ATTEMPTS.values(attempt)))
 
 
-async def note_success(db: Db, endpoint_id: UUID) -> None:
+def note_success(endpoint_id: UUID) -> Change:
     """Forget that an endpoint has failed; one that hasn't is not written to."""
-    await db.execute(
-        "update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null", endpoint_id
-    )
+    statement = "update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null"
+    return Change(statement, (endpoint_id,))
 
 
 async def note_failure(db: Db, attempt: Attempt) -> datetime | None:

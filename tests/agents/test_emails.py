@@ -139,7 +139,7 @@ async def test_a_mail_is_in_the_layout_and_in_both_logs(runtime: Runtime, clock:
         "recipient": JONAS,
         "subject": "Your question",
         "message_id": queued.message_id,
-        "status": "sent",
+        "status": "mailbox",
         "error": None,
         "opt_out_checked": False,
         "cost_micros": 1_000,

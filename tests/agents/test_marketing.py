@@ -197,7 +197,7 @@ async def test_a_mail_on_its_way_is_not_sent_to_someone_who_unsubscribes_meanwhi
     assert len(await messages(runtime, JONAS)) == 1
     assert [(each["status"], each["error"]) for each in await log(runtime)] == [
         ("failed", "not sent: the recipient has unsubscribed"),
-        ("sent", None),
+        ("mailbox", None),
     ]
 
 

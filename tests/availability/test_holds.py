@@ -179,9 +179,8 @@ async def test_a_pending_payment_is_no_hold(runtime: Runtime, meeting: EventType
                 work,
                 ById(meeting.id),
                 at,
-                kind=ClaimKind.PAYMENT,
+                kind_of=lambda _: ClaimKind.PAYMENT,
                 hold_id=held.id if held else None,
-                expires_at=work.now + timedelta(minutes=30),
             )
             await work.apply()
 

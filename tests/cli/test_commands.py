@@ -15,6 +15,7 @@ from openslot.cli.commands import COMMANDS, GROUPS, app
 from openslot.core.config import Settings
 from openslot.core.effects import plan_effect
 from openslot.core.errors import StartupError
+from openslot.core.events import make_each
 from openslot.core.secrets import KEY_FILE, read_key_file
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
@@ -54,7 +55,7 @@ def test_each_listing_speaks_json(cli: Any, user: User) -> None:
 
 async def test_a_planned_effect_is_listed_with_its_key_and_when_it_is_due(cli: Any, runtime: Runtime) -> None:
     due_at = datetime(2040, 3, 16, 7, 0, tzinfo=UTC)
-    await plan_effect(runtime.pool, "mail.remind", "booking 7", due_at=due_at, now=runtime.clock())
+    await make_each(runtime.pool, [plan_effect("mail.remind", "booking 7", due_at=due_at, now=runtime.clock())])
 
     (listed,) = (await asyncio.to_thread(cli, "effect", "list", "--json"))["effects"]
     assert (listed["reaction"], listed["key"], listed["target"], listed["state"]) == (
@@ -87,6 +88,7 @@ def test_names_are_printed_as_they_are_and_never_cut(cli: Any) -> None:
 def test_an_account_goes_through_its_life(cli: Any, user: User) -> None:
     cli("user", "add", "ada@example.com", "--name", "Ada", "--admin")
     assert cli("user", "plan", user.email, "BUSINESS", "--json")["plan"] == "BUSINESS"
+    assert cli("user", "clear-plan", user.email, "--json")["plan"] == "FREE"
     assert cli("user", "disable", user.email, "--json")["disabled"] is True
     assert cli("user", "enable", user.email, "--json")["disabled"] is False
     assert cli("user", "admin", user.email, "--json")["admin"] is True

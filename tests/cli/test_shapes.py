@@ -36,6 +36,8 @@ ALSO = {
     "key revoke": ["--user", "mara@lindqvist.example"],
     "effect retry": ["--all"],
     "organization delete": ["--yes"],
+    "payment disconnect": ["--yes"],
+    "payment refund": ["--yes"],
     "scim approve": ["--all"],
     "scim reject": ["--all"],
     "secret reset": ["--yes"],

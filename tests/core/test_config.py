@@ -170,3 +170,19 @@ def test_links_begin_with_the_public_address(environ: dict[str, str], expected: 
 )
 def test_a_password_never_shows(url: str, shown: str) -> None:
     assert hide_password(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"OPENSLOT_STRIPE_KEY": "sk_test_123456789"}, "OPENSLOT_STRIPE_KEY is set, but no price"),
+        ({"OPENSLOT_STRIPE_PRICE_PRO": "price_1"}, "OPENSLOT_STRIPE_KEY is missing"),
+        ({"OPENSLOT_STRIPE_KEY": "pk_test_123456789"}, "OPENSLOT_STRIPE_KEY is wrong"),
+        ({"OPENSLOT_STRIPE_PRICE_PRO": "prod_1"}, "OPENSLOT_STRIPE_PRICE_PRO is wrong"),
+        ({"OPENSLOT_PLAN_GRACE_DAYS": "-1"}, "OPENSLOT_PLAN_GRACE_DAYS is wrong"),
+    ],
+)
+def test_settings_of_plans_are_whole_or_refused(given: dict[str, str], fault: str) -> None:
+    with pytest.raises(StartupError, match=f"^{fault}") as refused:
+        load_settings(environ=given)
+    assert "123456789" not in str(refused.value)

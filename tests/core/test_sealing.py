@@ -230,7 +230,7 @@ async def test_a_value_that_moves_from_one_column_to_another_is_not_missed(
 
     async def bites(db: Any, column: SealedColumn) -> AsyncIterator[list[Any]]:
         """Move the old value out of every column just before it is looked at, in the first round."""
-        if next(looks, None) is not None:
+        if next(looks, None) is not None and column.table == "webhook_endpoints":
             here = await with_both.pool.fetchval(f"select {column.column} from webhook_endpoints")
             if not with_both.secrets.newest().opens(here):
                 swap = "update webhook_endpoints set secret = previous_secret, previous_secret = secret"
@@ -288,6 +288,23 @@ async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Setting
             new_id(),
             host.id,
             await seal(work, "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"),
+            work.now,
+        )
+        await work.db.execute(
+            """insert into payment_connections
+                (id, user_id, mode, key, key_ending, notice_secret, read_until, connected_at)
+            values ($1, $2, 'test', $3, '4242', $4, $5, $5)""",
+            new_id(),
+            host.id,
+            await seal(work, "rk_test_0123456789"),
+            await seal(work, "whsec_0123456789"),
+            work.now,
+        )
+        await work.db.execute(
+            "insert into payment_endings (id, behalf_of, key, ended_at) values ($1, $2, $3, $4)",
+            new_id(),
+            host.id,
+            await seal(work, "rk_test_9876543210"),
             work.now,
         )
     opens: Callable[[bytes], bool] = load_secrets(None, settings.data_dir).opens

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import msgspec
 
-from openslot.bookings.events import BookingCreated
+from openslot.bookings.models import Booking
 from openslot.bookings.store import BOOKINGS
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -14,6 +14,12 @@ from tests.support.races import OVERLAPS
 LAST_FACTS = f"""
 select {BOOKINGS.columns}, v.fact, v.type from bookings b
 join lateral (select * from events where subject_id = b.id order by no desc limit 1) v on true"""
+
+
+class Fact(msgspec.Struct):
+    booking: Booking
+
+
 # As often as each thing has happened, by what the bookings say.
 KINDS = {
     "booking.created": "true",
@@ -48,12 +54,31 @@ async def test_the_past_is_as_the_verbs_would_have_left_it(runtime: Runtime) -> 
 
     facts = await runtime.pool.fetch(LAST_FACTS)
     for row in facts:
-        assert msgspec.json.decode(row["fact"], type=BookingCreated).booking == BOOKINGS.read(row), row["type"]
+        assert msgspec.json.decode(row["fact"], type=Fact).booking == BOOKINGS.read(row), row["type"]
     unordered = """select count(*) from events v join events w on w.subject_id = v.subject_id and w.no > v.no
         where w.at < v.at and v.subject_kind in ('booking', 'contact')"""
     assert await count(unordered) == 0
     early = "select count(*) from bookings where created_at >= starts_at or updated_at > $1 or created_at > updated_at"
     assert await count(early, now) == 0
+
+
+async def test_past_bookings_were_paid_for_in_test_mode_and_no_provider_is_asked(runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await seed(work)
+    found = await runtime.pool.fetch(
+        """select b.payment ->> 'status' as told, p.*, b.status, (b.payment ->> 'refundedAmount')::int as back
+        from bookings b join payments p on p.booking_id = b.id"""
+    )
+    assert {row["told"] for row in found} == {"paid", "partially_refunded", "refunded", "disputed"}
+    assert all((row["told"] == "refunded") == (row["status"] == "CANCELLED") for row in found)
+    assert all(row["back"] == row["refunded_amount"] for row in found)
+    asked = [row for row in found if row["connection_id"] or row["next_read_at"] or row["mode"] != "test"]
+    assert not asked
+    sums = await runtime.pool.fetchrow("select sum(received), sum(refunded), sum(payments) from revenue")
+    assert sums is not None
+    paid, back = (sum(row[each] for row in found) for each in ("amount", "refunded_amount"))
+    assert list(sums.values()) == [paid, back, len(found)]
+    assert await runtime.pool.fetchval("select sum(amount) from refunds") == back
 
 
 async def test_nobody_is_told_of_the_past(runtime: Runtime) -> None:

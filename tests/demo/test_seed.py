@@ -19,6 +19,7 @@ from tests.support.races import OVERLAPS
 MADE_ONCE = (
     *("users", "event_types", "bookings", "claims", "contacts", "messages", "calls", "memberships", "page_views"),
     *("effects", "events", "webhook_endpoints", "webhook_deliveries", "agent_calls", "agent_spend", "approvals"),
+    *("payments", "refunds", "revenue"),
 )
 
 

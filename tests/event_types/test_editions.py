@@ -29,6 +29,7 @@ OTHER: dict[str, Any] = {
     "seats": 2,
     "questions": (Question("a", "A"),),
     "price": Money(1, "EUR"),
+    "refund_policy": "none",
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),
@@ -36,6 +37,7 @@ NOT_EDITED: dict[str, Any] = {
     "position": 9,
     "active": False,
     "is_private": True,
+    "accepts_payments": True,
     "created_at": TALK.created_at + timedelta(1),
     "updated_at": TALK.updated_at + timedelta(1),
 }

@@ -136,6 +136,20 @@ async def test_bookings_contacts_and_event_types_have_the_shape_of_the_rest_api(
     assert load(file, "calls.json") == (await ask("/calls"))["data"]
 
 
+async def test_payments_are_in_the_file_with_their_refunds(runtime: Runtime, user: User) -> None:
+    booking = await furnish(runtime, user)
+    file = await export(runtime, user)
+
+    (payment,) = load(file, "payments.json")
+    (refund,) = payment["refunds"]
+    (row,) = csv.DictReader(io.StringIO(file.read("payments.csv").decode("utf-8-sig")))
+
+    assert (payment["bookingId"], payment["status"]) == (str(booking.id), "partially_refunded")
+    assert (payment["amount"], payment["currency"], payment["refundedAmount"]) == (4900, "EUR", 900)
+    assert (refund["amount"], refund["status"], refund["refundId"]) == (900, "succeeded", "re_1")
+    assert (row["amount"], row["currency"], row["paymentIntentId"]) == ("4900", "EUR", "pi_1")
+
+
 async def test_tables_and_the_calendar_can_be_opened(runtime: Runtime, user: User) -> None:
     booking = await furnish(runtime, user)
     file = await export(runtime, user)

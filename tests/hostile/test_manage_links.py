@@ -43,8 +43,10 @@ ONE = "2026-03-16T13:00:00Z"
 MAY_WRITE_LINKS = {
     "openslot.bookings.api",
     "openslot.bookings.events",
-    "openslot.bookings.public_api",
     "openslot.integrations.mail.letters",
+    # The provider of payments leads the invitee back to it.
+    "openslot.payments.operations",
+    "openslot.payments.public_api",
     "openslot.web.booking_page.view",
     "openslot.webhooks.schemas",
 }

@@ -97,7 +97,7 @@ QUERIES: tuple[tuple[str, str, dict[str, str]], ...] = (
         {
             "after": "must be the id of one of your events",
             "type": "must be one of booking.created, booking.cancelled, booking.rescheduled, contact.created, "
-            "not booking.exploded",
+            "payment.received, not booking.exploded",
             "limit": "must be at least 1",
         },
     ),

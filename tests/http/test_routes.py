@@ -29,6 +29,9 @@ WITHOUT = {
     "/account/email",
     "/account/email/{token}",
     "/account/password",
+    "/account/plan/checkout",
+    "/manage/{token}/give-up",
+    "/organization/plan/checkout",
     "/setup",
     "/invite/{token}",
     "/api/scim/v2/.search",
@@ -50,6 +53,12 @@ WITHOUT = {
     "/admin/jobs/effects/retry",
     "/admin/system/backups",
     "/api/admin/agent-mcp",
+    # These ask Stripe, or are asked by it before anything is known of them.
+    "/api/notices/stripe/{connection_id}",
+    "/settings/payments",
+    "/settings/payments/disconnect",
+    "/organization/payments",
+    "/organization/payments/disconnect",
     # These ask a calendar's server.
     "/settings/calendars/connect",
     "/settings/webhooks/{endpoint_id}/test",

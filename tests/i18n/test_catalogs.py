@@ -121,3 +121,15 @@ def test_a_translation_begins_and_ends_as_its_text_does(language: str) -> None:
             assert text == text.strip(), text
             stop = stops.get(english(message)[-1])
             assert (text[-1] in stop) if stop else text[-1] not in ".。:：", text
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_no_translation_says_the_same_twice(language: str) -> None:
+    repeated = [
+        form
+        for message in messages(catalog(language))
+        for form in forms(message)
+        if len(form) > 20 and form in (form + form)[1:-1]
+    ]
+
+    assert repeated == []

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from openslot.core.actor import OPERATOR, SYSTEM, EffectAttempt
 from openslot.core.config import Settings
-from openslot.core.effects import finish_effect, release_held, replay_lane
+from openslot.core.effects import EffectEnding, finish_effects, release_held, replay_lane
 from openslot.core.events import Effect, NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
@@ -176,8 +176,8 @@ async def finishing(runtime: Runtime, stack: AsyncExitStack, note: str) -> None:
     effect = await start_effect(runtime.pool, await job_of(runtime, note), now=runtime.clock())
     assert effect is not None
     work = await stack.enter_async_context(runtime.transaction(SYSTEM))
-    reaction = runtime.wiring.reaction(effect.reaction)
-    assert await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction)
+    (finish,) = await finish_effects(work.db, [EffectEnding(effect, "done")], now=work.now, collapsing=())
+    assert finish.is_first
 
 
 async def test_a_later_one_that_is_finished_at_the_same_moment_is_seen(runtime: Runtime, target: Receiver) -> None:

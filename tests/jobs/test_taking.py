@@ -125,9 +125,10 @@ async def test_an_effect_whose_result_can_not_be_stored_is_tried_again_by_the_sa
         task = asyncio.create_task(worker.work(stop))
         await poke(runtime, "lost")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("openslot.jobs.effects.finish_effect", lose)
+            patch.setattr("openslot.jobs.effects.finish_effects", lose)
             patch.setattr("openslot.jobs.effects.postpone_effect", lose)
-            await until(lambda: losses)
+            # Together with others, alone, and as a failed attempt.
+            await until(lambda: len(losses) == 3)
         assert await settled(runtime) == ["done"]
         stop.set()
         await task

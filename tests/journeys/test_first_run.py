@@ -66,6 +66,7 @@ async def test_a_new_installation_gets_its_first_bookings(
     await host.goto(f"/setup?token={token}")
     for label, field in (("Your name", "name"), ("Email address", "email"), ("Password", "password")):
         await host.get_by_label(label).fill(PERSON[field])
+    await expect(host.get_by_label("Time zone")).to_have_value("Berlin (Germany)")
     await host.get_by_role("button", name="Create account").click()
     await expect(host.get_by_text("The times are in the time zone Europe/Berlin.")).to_be_visible()
     await host.get_by_role("button", name="Continue").click()

@@ -15,6 +15,7 @@ Scheme = Literal["light", "dark"]
 
 PHONE = ViewportSize(width=390, height=844)
 WIDE = ViewportSize(width=1280, height=800)
+BROAD = ViewportSize(width=1920, height=1080)
 # A desk for axe: high enough for every navigation, as axe has to judge anew what sticks out of its background.
 DESK = ViewportSize(width=1280, height=1200)
 # How pages are opened to be checked: without motion, the colors are those of the other scheme at once.
@@ -100,11 +101,14 @@ async def check_pages(page: Page, states: AsyncIterator[str], walk: str) -> None
 
 
 async def check_page(page: Page, name: str, *, structure: bool = True) -> None:
-    """Check an open page on a phone and on a desk, light and dark, with one load; leave it as it was."""
+    """Check an open page on a phone, a broad screen and a desk, light and dark, with one load; leave it as it was."""
     # Without its stylesheets a page that was just opened is another one.
     await page.wait_for_load_state()
     misfits = await page.evaluate(MISFITS)
     assert misfits == [], "\n".join((name, *misfits))
+    if structure:
+        await page.set_viewport_size(BROAD)
+        assert await page.evaluate(OVERFLOW) <= 0, f"{name}: wider than a screen of 1920 px"
     await page.set_viewport_size(DESK)
     if structure:
         # What floats above a button can be scrolled away.

@@ -28,9 +28,11 @@ WALKS = {
     "dashboard": ("dashboard/*",),
     "event types": ("dashboard/event_types/*",),
     "organization": ("organization/*",),
+    "plans": ("plans/*",),
+    "payments": ("payments/*",),
     "security": ("oidc_refused.html", "two_factor.html", "dashboard/security/*"),
     "sign up": ("sign_up/*",),
-    "webhooks": ("dashboard/notifications/*", "dashboard/profile/*", "dashboard/webhooks/*"),
+    "webhooks": ("dashboard/notifications/*", "dashboard/payments/*", "dashboard/profile/*", "dashboard/webhooks/*"),
     "widget": ("widget/demo.html",),
 }
 SOURCES = Path(openslot.web.__file__).parent

@@ -20,6 +20,7 @@ PROMISES = (
     "*/test_*beside_others.py",
     "tests/bookings/test_guards.py",
     "tests/bookings/test_pairs.py",
+    "tests/payments/test_pairs.py",
     "tests/access/test_key_limit.py",
     "tests/web/event_types/test_two_tabs.py",
     # Crashes and lost connections
@@ -34,6 +35,9 @@ PROMISES = (
     "tests/availability/*",
     "tests/bookings/test_far_dates.py",
     "tests/bookings/test_state_machine.py",
+    "tests/payments/test_state_machine.py",
+    "tests/payments/test_mutants.py",
+    "tests/payments/test_rules.py",
     "tests/integrations/calendars/test_drawn_calendars.py",
     "tests/integrations/calendars/test_longer_events.py",
     "tests/integrations/calendars/test_recurrence.py",

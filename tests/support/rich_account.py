@@ -61,6 +61,18 @@ ROWS = (
     "insert into photos values ($1, 'abc', 'image', $4)",
     "insert into identities values ('https://id.example', 'mara-at-id', $1, $4)",
     "insert into authenticators (id, user_id, secret, created_at, confirmed_at) values ($2, $1, $9, $4, $4)",
+    """insert into payment_connections (id, user_id, mode, key, key_ending, read_until, connected_at)
+    values ($2, $1, 'test', $9, '4242', $4, $4)""",
+    """insert into payment_notices (connection_id, id, type, created_at, received_at)
+    select id, 'evt_1', 'refund.created', $4, $4 from payment_connections where user_id = $1""",
+    """insert into payments (id, booking_id, host_id, mode, amount, currency, refund_policy, state, session_id,
+    intent_id, expires_at, held_until, paid_at, refunded_amount, created_at, updated_at)
+    values ($2, $3, $1, 'test', 4900, 'EUR', 'full', 'paid', 'cs_1', 'pi_1', $4, $4, $4, 900, $4, $4)""",
+    """insert into refunds (id, payment_id, amount, reason, state, vendor_id, by, created_at, updated_at)
+    select $2, id, 900, 'host', 'succeeded', 're_1', 'session', $4, $4 from payments where booking_id = $3""",
+    "insert into revenue values ($1, $4::date, 'EUR', 'test', 4900, 900, 1)",
+    """insert into subscribers (id, user_id, mode, plan, status, created_at, updated_at)
+    values ($2, $1, 'test', 'PRO', 'canceled', $4, $4)""",
     "insert into recovery_codes values ($1, $9, $4)",
     "insert into pending_sign_ins values ($2, $1, $9, $9, $4, $4)",
     "insert into address_changes values ($2, $1, $9, 'mara2', 'mara', $9, $4, $4)",

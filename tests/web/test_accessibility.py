@@ -9,7 +9,7 @@ from openslot.access import operations as access
 from openslot.access.address_changes import change_token
 from openslot.accounts.invitations import invitation_url, invite
 from openslot.accounts.members import add_member
-from openslot.accounts.models import UserWanted
+from openslot.accounts.models import User, UserWanted
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.agents.emails import unsubscribe_token
@@ -119,7 +119,9 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     await check_pages(page, visit(page, runtime, password_hash), "account")
 
 
-async def test_nothing_moves_for_those_who_asked_for_it(browser: Browser, client: httpx2.AsyncClient) -> None:
+async def test_nothing_moves_for_those_who_asked_for_it(
+    browser: Browser, client: httpx2.AsyncClient, user: User
+) -> None:
     context = await browser.new_context(base_url=str(client.base_url), reduced_motion="reduce")
     page = await context.new_page()
     await page.goto("/login")

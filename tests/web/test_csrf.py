@@ -28,6 +28,7 @@ PUBLIC = {
     "setup.html",
     "signup.html",
     "two_factor.html",
+    "unpaid.html",
     "unsubscribe.html",
     "verify.html",
 }
@@ -43,6 +44,7 @@ WITHOUT_SESSION = {
     "/setup",
     "/unsubscribe/{token}",
     "/manage/{token}/cancel",
+    "/manage/{token}/give-up",
     "/manage/{token}/reschedule",
     "/{username}/{slug}",
 }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from html import unescape
 
 import httpx2
 from playwright.async_api import Browser
@@ -137,13 +138,18 @@ async def test_the_first_account_keeps_the_language_of_its_set_up(
 
 
 async def test_zones_are_listed_by_their_names_in_the_pages_language(client: httpx2.AsyncClient, link: str) -> None:
-    german = (await client.get(link, headers={"accept-language": "de"})).text
-    english = (await client.get(link)).text
+    async def list_zones(language: str) -> str:
+        page = (await client.get(link, headers={"accept-language": language})).text
+        match = re.search(r'data-zones="([^"]+)"', page)
+        assert match is not None
+        return (await client.get(unescape(match[1]))).text
 
-    assert '<optgroup label="Europa">' in german
-    assert '<option value="Europe/Vienna">Wien</option>' in german
-    assert '<option value="Europe/Vienna">Vienna</option>' in english
-    values = re.compile(r'<option value="([^"]+)"')
+    german, english = await list_zones("de"), await list_zones("en")
+
+    assert 'role="group" aria-label="Europa"' in german
+    assert 'data-zone="Europe/Vienna" data-label="Wien (Österreich)"' in german
+    assert 'data-zone="Europe/Vienna" data-label="Vienna (Austria)"' in english
+    values = re.compile(r'data-zone="([^"]+)"')
     assert sorted(values.findall(german)) == sorted(values.findall(english))
 
 

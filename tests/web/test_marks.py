@@ -1,6 +1,7 @@
 """Icons, initials and colors: the sprite has what pages name, and a person or an event type keeps their color."""
 
 import re
+from uuid import UUID
 
 import pytest
 
@@ -42,7 +43,27 @@ def test_a_person_has_the_same_color_however_their_address_is_written() -> None:
     ],
 )
 def test_an_event_type_has_the_color_nearest_to_its_own(color: str, nearest: str) -> None:
-    assert marks.event_color(color) == nearest
+    assert marks.order_colors(color)[0] == nearest
+
+
+def choose(*colors: str) -> list[str]:
+    chosen = marks.choose_event_colors(tuple(f"{UUID(int=no)}{color}" for no, color in enumerate(colors)))
+    return [chosen[UUID(int=no)] for no in range(len(colors))]
+
+
+def test_event_types_of_similar_colors_get_different_ones() -> None:
+    assert choose("#2563eb", "#2563eb", "#1d4ed8") == ["blue", "violet", "teal"]
+
+
+def test_an_event_type_keeps_the_color_that_is_its_own_from_those_that_have_to_change() -> None:
+    assert choose("#2563eb", "#2563eb", "#7c3aed") == ["blue", "teal", "violet"]
+
+
+def test_more_event_types_than_colors_keep_the_nearest() -> None:
+    chosen = choose(*["#2563eb"] * 8)
+
+    assert sorted(chosen[:6]) == sorted(marks.COLORS)
+    assert chosen[6:] == ["blue", "blue"]
 
 
 def test_every_color_has_its_class() -> None:

@@ -74,7 +74,7 @@ async def test_an_unreadable_form_says_what_to_do(client: httpx2.AsyncClient) ->
         assert "reload the page and send it again" in read_page(answer).text
 
 
-async def test_a_field_that_can_not_be_right_is_told_at_the_field(client: httpx2.AsyncClient) -> None:
+async def test_a_field_that_can_not_be_right_is_told_at_the_field(client: httpx2.AsyncClient, user: User) -> None:
     for email, password, words in WRONG_FIELDS:
         answer = await client.post("/login", data={"email": email, "password": password})
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import UserWanted
@@ -38,8 +39,11 @@ async def test_the_link_opens_the_first_account_and_signs_in(
     assert ada.is_admin
 
 
-async def test_without_accounts_the_first_page_says_where_the_link_is(client: httpx2.AsyncClient, link: str) -> None:
-    shown = await client.get("/")
+@pytest.mark.parametrize("path", ["/", "/login"])
+async def test_without_accounts_the_first_page_says_where_the_link_is(
+    client: httpx2.AsyncClient, link: str, path: str
+) -> None:
+    shown = await client.get(path)
     text = read_page(shown).text
 
     assert (shown.status_code, "There is no account yet" in text, "journalctl -u openslot" in text) == (200, True, True)
@@ -48,6 +52,7 @@ async def test_without_accounts_the_first_page_says_where_the_link_is(client: ht
     await client.post(link, data=FORM)
     client.cookies.clear()
     assert (await client.get("/")).headers["location"] == "/login"
+    assert read_page(await client.get("/login")).headings == ["Sign in"]
 
 
 async def test_the_zone_is_not_asked_for_again(client: httpx2.AsyncClient, link: str) -> None:

@@ -1,13 +1,14 @@
 """Time zones are found by what people call them: cities, countries, abbreviations and offsets, in their language."""
 
 from datetime import UTC, datetime
+from zoneinfo import available_timezones
 
 import pytest
 
 from openslot.core.times import get_zone
 from openslot.i18n.cities import list_cities
 from openslot.i18n.languages import LANGUAGES, Locale
-from openslot.web.zone_search import MAX_FOUND, find_zones, list_entries, list_offered, name_zone, read_zone
+from openslot.web.zone_search import MAX_FOUND, find_zones, list_entries, list_offered, name_zone, read_zone, write_zone
 
 WINTER, SUMMER = datetime(2026, 1, 15, 12, tzinfo=UTC), datetime(2026, 7, 15, 12, tzinfo=UTC)
 # The language, what is searched for, and what is found first.
@@ -103,6 +104,16 @@ def test_whatever_a_field_shows_can_be_read_again(language: str) -> None:
 
     assert len(entries) == len(list_offered(LANGUAGES[language])) + len(list_cities())
     assert [each.shown for each in entries if read_zone(each.shown.label) != each.shown.zone] == []
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_every_zone_of_the_database_survives_its_field(language: str) -> None:
+    zones = available_timezones() - {"localtime", "Factory"}
+    shown = {zone: write_zone(zone, locale_of(language)) for zone in zones}
+
+    assert {zone: text for zone, text in shown.items() if read_zone(text) != zone} == {}
+    assert (shown["CET"], shown["UTC"]) == ("CET (IANA)", "UTC")
+    assert write_zone("xyzzy", locale_of(language)) == "xyzzy"
 
 
 TYPED = {

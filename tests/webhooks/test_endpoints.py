@@ -271,7 +271,8 @@ async def test_a_description_is_one_line(runtime: Runtime, user: User) -> None:
 
 
 def test_there_are_the_events_of_the_contract_that_exist_so_far() -> None:
-    assert PUBLISHED_TYPES == ("booking.created", "booking.cancelled", "booking.rescheduled", "contact.created")
+    bookings = ("booking.created", "booking.cancelled", "booking.rescheduled")
+    assert (*bookings, "contact.created", "payment.received") == PUBLISHED_TYPES
 
 
 async def test_no_hostile_url_becomes_an_endpoint(runtime: Runtime, user: User) -> None:

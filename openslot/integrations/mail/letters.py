@@ -49,6 +49,8 @@ from openslot.integrations.mail.models import (
 )
 from openslot.integrations.mail.operations import choose_locale
 from openslot.integrations.mail.rendering import say
+from openslot.payments import store as payment_store
+from openslot.payments.words import describe_cancellation, describe_money
 
 SUBJECTS: dict[MailKind, Callable[..., Text]] = {
     MailKind.CONFIRMATION: lambda **it: Text("Confirmed: %(title)s, %(when)s", **it),
@@ -109,7 +111,10 @@ def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipie
     if recipient.role is RecipientRole.HOST and kind is MailKind.CONFIRMATION:
         return (Text("%(invitee)s has booked a meeting with you.", **names),)
     if kind is MailKind.CANCELLATION:
-        return (Text("The meeting will not take place. There is nothing you need to do."),)
+        told = Text("The meeting will not take place. There is nothing you need to do.")
+        if meeting.payment is None or recipient.role is RecipientRole.GUEST:
+            return (told,)
+        return told, describe_cancellation(meeting.payment, meeting.booking)
     return ()
 
 
@@ -128,7 +133,21 @@ def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -
     url = place if booking.location.kind is LocationKind.VIDEO_LINK else None
     is_entered = not isinstance(place, Text)
     where = [Fact(label=Text("Where"), lines=(place,), url=url, is_verbatim=is_entered)] if place else []
-    return (what, when, *_write_previous(meeting, recipient, locale), *where, *_write_people(meeting, recipient))
+    return (
+        what,
+        when,
+        *_write_previous(meeting, recipient, locale),
+        *where,
+        *_write_payment(meeting, recipient),
+        *_write_people(meeting, recipient),
+    )
+
+
+def _write_payment(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
+    payment = meeting.payment
+    if payment is None or recipient.role is RecipientRole.GUEST:
+        return []
+    return [Fact(label=Text("Payment"), lines=(describe_money(payment),), url=payment.receipt_url)]
 
 
 def _write_previous(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> list[Fact]:
@@ -294,6 +313,17 @@ def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, ef
         calendar=calendar,
         is_public=cause.kind is ActorKind.PUBLIC and not is_host,
     )
+
+
+async def with_payment(work: Work, meeting: MailedMeeting) -> MailedMeeting:
+    """Add what was paid for a meeting; most cost nothing, and need no look."""
+    told = meeting.booking.payment
+    if told is None or told.status in {"not_required", "pending"}:
+        return meeting
+    payment = await payment_store.find_of_booking(work.db, meeting.booking.id)
+    # What had gone back by then, not what has since.
+    known = payment and replace(payment, refunded_amount=told.refunded_amount or 0)
+    return replace(meeting, payment=known)
 
 
 async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:

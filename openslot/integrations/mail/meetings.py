@@ -22,6 +22,7 @@ from openslot.integrations.mail.models import (
     Recipient,
     RecipientRole,
 )
+from openslot.payments.models import StoredPayment
 
 
 class MailHost(BrandedHost, frozen=True, kw_only=True):
@@ -45,6 +46,8 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     previous_ends_at: datetime | None = None
     reason: str | None = None
     is_reason_of_host: bool = False
+    payment: StoredPayment | None = None
+    """What was paid for it; None: nothing."""
 
     @property
     def invitee_name(self) -> str:

@@ -36,6 +36,10 @@ from openslot.integrations.mail.models import (
 )
 from openslot.integrations.mail.operations import choose_locale
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
+from openslot.payments.connection_events import PaymentsUnreadable
+from openslot.payments.connections import show_fault
+from openslot.payments.events import PaymentNeedsAttention
+from openslot.payments.words import PROBLEMS, describe_money
 from openslot.webhooks.events import WebhookDisabled
 from openslot.webhooks.models import show_switch_off
 
@@ -168,6 +172,33 @@ LETTERS = (
             fact=Fact(label=Text("Reason"), lines=(show_failure(one_line(event.reason)),), is_verbatim=True),
         ),
         MailTopic.CALENDAR,
+    ),
+    Notice(
+        PaymentsUnreadable,
+        lambda event: compose(
+            Text("Openslot can't read your payments"),
+            Text("Stripe no longer accepts the key that you have connected, or can't be reached."),
+            Text("Until that is repaired, nobody can pay, and refunds wait. Connect a new key of the same account."),
+            facts=(Fact(label=Text("Reason"), lines=(show_fault(one_line(event.reason)),), is_verbatim=True),),
+            button=Link(
+                label=Text("Go to payments"),
+                url=f"{event.base_url}/{'organization' if event.organization_id else 'settings'}/payments",
+            ),
+            footer=ACCOUNT_FOOTER,
+        ),
+    ),
+    Notice(
+        PaymentNeedsAttention,
+        lambda event: compose(
+            PROBLEMS[event.problem][0],
+            PROBLEMS[event.problem][1],
+            facts=(
+                Fact(label=Text("Invitee"), lines=(one_line(event.booking.invitee_name), event.booking.invitee_email)),
+                Fact(label=Text("Payment"), lines=(describe_money(event.payment),)),
+            ),
+            button=Link(label=Text("View the payment"), url=f"{event.base_url}/payments/{event.payment.id}"),
+            footer=Text("You received this email because people pay you for meetings."),
+        ),
     ),
     Notice(
         CalendarChangeRefused,

@@ -107,7 +107,7 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
             if is_last_try(effect.attempts):
                 await _fail(work, effect, str(fault))
             raise TryLater(str(fault), answered=fault.answered) from fault
-    return Done(write=lambda done: finish_mail(done, effect.id))
+    return Done(changes=(store.finish_mail(effect.id, now=work.runtime.clock()),))
 
 
 async def leave_unsent(work: Work, effect: Effect, reason: str) -> Skipped:
@@ -189,10 +189,6 @@ def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
 
 def name_message(runtime: Runtime, mail_id: UUID) -> str:
     return write_message_id(mail_id, _sender(runtime, PRODUCT))
-
-
-async def finish_mail(work: Work, mail_id: UUID) -> None:
-    await store.finish_mail(work.db, mail_id, now=work.now)
 
 
 async def list_mail(

@@ -17,17 +17,19 @@ from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEv
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over
 from openslot.core.actor import Actor
-from openslot.core.events import Effect, Event
+from openslot.core.effects import drop_effect, plan_effect
+from openslot.core.events import Change, Effect, Event
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.integrations.mail import account_mails, operations, rules, store
+from openslot.integrations.mail import account_mails, operations, payment_mails, rules, store
 from openslot.integrations.mail.letters import (
     KINDS,
     find_recipient,
     name_recipient,
     read_event,
     read_meeting,
+    with_payment,
     write_draft,
 )
 from openslot.integrations.mail.meetings import MailHost, is_wanted, list_recipients
@@ -36,6 +38,7 @@ from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS
 from openslot.jobs.batches import delete_old
+from openslot.payments.events import PaymentRefunded
 from openslot.people.deletions import SEND_LINK
 
 REMIND = "mail.remind"
@@ -53,7 +56,7 @@ class Reminder(Struct, frozen=True, kw_only=True):
     cause: Actor
 
 
-async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> None:
+async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> tuple[Change, ...]:
     """Plan the reminders of a booking as it is now, and drop those that it no longer has.
 
     Reminders are for the invitee and the guests, and for a host who asks for them.
@@ -61,11 +64,12 @@ async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Ac
     wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
     is_on = booking.status is Status.CONFIRMED
     due = rules.plan_reminders(booking.starts_at, wanted, now=work.now) if is_on else {}
+    changes = []
     reminded = [each for each in list_recipients(booking, host) if is_wanted(host, each, MailKind.REMINDER)]
     for minutes, recipient in product(wanted, reminded):
         key = f"{booking.id}:{minutes}:{recipient.email.casefold()}"
         if minutes not in due:
-            await work.drop_planned(REMIND, key, reason=MOVED if is_on else CANCELLED)
+            changes.append(drop_effect(REMIND, key, reason=MOVED if is_on else CANCELLED, now=work.now))
             continue
         reminder = Reminder(
             booking_id=booking.id,
@@ -74,7 +78,10 @@ async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Ac
             recipient=name_recipient(recipient),
             cause=cause,
         )
-        await work.plan(REMIND, key, due_at=due[minutes], payload=reminder, tenant_id=booking.host_id)
+        changes.append(
+            plan_effect(REMIND, key, due_at=due[minutes], payload=reminder, tenant_id=booking.host_id, now=work.now)
+        )
+    return tuple(changes)
 
 
 async def remind(work: Work, effect: Effect) -> Outcome:
@@ -118,7 +125,7 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
             Target(reaction=SEND, target=name_recipient(to), lane=f"{effect.lane}@{to.email.casefold()}")
             for to in list_recipients(booking, host)
         ),
-        write=lambda work: plan_reminders(work, booking, host, effect.actor),
+        await plan_reminders(work, booking, host, effect.actor),
     )
 
 
@@ -148,7 +155,7 @@ async def _tell(
         return await leave_unsent(work, effect, unless)
     if not is_wanted(host, recipient, kind):
         return await leave_unsent(work, effect, UNWANTED)
-    meeting = read_meeting(work.runtime, about, host, cause=cause)
+    meeting = await with_payment(work, read_meeting(work.runtime, about, host, cause=cause))
     return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
 
 
@@ -182,6 +189,7 @@ MAIL_REACTIONS = (
     _mailing("mail.address_change_requested", account_mails.tell_address_change_requested, AddressChangeRequested),
     _mailing(SEND_LINK, account_mails.send_deletion_link),
     _mailing("mail.password_changed", account_mails.tell_password_changed, UserPasswordChanged),
+    _mailing("mail.refunded", payment_mails.tell_refunded, PaymentRefunded),
     _mailing("mail.notify", notify, *(notice.event for notice in NOTICES.values())),
 )
 

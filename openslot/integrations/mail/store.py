@@ -6,6 +6,7 @@ from uuid import UUID
 
 from openslot.accounts import profile_store
 from openslot.core.db import Db, Row, count_of
+from openslot.core.events import Change
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -94,11 +95,11 @@ async def log_mail(
     return logged_at
 
 
-async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
+def finish_mail(mail_id: UUID, *, now: datetime) -> Change:
     statement = (
         "update mail_messages set status = 'sent', sent_at = $2, error = null where id = $1 and status <> 'sent'"
     )
-    await db.execute(statement, mail_id, now)
+    return Change(statement, (mail_id, now))
 
 
 async def fail_mail(db: Db, mail_id: UUID, error: str) -> None:

@@ -12,12 +12,13 @@ from openslot.i18n import Text
 from openslot.routing import Request, Response, get
 from openslot.web.admin.agents import write_usd
 from openslot.web.charts import Chart, Series, draw_chart, draw_funnel, share_of
-from openslot.web.figures import ShortDay
+from openslot.web.figures import SOURCES, ShortDay
 from openslot.web.pages import page
-from openslot.web.words import Weekday
+from openslot.web.words import MonthDay, Weekday
 
 PERIODS = {"7": Text("7 days"), "30": Text("30 days"), "90": Text("90 days")}
 USUAL = "30"
+NAMES = {**SOURCES, "internal": Text("Other pages of the host")}
 CENT = 10_000
 """In micros of a dollar."""
 STEPS = {
@@ -46,7 +47,10 @@ async def show_analytics(request: Request, work: Work, user: User) -> Response:
         periods=[(value, name, value == chosen) for value, name in PERIODS.items()],
         charts=_draw(days, today=last),
         stages=draw_funnel([(STEPS[step], count) for step, count in funnel.total.items()]),
-        sources=[(row, share_of(row.views, sources[0].views)) for row in sources],
+        days=Text("%(start)s \u2013 %(end)s", start=MonthDay(first), end=MonthDay(last)),
+        sources=[
+            (NAMES.get(row.source, row.source), row.views, share_of(row.views, sources[0].views)) for row in sources
+        ],
     )
 
 

@@ -35,10 +35,10 @@ Arguments = Mapping[str, object]
 # What records have in place of the id of an agent's request.
 FROM = "dashboard"
 STATES = {
-    ApprovalStatus.PENDING: (Text("Waiting"), "warn"),
+    ApprovalStatus.PENDING: (Text("Waiting"), "wait"),
     ApprovalStatus.APPROVED: (Text("Approved"), "good"),
     ApprovalStatus.REJECTED: (Text("Rejected"), "bad"),
-    ApprovalStatus.EXPIRED: (Text("Expired"), ""),
+    ApprovalStatus.EXPIRED: (Text("Expired"), "off"),
 }
 NOTICES = {
     "approved": Text("The call was approved and carried out."),

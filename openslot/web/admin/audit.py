@@ -23,9 +23,9 @@ ROWS, MAX_ROWS = 50, 10_000
 STATUSES = {
     AuditStatus.OK: (Text("Done"), "good"),
     AuditStatus.APPROVED: (Text("Approved and done"), "good"),
-    AuditStatus.PENDING_APPROVAL: (Text("Waits for approval"), "warn"),
+    AuditStatus.PENDING_APPROVAL: (Text("Waits for approval"), "wait"),
     AuditStatus.REJECTED: (Text("Rejected"), "bad"),
-    AuditStatus.EXPIRED: (Text("Approval expired"), ""),
+    AuditStatus.EXPIRED: (Text("Approval expired"), "off"),
     AuditStatus.TOOL_ERROR: (Text("Refused by the tool"), "bad"),
     AuditStatus.INVALID_ARGUMENTS: (Text("Invalid arguments"), "bad"),
     AuditStatus.UNKNOWN_TOOL: (Text("Unknown tool"), "bad"),

@@ -18,11 +18,11 @@ from openslot.web.pages import page, redirect
 MAX_DEAD = 100
 LATE_AFTER = timedelta(minutes=5)
 RUNS = {
-    "running": (Text("Running"), "warn"),
+    "running": (Text("Running"), "wait"),
     "ok": (Text("Done"), "good"),
     "failed": (Text("Failed"), "bad"),
     "late": (Text("Late"), "bad"),
-    "never": (Text("Not yet"), ""),
+    "never": (Text("Not yet"), "wait"),
 }
 NOTICES: dict[str, Text] = {
     RevivalVerdict.QUEUED: Text("It will be retried now."),

@@ -22,7 +22,7 @@ ROWS = 50
 SAMPLE = """OPENSLOT_SMTP_URL=smtp://USER:PASSWORD@mail.example.com:587
 OPENSLOT_MAIL_FROM=Openslot <bookings@example.com>"""
 STATUSES = {
-    MailStatus.SENDING: (Text("Sending"), "warn"),
+    MailStatus.SENDING: (Text("Sending"), "wait"),
     MailStatus.SENT: (Text("Sent"), "good"),
     MailStatus.FAILED: (Text("Failed"), "bad"),
 }

@@ -11,6 +11,7 @@ from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction
 from openslot.core.work import Work
 from openslot.i18n import Text
+from openslot.payments import subscriptions
 from openslot.people import organization_deletions
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
@@ -65,11 +66,23 @@ async def show_one_organization(
         organization=organization,
         domains=[each.domain for each in domains if each.verified_at is not None],
         plans=words.PLANS,
+        sells_plans=work.runtime.settings.stripe_key is not None,
         form=form,
         members=found,
         roles=ROLES,
         may_have_more=len(found) == MAX_MEMBERS,
     )
+
+
+@post("/admin/organizations/{slug}/clear-plan")
+async def clear_organization_plan(request: Request, work: Work, user: User, slug: str) -> Response:
+    """Let an organization's plan follow its subscription again."""
+    organization = await organizations.get_organization(work, slug)
+    cleared = await subscriptions.clear_organization_plan(work, organization)
+    action, name = ChangeAction.ORGANIZATION_PLAN_CHANGED, organization.name
+    before, after = {"plan": organization.plan}, {"plan": cleared.plan}
+    await log_platform(work, request, user, action, name, subject_id=organization.id, before=before, after=after)
+    return redirect(f"/admin/organizations/{slug}?done=plan")
 
 
 @post("/admin/organizations/{slug}/plan", shows=show_one_organization)

@@ -15,6 +15,7 @@ from openslot.core.moments import Span
 from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.i18n import Text
+from openslot.payments import subscriptions
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
@@ -92,10 +93,21 @@ async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[An
         owner=owner,
         plan=words.plan(grants, zone=user.zone, now=work.now),
         plans=words.PLANS,
+        sells_plans=work.runtime.settings.stripe_key is not None,
         is_self=owner.id == user.id,
         form=form,
         activity=activity,
     )
+
+
+@post("/admin/users/{user_id}/clear-plan")
+async def clear_user_plan(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+    """Let a user's plan follow their subscription again."""
+    owner = await accounts.get_user(work, user_id)
+    cleared = await subscriptions.clear_user_plan(work, owner)
+    fields = {"before": {"plan": owner.plan}, "after": {"plan": cleared.plan}}
+    await log_user(work, request, user, ChangeAction.PLAN_CHANGED, owner, **fields)
+    return redirect(f"/admin/users/{user_id}?done=plan")
 
 
 @post("/admin/users/{user_id}/plan", shows=show_user_account)

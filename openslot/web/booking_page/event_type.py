@@ -8,9 +8,8 @@ from openslot.accounts.profiles import photo_path
 from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
-from openslot.bookings import operations as bookings
 from openslot.bookings.errors import PaymentUnavailable
-from openslot.bookings.models import Booking
+from openslot.bookings.models import Status
 from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
@@ -19,6 +18,9 @@ from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_offered
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
+from openslot.integrations.mail.operations import sends_mail
+from openslot.payments import operations as payments
+from openslot.payments.words import show_amount
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page import forms
 from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
@@ -33,7 +35,7 @@ from openslot.web.booking_page.options import (
 )
 from openslot.web.booking_page.refusals import follow_former, limit_views, list_warnings
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
-from openslot.web.booking_page.view import hours_of, manage_path, show, show_zone, zones_page
+from openslot.web.booking_page.view import FRAMED, hours_of, manage_path, paying_policy, show, show_zone, zones_page
 from openslot.web.pages import redirect
 
 
@@ -85,10 +87,10 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
     if form.faults:
         return await _ask_again(context, form, Invalid())
     try:
-        booking = await _book(context, form)
+        target = await _book(context, form)
     except (SlotUnavailable, RateLimited, Invalid, PaymentUnavailable) as refusal:
         return await _ask_again(context, form.with_faults(forms.name_faults(refusal.faults)), refusal)
-    return redirect(manage_path(work, booking.id, context.options, done="booked"))
+    return redirect(target)
 
 
 def _read_context(
@@ -118,11 +120,17 @@ def _count(context: PageContext, request: Request, picked: forms.Picked) -> None
     )
 
 
-async def _book(context: PageContext, form: Form[forms.BookingForm]) -> Booking:
+async def _book(context: PageContext, form: Form[forms.BookingForm]) -> str:
+    """Book, and return where that leads: to the booking's page, or first to where it is paid, which can't be framed."""
     work = context.work
     await take(work.runtime, booking_limit(work.runtime.settings), context.address)
     wanted = forms.read_wanted(context.which, form, context.options)
-    return await work.runtime.run(PUBLIC, lambda it: bookings.create_booking(it, wanted))
+    booking = await work.runtime.run(PUBLIC, lambda it: payments.book(it, wanted))
+    if booking.status is Status.PENDING_PAYMENT:
+        url = await payments.open_checkout(work.runtime, booking.id)
+        if not context.options.is_embedded:
+            return url
+    return manage_path(work, booking.id, context.options, done="booked")
 
 
 async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusal: Refusal) -> Response:
@@ -158,6 +166,8 @@ def _show(
         host_name=found.host_name,
         host_path=f"/{found.host_username}",
         event_type=event_type,
+        price=show_amount(event_type.price).localize(options.locale) if event_type.price else None,
+        policy=paying_policy(context.work.runtime.settings) if event_type.price else FRAMED,
         preview=preview_event_type(context.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,
@@ -167,7 +177,9 @@ def _show(
         guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form,
-        fields=forms.write_fields(form, event_type.questions, options.locale, picked),
+        fields=forms.write_fields(
+            form, event_type.questions, options.locale, picked, keeps_mail=not sends_mail(context.work.runtime)
+        ),
         warnings=warnings,
     )
 

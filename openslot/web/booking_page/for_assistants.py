@@ -7,7 +7,6 @@ from functools import lru_cache
 from urllib.parse import urlencode
 
 import msgspec
-from babel.numbers import format_currency, get_currency_precision
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +19,7 @@ from openslot.bookings.public_api import booking_limit
 from openslot.core.errors import NotFound, RateLimited, Refusal
 from openslot.core.times import get_zone
 from openslot.core.work import Work
-from openslot.event_types.models import EventType, LocationKind, Money
+from openslot.event_types.models import EventType, LocationKind
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_offered, is_told_when_booked
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
@@ -31,6 +30,7 @@ from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, Locale
 from openslot.integrations.mail.meetings import format_place
 from openslot.integrations.mail.operations import sends_mail
+from openslot.payments.words import describe_policy, show_amount
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.options import Options, read_options
 
@@ -47,10 +47,10 @@ _templates = Environment(
     keep_trailing_newline=True,
 )
 TOLD_LATER = {
-    LocationKind.VIDEO_LINK: Text("Video call, link by email"),
-    LocationKind.PHONE: Text("Phone call, number by email"),
-    LocationKind.IN_PERSON: Text("Place by email"),
-    LocationKind.TEXT: Text("Details by email"),
+    LocationKind.VIDEO_LINK: Text("Video call, link after booking"),
+    LocationKind.PHONE: Text("Phone call, number after booking"),
+    LocationKind.IN_PERSON: Text("Place after booking"),
+    LocationKind.TEXT: Text("Details after booking"),
 }
 NOT_OFFERED = Text("Can't be booked online yet")
 ICONS = {
@@ -136,11 +136,13 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
     if event_type.seats > 1:
         facts.append(ShownFact("people", Text("Up to %(count)s people", count=event_type.seats)))
     if event_type.price is not None:
-        facts.append(ShownFact("card", format_price(event_type.price, locale)))
+        facts.append(ShownFact("card", show_amount(event_type.price).localize(locale)))
     if not is_offered(event_type):
         facts.append(ShownFact("gone", NOT_OFFERED))
     else:
         facts.append(ShownFact("calendar", Text("Reschedule or cancel at any time")))
+        if event_type.price is not None:
+            facts.append(ShownFact("refund", describe_policy(event_type.refund_policy)))
     return facts
 
 
@@ -148,11 +150,6 @@ def format_duration(minutes: int) -> Text:
     if minutes % 60 or minutes == 60:
         return PluralText("%(count)s minute", "%(count)s minutes", count=minutes)
     return PluralText("%(count)s hour", "%(count)s hours", count=minutes // 60)
-
-
-def format_price(price: Money, locale: Locale) -> str:
-    amount = price.amount / 10 ** get_currency_precision(price.currency)
-    return str(format_currency(amount, price.currency, locale=locale.formats))
 
 
 class HostForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):

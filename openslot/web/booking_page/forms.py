@@ -179,18 +179,22 @@ def show_start(start: datetime, zone: ZoneInfo, locale: Locale, hours: Hours) ->
     return ShownStart(start=iso(start), day=format_day(on, locale.formats), time=minute)
 
 
-def write_fields(form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked) -> Markup:
+def write_fields(
+    form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked, *, keeps_mail: bool
+) -> Markup:
     if form.faults or any(form.values.values()):
-        return _write(form, questions, locale, picked)
-    return _write_empty(questions, locale)
+        return _write(form, questions, locale, picked, keeps_mail=keeps_mail)
+    return _write_empty(questions, locale, keeps_mail=keeps_mail)
 
 
 @lru_cache(maxsize=256)
-def _write_empty(questions: Questions, locale: Locale) -> Markup:
-    return _write(Form(), questions, locale, None)
+def _write_empty(questions: Questions, locale: Locale, *, keeps_mail: bool) -> Markup:
+    return _write(Form(), questions, locale, None, keeps_mail=keeps_mail)
 
 
-def _write(form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked | None) -> Markup:
+def _write(
+    form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked | None, *, keeps_mail: bool
+) -> Markup:
     template = get_template("booking/fields.html", locale.language)
-    html = template.render(form=form, questions=questions, locale=locale, picked=picked)
+    html = template.render(form=form, questions=questions, locale=locale, picked=picked, keeps_mail=keeps_mail)
     return Markup(html)  # noqa: S704 - a template escapes

@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByBooking
 from openslot.bookings import operations as bookings
-from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded
+from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded, BookingNotFound
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
@@ -25,8 +25,9 @@ from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
 from openslot.integrations.mail.meetings import format_day, format_hours, format_place, format_zone
+from openslot.payments import rules
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.booking_page import forms
+from openslot.web.booking_page import forms, paying
 from openslot.web.booking_page.for_assistants import list_facts
 from openslot.web.booking_page.options import Options, read_options, read_start
 from openslot.web.booking_page.refusals import limit_views, list_warnings
@@ -72,6 +73,7 @@ async def show_booking(
         place=format_place(booking.location, host.name),
         google=google_url(entry),
         outlook=outlook_url(entry),
+        money=await paying.find_money(work, booking),
         starts_at=iso(booking.starts_at),
         ends_at=iso(booking.ends_at),
     )
@@ -93,7 +95,10 @@ class Managed(Struct, frozen=True, kw_only=True):
 @get("/manage/{token}")
 @limit_views
 async def show_managed(work: Work, request: Request, user: User | None, token: str) -> Response:
-    managed = await _open(work, request, token)
+    try:
+        managed = await _open(work, request, token)
+    except BookingNotFound:
+        return await paying.show_unpaid(work, request, token)
     return await show_booking(work, managed.details, managed.host, managed.options, path=managed.path, viewer=user)
 
 
@@ -238,6 +243,7 @@ async def _show_cancel(managed: Managed, form: Form[forms.CancelForm], refusal: 
         event_type=event_type,
         photo=None,
         picked=None,
+        money=await paying.find_money(managed.work, rules.as_if_cancelled(booking, now=managed.work.now)),
         chosen=forms.show_start(booking.starts_at, get_zone(booking.invitee_zone), options.locale, hours_of(options)),
         form=form,
         warnings=list_warnings(refusal, True) if refusal else (),

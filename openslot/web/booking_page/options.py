@@ -26,7 +26,7 @@ from openslot.web.pages import locale_of
 # Where a visitor came from, as one page tells the next.
 CAME_FROM = "came_from"
 # Parameters of one step, which the next one does not need; where a visitor came from is added by the page itself.
-STEPS = frozenset({"date", "shown", "month", "start", "view", "search", "done", CAME_FROM})
+STEPS = frozenset({"date", "shown", "month", "start", "view", "search", "done", "payment", CAME_FROM})
 LONGEST_NAME = 60
 MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
 HEX = re.compile(r"[0-9a-f]{6}", re.ASCII)
@@ -93,7 +93,8 @@ def read_options(request: Request) -> Options:
         start=read_start(given.get("start", "")),
         view=given.get("view", ""),
         search=given.get("search", "")[:LONGEST_NAME],
-        done=given.get("done", ""),
+        # People who have paid are sent back with the word of the payment provider.
+        done="booked" if given.get("payment") == "done" else given.get("done", ""),
         token=given.get("token") or None,
         theme="light" if theme == "light" else "dark" if theme == "dark" else "auto",
         accent=asked if HEX.fullmatch(asked) else None,

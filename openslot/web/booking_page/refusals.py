@@ -15,6 +15,7 @@ from openslot.core.work import Work
 from openslot.http.doors import take
 from openslot.http.errors import headers_of
 from openslot.i18n import Text
+from openslot.payments.errors import CheckoutNotOpened
 from openslot.routing import RateLimit, Request, Response
 from openslot.web import words
 from openslot.web.booking_page.for_assistants import HEADERS, Format, choose_format, write_refusal
@@ -23,6 +24,7 @@ from openslot.web.booking_page.view import show
 from openslot.web.pages import NOT_KEPT
 
 TOO_MANY = Text("Too many bookings were sent from your network. What you typed is still here.")
+NOT_PAID = Text("Nothing was booked or paid. What you typed is still here: try again in a moment.")
 
 VIEWS = RateLimit("page", 600)
 """Pages that one address may open: many people may share it, and each turns through months."""
@@ -67,6 +69,8 @@ def list_warnings(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
         return (Text("%(message)s.", message=refusal.sentence), words.wait(refusal.retry_after))
     if isinstance(refusal, RateLimited):
         return (TOO_MANY, words.wait(refusal.retry_after))
+    if isinstance(refusal, CheckoutNotOpened):
+        return (Text("%(message)s.", message=refusal.sentence), NOT_PAID)
     if refusal.faults or refusal.kind is RefusalKind.INVALID or not is_open:
         return ()
     return (Text("%(message)s.", message=refusal.sentence),)

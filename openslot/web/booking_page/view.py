@@ -2,6 +2,7 @@
 
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from markupsafe import Markup
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from openslot.accounts import profiles
 from openslot.accounts.models import DEFAULT_COLOR
 from openslot.bookings.links import manage_token
+from openslot.core.config import Settings
 from openslot.core.work import Work
 from openslot.http.security import FRAMED_POLICY
 from openslot.i18n.languages import ENGLISH, Hours, usual_hours
@@ -42,16 +44,30 @@ class ShownZone(Struct, frozen=True, kw_only=True):
 
 
 def show(
-    template: str, options: Options, *, color: str, status: int = 200, is_personal: bool = False, **values: Any
+    template: str,
+    options: Options,
+    *,
+    color: str,
+    status: int = 200,
+    is_personal: bool = False,
+    policy: str = FRAMED,
+    **values: Any,
 ) -> Response:
     """Respond with a booking page, in the language and the colors that its address asks for."""
     accent = accent_url(options.accent or color)
     shown = page(template, None, status=status, locale=options.locale, options=options, accent=accent, **values)
-    headers = {**shown.headers, "content-security-policy": FRAMED, "vary": "accept, accept-language"}
+    headers = {**shown.headers, "content-security-policy": policy, "vary": "accept, accept-language"}
     if not is_personal:
         # The page may be kept for the back button, but every visit requests it again.
         headers["cache-control"] = "private, no-cache"
     return replace(shown, headers=headers)
+
+
+def paying_policy(settings: Settings) -> str:
+    """Let a form lead to where people pay, at an address of the provider's: browsers hold redirects to the policy."""
+    provider = urlsplit(settings.stripe_url)
+    own = "" if provider.scheme == "https" else f" {provider.scheme}://{provider.netloc}"
+    return FRAMED.replace("form-action 'self'", f"form-action 'self' https:{own}")
 
 
 def hours_of(options: Options) -> Hours:

@@ -17,9 +17,9 @@ from openslot.i18n import PluralText, Text
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, get
 from openslot.web import words
-from openslot.web.charts import Chart, Series, Spark, draw_chart, draw_funnel, draw_spark, level_of, share_of
+from openslot.web.charts import Chart, Series, draw_chart, draw_funnel, draw_spark, level_of, share_of
 from openslot.web.downloads import send_csv, write_csv
-from openslot.web.figures import Delta, Percent, ShortDay, ShortWeekday, ShownNumber, compare
+from openslot.web.figures import SOURCES, Delta, Percent, ShortDay, ShortWeekday, ShownNumber, compare
 from openslot.web.list_queries import ListQuery, read_day, read_list_query
 from openslot.web.pages import locale_of, page
 from openslot.web.words import MonthDay, Weekday
@@ -29,11 +29,7 @@ USUAL, MAX_DAYS, MAX_DAILY, MAX_SOURCES = "30", 366, 31, 10
 HOURS_SHOWN = (8, 18)
 HOUR, DAY = 3600, 86400
 NONE = "\u2013"
-SOURCES = {
-    "direct": Text("Direct, or from an email"),
-    "internal": Text("Your other pages"),
-    "other": Text("Other sources"),
-}
+NAMES = {**SOURCES, "internal": Text("Your other pages")}
 COLUMNS = {
     "made": Text("Bookings"),
     "kept": Text("Meetings"),
@@ -56,7 +52,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     name: Text
     value: object
     delta: Delta | None
-    spark: Spark | None
+    spark: str | None
 
 
 @get("/analytics")
@@ -246,7 +242,7 @@ def _list_sources(figures: HostFigures) -> list[SourceRow]:
     most = max(visits.values(), default=0)
     return [
         SourceRow(
-            name=SOURCES.get(name, name),
+            name=NAMES.get(name, name),
             visits=visits.get(name, 0),
             bookings=booked.get(name, 0),
             length=share_of(visits.get(name, 0), most),

@@ -12,6 +12,9 @@ from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.notices import POT_NAMES
+from openslot.payments.connections import show_fault
+from openslot.payments.models import Problem
+from openslot.payments.words import PROBLEMS
 from openslot.timeline.models import Attention, EffectKind, Trouble, UnsentMail
 from openslot.web import words
 from openslot.web.dashboard.event_types.overview import find_closed
@@ -121,6 +124,18 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
             icon="calendar",
             tone="rose",
         )
+    if trouble.kind is EffectKind.PAYMENTS:
+        return TroubleRow(
+            title=Text("Payments can't be read from Stripe"),
+            advice=Text("Since %(when)s. Nobody can pay, and refunds wait. Connect a new key.", when=since),
+            reason=show_fault(trouble.reason) if trouble.reason else None,
+            path=f"/{trouble.label}/payments",
+            icon="card",
+            tone="rose",
+        )
+    if trouble.kind is EffectKind.PAYMENT:
+        title, advice = PROBLEMS[Problem(trouble.reason or "")]
+        return TroubleRow(title=title, advice=advice, path=f"/payments/{trouble.label}", icon="card", tone="rose")
     return TroubleRow(
         title=Text("The webhook endpoint %(url)s was switched off", url=trouble.label),
         advice=Text("Since %(when)s. Resume it when it works again.", when=since),

@@ -15,19 +15,20 @@ from openslot.availability.models import Days
 from openslot.availability.months import begin_month, end_month
 from openslot.bookings import operations as bookings
 from openslot.bookings import queries, rules
-from openslot.bookings.models import Booking, BookingRef, SessionSeat
+from openslot.bookings.models import Booking, BookingRef, CalendarMeeting, SessionSeat
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, first_weekday_of, usual_hours
 from openslot.routing import Request, Response, get
+from openslot.timeline import operations as timeline
 from openslot.web import words
 from openslot.web.booking_page.calendar import format_month
-from openslot.web.dashboard.bookings import NOTICES
+from openslot.web.dashboard.bookings import NOTICES, list_answers
 from openslot.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_places
 from openslot.web.dashboard.calendar_layout import begin_week, pick_hours
-from openslot.web.dashboard.rows import status_badge
+from openslot.web.dashboard.rows import Step, describe_step, status_badge
 from openslot.web.list_queries import link, read_day
 from openslot.web.pages import locale_of, page
 from openslot.web.words import Weekday
@@ -116,6 +117,10 @@ class Chosen(Struct, frozen=True, kw_only=True):
     badge: Text | None
     tone: str
     can_change: bool
+    answers: list[tuple[str, object]]
+    private_notes: str | None
+    steps: list[Step]
+    """What was sent and written about it, and what is planned."""
 
 
 @get("/bookings/day")
@@ -171,7 +176,7 @@ async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> 
         types=_count_types(shown),
         unread=found.unread,
         nothing=_find_words_for_nothing(shown, query.today),
-        chosen=await _find_chosen(work, user, query.booking_id),
+        chosen=await _find_chosen(work, user, query.booking_id, found.meetings),
         notices=NOTICES,
     )
 
@@ -197,14 +202,16 @@ def _lay_small_month(query: CalendarQuery) -> list[list[date]]:
     return [[first + week * WEEK + day * DAY for day in range(7)] for week in range(weeks)]
 
 
-def _count_types(days: Iterable[ShownDay]) -> list[tuple[str, str, int]]:
-    """Count the meetings of each event type: its name, its color, and how many."""
+def _count_types(days: Iterable[ShownDay]) -> list[tuple[str, UUID, int]]:
+    """Count the meetings of each event type: its name, its id, and how many."""
     meetings = {meeting.id: meeting for day in days for meeting in day.booked}
-    counts = Counter((meeting.event_type_name, meeting.color) for meeting in meetings.values())
-    return [(name, color, count) for (name, color), count in counts.most_common(8)]
+    counts = Counter((meeting.event_type_name, meeting.event_type_id) for meeting in meetings.values())
+    return [(name, event_type_id, count) for (name, event_type_id), count in counts.most_common(8)]
 
 
-async def _find_chosen(work: Work, user: User, booking_id: UUID | None) -> Chosen | None:
+async def _find_chosen(
+    work: Work, user: User, booking_id: UUID | None, meetings: Iterable[CalendarMeeting]
+) -> Chosen | None:
     """Find the booking that the address names; that of another host is none."""
     if booking_id is None:
         return None
@@ -214,6 +221,7 @@ async def _find_chosen(work: Work, user: User, booking_id: UUID | None) -> Chose
         return None
     booking = details.booking
     people = await queries.list_session(work, user, booking) if booking.seat_id else []
+    effects = [] if booking.seat_id else await timeline.list_timeline(work, user, booking_id)
     badge, tone = status_badge(booking.status, is_over=rules.is_over(booking, now=work.now))
     return Chosen(
         booking=booking,
@@ -225,6 +233,9 @@ async def _find_chosen(work: Work, user: User, booking_id: UUID | None) -> Chose
         badge=badge,
         tone=tone,
         can_change=rules.can_change(booking, now=work.now),
+        answers=list(list_answers(details)),
+        private_notes=next((each.private_notes for each in meetings if each.id == booking_id), None),
+        steps=[describe_step(each, user, now=work.now) for each in effects],
     )
 
 

@@ -17,7 +17,7 @@ from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.core.errors import Conflict, Invalid, NotFound
 from openslot.core.text import LINE, EmailAddress, Name, Prose, ReasonText
-from openslot.core.times import Zone, at_second, get_zone, iso
+from openslot.core.times import at_second, get_zone, iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
@@ -25,9 +25,11 @@ from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.payments import describe_payment
 from openslot.web.list_queries import read_day
 from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
+from openslot.web.zone_search import TypedZone
 
 DAYS = 7
 # The fields of the verb, by those of the form.
@@ -93,7 +95,7 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
     name: Annotated[Name, WhenEmpty(Text("Enter the invitee's name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter the invitee's email address"))]
-    timezone: Annotated[Zone, WhenEmpty(Text("Choose a time zone"))]
+    timezone: Annotated[TypedZone, WhenEmpty(Text("Choose a time zone"))]
     notes: Prose = ""
     day: str = ""
     """The first day that was shown."""
@@ -195,6 +197,7 @@ async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostC
         here="/bookings",
         booking=booking,
         event_type=details.event_type,
+        money=await describe_payment(work, booking),
         form=form,
         curl=curl(work, user, f"/bookings/{booking_id}/cancel", method="POST", body={"reason": form["reason"]}),
     )

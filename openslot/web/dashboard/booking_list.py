@@ -23,7 +23,7 @@ from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, link, read_count, read_list_query
 from openslot.web.pages import MailNotice, locale_of, page
 
-ROWS = 25
+ROWS = 18
 VIEWS = {
     AgendaView.UPCOMING: Text("Upcoming"),
     AgendaView.PAST: Text("Past"),

@@ -31,6 +31,7 @@ from openslot.timeline.models import TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.home import NO_SHOW_NOTICES, RETRY_NOTICES
+from openslot.web.dashboard.payments import describe_payment
 from openslot.web.dashboard.rows import Step, describe_step, place, status_badge
 from openslot.web.pages import MailNotice, Notices, page, redirect
 
@@ -158,6 +159,7 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         zone=words.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
         event_type=details.event_type,
         facts=list(_list_facts(details)),
+        money=await describe_payment(work, booking),
         chapters=tell_history(booking, changes, effects, user, now=work.now),
         can_change=rules.can_change(booking, now=work.now),
         can_mark=rules.can_mark_no_show(booking, now=work.now),
@@ -200,6 +202,12 @@ def _list_facts(details: BookingDetails) -> Iterator[tuple[str, object]]:
         yield Text("Phone"), details.contact.phone
     if details.contact and details.contact.company:
         yield Text("Company"), details.contact.company
+    yield from list_answers(details)
+
+
+def list_answers(details: BookingDetails) -> Iterator[tuple[str, object]]:
+    """List what the invitee has written, each under its label."""
+    booking = details.booking
     if booking.notes:
         yield Text("Notes"), booking.notes
     labels = {question.key: question.label for question in details.event_type.questions}

@@ -38,7 +38,7 @@ class CalendarBlock(Struct, frozen=True, kw_only=True):
     icon: str | None
     starts: object
     hours: Text
-    color: str
+    event_type_id: UUID
     at: DayPlace
     lane: layout.Lane
     is_over: bool
@@ -140,7 +140,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             icon=ICONS.get(meeting.location.kind),
             starts=meeting.starts_at.astimezone(get_zone(zone)).time(),
             hours=words.hours(meeting.starts_at, meeting.ends_at, zone),
-            color=meeting.color,
+            event_type_id=meeting.event_type_id,
             at=at,
             lane=lane,
             is_over=is_over,

@@ -29,6 +29,7 @@ from openslot.web.dashboard.onboarding import STEPS
 from openslot.web.dashboard.rows import describe_step
 from openslot.web.dashboard.today import Week, read_week, show_coming, show_strip, show_today
 from openslot.web.pages import locale_of, page, redirect
+from openslot.web.sign_in import show_no_account
 from openslot.web.words import Weekday
 
 MAX_BOOKINGS, MAX_LINKS, MAX_COMING, COUNTED_DAYS = 200, 20, 8, 30
@@ -49,7 +50,7 @@ NOTICES = {"organization-deleted": Text("The organization was deleted."), **RETR
 async def show_home(request: Request, work: Work, user: User | None) -> Response:
     """Show the first screen, or ask to sign in; where nobody can, say where the link to the first account is."""
     if user is None:
-        return _show_no_account(work) if await access.needs_set_up(work) else redirect("/login")
+        return show_no_account(work) if await access.needs_set_up(work) else redirect("/login")
     week = read_week(user, first_weekday=first_weekday_of(locale_of(request, user)), now=work.now)
     entries = await agenda.list_between(work, user, since=week.since, until=week.until, limit=MAX_BOOKINGS)
     attention = await timeline.list_attention(work, user)
@@ -71,10 +72,6 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
         **_show_figures(overview, period),
         **_show_days(entries, overview, attention, user, week=week, now=work.now),
     )
-
-
-def _show_no_account(work: Work) -> Response:
-    return page("no_account.html", None, may_sign_in=work.runtime.settings.oidc_issuer is not None)
 
 
 def _show_figures(overview: HostOverview, period: HostPeriod) -> dict[str, Any]:

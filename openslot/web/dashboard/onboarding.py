@@ -7,7 +7,6 @@ from msgspec import Struct
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserSettings
 from openslot.core.errors import Conflict, Invalid
-from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
@@ -20,6 +19,7 @@ from openslot.web.dashboard.availability.schedules import summarize_week
 from openslot.web.dashboard.calendars import connections
 from openslot.web.dashboard.calendars.connections import TRIES
 from openslot.web.pages import page, redirect
+from openslot.web.zone_search import TypedZone
 
 DAYS = range(7)
 USUAL = ("09:00", "17:00")
@@ -56,7 +56,7 @@ def _count_reached(user: User) -> int:
 
 
 class WelcomeZoneForm(Struct, frozen=True, kw_only=True):
-    timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
+    timezone: Annotated[TypedZone, WhenEmpty(Text("Choose your time zone"))]
 
 
 @get("/welcome")

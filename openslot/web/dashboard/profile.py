@@ -18,6 +18,7 @@ from openslot.web.dashboard.curl import curl
 from openslot.web.marks import initials
 from openslot.web.pages import page, redirect
 from openslot.web.static_files import shade
+from openslot.web.zone_search import read_zone
 
 # What a browser's color field begins with.
 FIRST_COLOR = "#3155d9"
@@ -116,7 +117,7 @@ async def change_profile(work: Work, user: User, form: Form[AboutForm]) -> Respo
     except Invalid as refusal:
         faults |= refusal.faults
     try:
-        wanted = UserSettings(name=sent.name, zone=sent.timezone, locale=sent.locale)
+        wanted = UserSettings(name=sent.name, zone=read_zone(sent.timezone) or sent.timezone, locale=sent.locale)
         await accounts.change_settings(work, user, wanted)
     except Invalid as refusal:
         faults |= refusal.faults

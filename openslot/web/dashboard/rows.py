@@ -95,7 +95,7 @@ def status_badge(status: Status, *, is_over: bool, no_show: bool = False, failed
     if failed:
         return PluralText("%(count)s step failed", "%(count)s steps failed", count=failed), "warn"
     if status is Status.CANCELLED:
-        return Text("Cancelled"), ""
+        return Text("Cancelled"), "off"
     if no_show:
         return Text("No-show"), "warn"
     return (None, "") if is_over else (Text("Confirmed"), "good")

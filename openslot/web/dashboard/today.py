@@ -32,7 +32,7 @@ class When(StrEnum):
 
 
 class StripBar(Struct, frozen=True, kw_only=True):
-    color: str
+    event_type_id: UUID
     is_long: bool
     is_over: bool
 
@@ -54,7 +54,7 @@ class TodaysMeeting(Struct, frozen=True, kw_only=True):
     hours: Text
     name: str
     email: str
-    color: str
+    event_type_id: UUID
     event: str
     details: tuple[str, ...]
     notes: str | None
@@ -89,7 +89,7 @@ class ComingMeeting(Struct, frozen=True, kw_only=True):
     hours: Text
     name: str
     email: str
-    color: str
+    event_type_id: UUID
     event: str
     failed: Text | None
 
@@ -129,7 +129,7 @@ def show_strip(entries: Sequence[AgendaEntry], user: User, *, week: Week, now: d
 
 def _bar(entry: AgendaEntry, *, now: datetime) -> StripBar:
     is_long = entry.ends_at - entry.starts_at >= LONG
-    return StripBar(color=entry.event_type_color, is_long=is_long, is_over=entry.ends_at <= now)
+    return StripBar(event_type_id=entry.event_type_id, is_long=is_long, is_over=entry.ends_at <= now)
 
 
 def show_today(
@@ -175,7 +175,7 @@ def show_coming(
             hours=words.hours(entry.starts_at, entry.ends_at, user.zone),
             name=entry.invitee_name,
             email=entry.invitee_email,
-            color=entry.event_type_color,
+            event_type_id=entry.event_type_id,
             event=entry.event_type_name,
             failed=_count_failed(failed, entry),
         )
@@ -198,7 +198,7 @@ def _meeting(entry: AgendaEntry, user: User, when: When, *, failed: Mapping[UUID
         hours=words.hours(entry.starts_at, entry.ends_at, user.zone),
         name=entry.invitee_name,
         email=entry.invitee_email,
-        color=entry.event_type_color,
+        event_type_id=entry.event_type_id,
         event=entry.event_type_name,
         details=tuple(each for each in (place(entry.location), guests) if each),
         notes=entry.notes,

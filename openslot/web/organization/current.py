@@ -25,10 +25,10 @@ NOTHING: Fields = {}
 ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
 STATES = {
     MemberState.ACTIVE: (Text("Active"), "good"),
-    MemberState.INVITED: (Text("Invited"), "warn"),
+    MemberState.INVITED: (Text("Invited"), "wait"),
     MemberState.EXPIRED: (Text("Invitation expired"), "bad"),
-    MemberState.SUSPENDED: (Text("Suspended"), ""),
-    MemberState.CLOSED: (Text("Account disabled"), ""),
+    MemberState.SUSPENDED: (Text("Suspended"), "off"),
+    MemberState.CLOSED: (Text("Account disabled"), "off"),
 }
 
 
@@ -72,7 +72,7 @@ def choice_cookie(work: Work, own: OwnMembership) -> Cookie:
 
 def organization_page(template: str, request: Exchange, own: OwnMembership, *, here: str, **values: Any) -> Response:
     return page(
-        f"organization/{template}",
+        template if "/" in template else f"organization/{template}",
         request.user,
         here=here,
         own=own,

@@ -44,6 +44,8 @@ ACTIONS: dict[str, Text] = {
     ChangeAction.DOMAIN_ADDED: Text("Domain added"),
     ChangeAction.DOMAIN_VERIFIED: Text("Domain verified"),
     ChangeAction.DOMAIN_REMOVED: Text("Domain removed"),
+    ChangeAction.PAYMENTS_CONNECTED: Text("Payments connected"),
+    ChangeAction.PAYMENTS_DISCONNECTED: Text("Payments disconnected"),
 }
 PLATFORM_ACTIONS: dict[str, Text] = {
     ChangeAction.PLAN_CHANGED: Text("Plan of a user changed"),
@@ -78,6 +80,7 @@ FIELDS: dict[str, Text] = {
     "ends_in": Text("Last four characters"),
     "expires_at": Text("Expires"),
     "verified": Text("Verified"),
+    "mode": Text("Mode"),
     "keeps_bookings": Text("Keep bookings"),
     "departure_share": Text("Maximum percentage of members"),
     "members": Text("Members"),

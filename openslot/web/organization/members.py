@@ -9,7 +9,7 @@ from openslot.accounts.errors import EmailAlreadyExists, InvitationLimitExceeded
 from openslot.accounts.members import list_grantable
 from openslot.accounts.models import MemberFilter, MemberState, Role, User
 from openslot.change_log.models import ChangeAction
-from openslot.core.text import EmailAddress, ShortLine, is_line
+from openslot.core.text import EmailAddress, ShortLine
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import PluralText, Text
@@ -18,7 +18,7 @@ from openslot.people import departures
 from openslot.people import operations as people
 from openslot.people.errors import DeparturePending
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.list_queries import link, make_pager, read_page, read_typed
+from openslot.web.list_queries import read_list_query
 from openslot.web.organization.current import ROLES, STATES, begin_change, get_administered, organization_page
 from openslot.web.pages import redirect
 
@@ -34,7 +34,7 @@ NOTICES = {
 MOST = 1_000_000
 ROWS = 25
 HERE = "/organization/members"
-FILTERS = ("q", "role", "state")
+LISTED = (MemberState.ACTIVE, MemberState.INVITED, MemberState.SUSPENDED)
 
 
 def find_member_notice(request: Request) -> Text | None:
@@ -77,10 +77,9 @@ class InviteForm(Struct, frozen=True, kw_only=True):
 @get("/organization/members")
 async def show_members(request: Exchange, work: Work, user: User, form: Form[InviteForm] = Form()) -> Response:
     own = get_administered(request)
-    typed = {name: text if is_line(text) else "" for name, text in read_typed(request, FILTERS).items()}
-    wanted = MemberFilter(search=typed["q"], role=typed["role"], state=typed["state"])
-    number = read_page(request)
-    found, total = await members.search_members(work, own.organization_id, wanted, page=number, limit=ROWS)
+    query = read_list_query(request, user, HERE, "q", "role", "state", choices={"role": set(Role), "state": LISTED})
+    wanted = MemberFilter(search=query["q"], role=query["role"], state=query["state"])
+    found, total = await members.search_members(work, own.organization_id, wanted, page=query.page, limit=ROWS)
     return organization_page(
         "members.html",
         request,
@@ -88,13 +87,12 @@ async def show_members(request: Exchange, work: Work, user: User, form: Form[Inv
         here=HERE,
         rows=found,
         member_states=STATES,
-        typed=typed,
-        is_narrowed=any(typed.values()),
+        query=query,
         roles=ROLES,
-        states={state: STATES[state][0] for state in (MemberState.ACTIVE, MemberState.INVITED, MemberState.SUSPENDED)},
+        states={state: STATES[state][0] for state in LISTED},
         grantable=[(role, ROLES[role]) for role in list_grantable(own.role)],
         form=form,
-        pager=make_pager(number, total, ROWS, lambda page: link(HERE, {**typed, "page": page if page > 1 else ""})),
+        pager=query.pager(total, ROWS),
         notice=find_member_notice(request),
     )
 

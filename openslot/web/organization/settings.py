@@ -49,6 +49,7 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
     own = current.get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     chosen, until = await profiles.get_brand(work, organization), organization.plan_until
+    is_paid = organization.plan_origin == "subscription"
     brand = {"brand": chosen.name or "", "color": chosen.color or "", "logo": chosen.logo_url or ""}
     keeps = {"keeps": "on"} if organization.keeps_bookings else {}
     return current.organization_page(
@@ -57,7 +58,8 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
         own,
         here=HERE,
         plan=words.PLANS[running(organization.plan, until, now=work.now)],
-        plan_until=words.day(until, user.zone) if until and until > work.now else None,
+        plan_until=words.day(until, user.zone) if until and until > work.now and not is_paid else None,
+        sells_plans=work.runtime.settings.stripe_key is not None,
         form=form,
         names=form.of(NamesForm).begin({"name": organization.name, "slug": organization.slug}),
         brand=form.of(BrandForm).begin(brand),

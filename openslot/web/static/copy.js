@@ -27,11 +27,11 @@ const copy = async (element) => {
   }
 };
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.hidden = false;
+for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
   button.setAttribute("aria-live", "polite");
-  button.addEventListener("click", async () => {
-    const done = await copy(document.getElementById(button.dataset.copy));
-    say(button, done ? button.dataset.copied : button.dataset.failed);
-  });
-}
+  const done = await copy(document.getElementById(button.dataset.copy));
+  say(button, done ? button.dataset.copied : button.dataset.failed);
+});

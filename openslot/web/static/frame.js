@@ -1,4 +1,5 @@
-// What the frame of a page does besides: the current item of a list of links is in sight, and the account menu closes by itself.
+// What the frame of a page does besides: the current item of a list of links is in sight, the account menu closes by itself,
+// and a field with a script of its own loads it when it is entered.
 
 for (const link of document.querySelectorAll("[aria-current]")) {
   const row = link.closest(".tabs, nav");
@@ -10,6 +11,8 @@ for (const link of document.querySelectorAll("[aria-current]")) {
     top: Math.max(0, place.bottom - seen.bottom) + Math.min(0, place.top - seen.top),
   });
 }
+
+document.addEventListener("focusin", ({ target }) => { if (target.dataset.module) import(target.dataset.module); });
 
 const account = document.getElementById("account");
 

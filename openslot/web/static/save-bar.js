@@ -1,10 +1,12 @@
 // The save bar: says what was changed and is not saved yet, saves all of it at once, and asks before it is lost.
 // It looks after the forms with `data-watch`; "unsaved" there means that what the form shows was never saved.
+// `watch.js` fetches it when somebody begins to change something.
 
 const bar = document.querySelector("[data-save-bar]");
 const what = bar.querySelector("[data-what]");
 const [discard, leave] = ["discard", "leave"].map((id) => document.getElementById(id));
 const stored = new Map();
+const PARTS = "section, details.card";
 let sent = null;
 let isLeaving = false;
 let target = "";
@@ -29,27 +31,24 @@ function valueOf(field, isStored) {
   return isStored ? field.defaultValue : field.value;
 }
 
-// Everything that a form would send, by name: its value, what people call it, and its place on the page.
+// Everything that a form would send, by name: its value, what people call it, and which of the form's parts it is in.
 function read(form, isStored) {
-  const found = new Map();
+  const found = new Map(), parts = [...form.querySelectorAll(PARTS)];
   for (const field of form.elements) {
     if (!field.name || field.tagName === "BUTTON" || field.closest("[data-aside]")) continue;
     const value = valueOf(field, isStored);
     const key = value !== null && found.has(field.name) ? `${field.name} ${found.size}` : field.name;
-    if (value !== null) found.set(key, { value, name: nameOf(field), part: partOf(field) });
+    if (value !== null) found.set(key, { value, name: nameOf(field), part: parts.indexOf(field.closest(PARTS)) });
   }
   return found;
-}
-
-function partOf(field) {
-  return field.closest("section, details.card");
 }
 
 function listChanges(form) {
   const [before, now] = [stored.get(keyOf(form)) ?? new Map(), read(form)];
   const changes = [...new Set([...before.keys(), ...now.keys()])]
     .filter((key) => before.get(key)?.value !== now.get(key)?.value)
-    .map((key) => now.get(key) ?? before.get(key));
+    .map((key) => now.get(key) ?? before.get(key))
+    .map(({ name, part }) => ({ name, part: form.querySelectorAll(PARTS)[part] ?? form.closest(PARTS) }));
   if (changes.length || form.dataset.watch !== "unsaved") return changes;
   return [{ name: textOf(form.closest("section")?.querySelector("h2")) ?? "", part: form.closest("section") }];
 }
@@ -92,7 +91,7 @@ async function sendAll(forms) {
 }
 
 // The last one is sent as a page, so that the next page says that it was saved.
-async function save(last = listUnsaved().at(-1), button = null) {
+export async function save(last = listUnsaved().at(-1), button = null) {
   if (await sendAll(listUnsaved().filter((form) => form !== last))) last?.requestSubmit(button ?? saveButton(last));
 }
 
@@ -101,11 +100,13 @@ function go(address) {
   location.assign(address);
 }
 
-for (const form of watched()) stored.set(keyOf(form), read(form, true));
-new MutationObserver(() => requestAnimationFrame(update)).observe(bar.parentElement, { childList: true, subtree: true });
-document.addEventListener("input", update);
-document.addEventListener("change", update);
-update();
+export function begin(forms) {
+  for (const form of forms) stored.set(keyOf(form), read(form, true));
+  new MutationObserver(() => requestAnimationFrame(update)).observe(bar.parentElement, { childList: true, subtree: true });
+  document.addEventListener("input", update);
+  document.addEventListener("change", update);
+  update();
+}
 
 document.addEventListener("submit", (event) => {
   const form = event.target, button = event.submitter;
@@ -142,9 +143,4 @@ discard.addEventListener("close", () => discard.returnValue === "discard" && go(
 leave.addEventListener("close", async () => {
   if (leave.returnValue === "leave") go(target);
   else if (leave.returnValue === "save" && (await sendAll(listUnsaved()))) go(target);
-});
-addEventListener("keydown", (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s" || bar.hidden) return;
-  event.preventDefault();
-  save();
 });

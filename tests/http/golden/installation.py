@@ -43,8 +43,8 @@ UNSTEADY = (
     (re.compile(r"/manage/[\w-]{43}"), "/manage/<token>"),
     (re.compile(r"svc_live_\w{38}"), "<key>"),
     (re.compile(r"openslot_session=[\w-]{43}"), "openslot_session=<token>"),
-    (re.compile(r"\?v=[0-9a-f]{16}"), "?v=<version>"),
-    (re.compile(r'"[0-9a-f]{16}"'), '"<version>"'),
+    (re.compile(r"\?v=[0-9a-f]{8}"), "?v=<version>"),
+    (re.compile(r'"(?:[0-9a-f]{8}){1,2}"'), '"<version>"'),
     (re.compile(r"ends in <code>\w{4}"), "ends in <code>????"),
 )
 

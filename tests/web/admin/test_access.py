@@ -22,6 +22,7 @@ GET /admin/analytics                                           200 404 404 303
 GET /admin/users                                               200 404 404 303
 GET /admin/users/{user_id}                                     404 404 404 303
 POST /admin/users/{user_id}/plan                               404 404 404 303
+POST /admin/users/{user_id}/clear-plan                         404 404 404 303
 GET /admin/users/{user_id}/administrator                       404 404 404 303
 POST /admin/users/{user_id}/administrator                      404 404 404 303
 POST /admin/users/{user_id}/sign-out                           404 404 404 303
@@ -31,6 +32,7 @@ POST /admin/users/{user_id}/enable                             404 404 404 303
 GET /admin/organizations                                       200 404 404 303
 GET /admin/organizations/{slug}                                404 404 404 303
 POST /admin/organizations/{slug}/plan                          404 404 404 303
+POST /admin/organizations/{slug}/clear-plan                    404 404 404 303
 GET /admin/organizations/{slug}/delete                         404 404 404 303
 POST /admin/organizations/{slug}/delete                        404 404 404 303
 GET /admin/agents                                              200 404 404 303

@@ -46,6 +46,7 @@ async def forms(
     person, seo, flag = f"/admin/users/{user.id}", "/admin/agents/seo", "/admin/flags/api_docs"
     return {
         "/admin/users/{user_id}/plan": (f"{person}/plan", {"plan": "BUSINESS"}, "user.plan_changed"),
+        "/admin/users/{user_id}/clear-plan": (f"{person}/clear-plan", {}, "user.plan_changed"),
         "/admin/users/{user_id}/administrator": (
             f"{person}/administrator",
             {"admin": "yes"},
@@ -57,6 +58,11 @@ async def forms(
         "/admin/organizations/{slug}/plan": (
             "/admin/organizations/harbor/plan",
             {"plan": "PRO"},
+            "organization.plan_changed",
+        ),
+        "/admin/organizations/{slug}/clear-plan": (
+            "/admin/organizations/harbor/clear-plan",
+            {},
             "organization.plan_changed",
         ),
         "/admin/organizations/{slug}/delete": (

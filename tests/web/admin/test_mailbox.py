@@ -80,7 +80,7 @@ async def test_what_stays_in_the_mailbox_is_not_called_sent(
 
     assert "Stored, not sent" in listed
     assert "Stored, not sent" in opened
-    assert ('<span class="badge good">Sent</span>' in listed, '<span class="badge good">Sent</span>' in sent) == (
+    assert ("</svg>Sent</span>" in listed, "</svg>Sent</span>" in sent) == (
         False,
         True,
     )

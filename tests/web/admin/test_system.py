@@ -44,8 +44,8 @@ def test_every_setting_that_may_hold_a_secret_is_masked() -> None:
     suspicious = re.compile("secret|token|password|url|key|webhook")
     named = {field for field in Settings.__struct_fields__ if suspicious.search(field)}
 
-    # An address without a credential, and a limit.
-    assert named - SECRET == {"base_url", "limit_key"}
+    # Addresses without a credential, and a limit.
+    assert named - SECRET == {"base_url", "limit_key", "stripe_url"}
 
 
 async def test_the_page_tells_what_the_doctor_finds(admin: httpx2.AsyncClient) -> None:

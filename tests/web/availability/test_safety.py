@@ -30,7 +30,7 @@ def paths(method: str, *, schedule: object = NOBODY, away: object = NOBODY) -> l
 
 
 def test_every_form_is_known_here() -> None:
-    assert (len(paths("GET")), len(paths("POST"))) == (15, 19)
+    assert (len(paths("GET")), len(paths("POST"))) == (16, 19)
 
 
 async def test_a_form_of_another_site_is_refused_and_changes_nothing(
@@ -77,7 +77,7 @@ async def test_what_is_another_hosts_is_the_same_404_as_nothing(
 
             assert answer.status_code == 404, path
             assert answer.text == other.text
-    assert seen == 16
+    assert seen == 17
     assert await read_schedule(runtime, stranger) == before
     assert await runtime.pool.fetchval("select count(*) from out_of_office") == 1
 

@@ -167,13 +167,14 @@ async def test_holidays_are_chosen_by_country_and_then_by_region(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule
 ) -> None:
     path = f"/availability/{schedule.id}"
-    page = (await member.get(path)).text
+    page = (await member.get(f"{path}/holidays")).text
     assert '<option value="DE">Germany</option>' in page
     sent = {"country": "DE", "region": "", "version": hidden(page, "/holidays", "version"), "shown_country": ""}
-    await member.post(f"{path}/holidays", data=sent)
-    page = (await member.get(path)).text
+    more = await member.post(f"{path}/holidays", data=sent)
+    assert more.headers["location"] == f"{path}/holidays?done=holidays"
+    page = (await member.get(f"{path}/holidays")).text
     assert '<option value="BE">Berlin</option>' in page
-    assert "Good Friday" in page
+    assert "Good Friday" in (await member.get(path)).text
     sent = {
         "country": "DE",
         "region": "BE",
@@ -184,6 +185,7 @@ async def test_holidays_are_chosen_by_country_and_then_by_region(
 
     assert answer.headers["location"].startswith(f"{path}?done=holidays")
     assert (await read_schedule(runtime, user)).holidays == HolidayCalendar("DE", "BE")
+    assert "Berlin, Germany" in read_page(await member.get(path)).text
     late = await member.post(f"{path}/holidays", data={**sent, "region": "BY"})
     assert (late.status_code, "changed in another window" in read_page(late).faults["country"]) == (409, True)
     assert (await read_schedule(runtime, user)).holidays == HolidayCalendar("DE", "BE")

@@ -19,6 +19,7 @@ COSTS = {
     "/availability/{schedule}": 2,
     "/availability/{schedule}?from=2026-03-16&to=2026-03-20": 3,
     "/availability/{schedule}/delete": 2,
+    "/availability/{schedule}/holidays": 2,
     "/availability/{schedule}/days/new": 2,
     "/availability/{schedule}/days/2026-03-20": 2,
     "/availability/{schedule}/days/2026-03-20/remove": 2,

@@ -49,7 +49,7 @@ async def test_an_open_time_is_called_open_and_the_day_has_all_its_starts(ask: A
 
     assert "This time can be booked." in page
     assert "16 of 16 starts can be booked." in page
-    assert page.count('class="badge good">Open') == 17
+    assert page.count("</svg>Open") == 17
     assert "curl" in page
     assert "/api/v1/availability/30min?timezone=Europe%2FBerlin&amp;startDate=2026-03-16" in page
 

@@ -27,7 +27,7 @@ async def test_a_hosts_page_lists_what_is_offered_to_everyone(
 
     assert page.status_code == 200
     assert "/mara/intro-call" in read_page(page).addresses
-    assert "Video call, link by email" in read_page(page).text
+    assert "Video call, link after booking" in read_page(page).text
     assert "meet.example" not in page.text
     assert "/mara/group" not in page.text
 

@@ -40,7 +40,7 @@ async def test_the_page_says_when_it_was_read_and_will_be(
 
     assert "Last sync: today, 08:00 ·" in page
     assert "Next: today, 08:05" in page
-    assert '<span class="badge good">Connected</span>' in page
+    assert "</svg>Connected</span>" in page
 
 
 async def test_chosen_calendars_close_times_and_others_do_not(

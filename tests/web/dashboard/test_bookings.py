@@ -134,13 +134,13 @@ async def test_long_lists_have_pages_that_keep_the_filter(
     member: httpx2.AsyncClient, runtime: Runtime, book: Book
 ) -> None:
     booking = await book()
-    await copy_booking(runtime, str(booking.id), 59)
+    await copy_booking(runtime, str(booking.id), 53)
     first = (await member.get("/bookings?q=jonas")).text
     last = (await member.get("/bookings?q=jonas&page=3")).text
     beyond = await member.get("/bookings?page=9")
 
-    assert first.count('class="booking-row"') == 25
-    assert last.count('class="booking-row"') == 10
+    assert first.count('class="booking-row"') == 18
+    assert last.count('class="booking-row"') == 18
     assert "Page 1 of 3" in first
     assert 'href="/bookings?q=jonas&amp;page=2"' in first
     assert 'href="/bookings?q=jonas&amp;page=2"' in last
@@ -250,5 +250,5 @@ async def test_formulas_of_invitees_are_harmless_in_the_file(member: httpx2.Asyn
 async def test_the_command_does_the_same_by_the_api(member: httpx2.AsyncClient) -> None:
     text = (await member.get("/bookings?view=cancelled")).text
 
-    assert "curl &#39;http://127.0.0.1:8000/api/v1/bookings?status=CANCELLED&amp;page=1&amp;limit=25&#39;" in text
+    assert "curl &#39;http://127.0.0.1:8000/api/v1/bookings?status=CANCELLED&amp;page=1&amp;limit=18&#39;" in text
     assert "Authorization: Bearer $OPENSLOT_KEY" in text

@@ -268,3 +268,26 @@ async def test_the_link_and_the_command_are_copied(
     await page.get_by_role("button", name="Copy", exact=True).click()
     await expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert "$OPENSLOT_KEY" in await page.evaluate("navigator.clipboard.readText()")
+
+
+async def test_a_booking_is_shown_beside_the_list_where_there_is_room(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
+) -> None:
+    booking = await book(notes="Pricing for a team of 12")
+    wide = {"width": 1920, "height": 1080}
+    page, faults = await open_as(browser, client, runtime, user, viewport=wide)
+    await page.goto("/bookings")
+    row = page.get_by_role("link", name="Jonas Okafor")
+    await row.click()
+
+    beside = page.get_by_role("complementary", name="Jonas Okafor")
+    await expect(beside).to_contain_text("Pricing for a team of 12")
+    await expect(beside.get_by_role("button", name="Close")).to_be_focused()
+    assert page.url.endswith("/bookings")
+    await page.keyboard.press("Escape")
+    await expect(beside).to_have_count(0)
+    await expect(row).to_be_focused()
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await row.click()
+    await page.wait_for_url(f"**/bookings/{booking.id}")
+    assert faults == []

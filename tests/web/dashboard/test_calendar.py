@@ -15,6 +15,7 @@ from openslot.core.work import Runtime
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, open_session, say_busy
 from tests.support.page import read_html, read_page
 
@@ -328,9 +329,22 @@ async def test_the_chosen_booking_is_shown_beside_the_week(member: httpx2.AsyncC
     elsewhere = "10:00 – 10:30 for the invitee (Lisbon, 1 h behind)"
     for said in ("Today, 16 March", elsewhere, "Pricing for a team", "li@okafor"):
         assert said in shown.text
-    assert shown.links["Open"] == f"/bookings/{booking.id}"
+    assert shown.links["Show"] == f"/bookings/{booking.id}"
     assert shown.links["Reschedule"] == f"/bookings/{booking.id}/reschedule"
     assert shown.links["Cancel…"] == f"/bookings/{booking.id}/cancel"
+    assert "Private notes" not in shown.text
+
+
+async def test_the_panel_has_the_private_notes_and_what_was_sent(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    booking = await book()
+    await member.post(f"/bookings/{booking.id}/notes", data={"private_notes": "Has a dog"})
+    await work_off(runtime, clock)
+    page = (await member.get(f"{WEEK}&booking={booking.id}")).text
+
+    assert "Has a dog" in page
+    assert page.count("in the mailbox, not sent") == 2
 
 
 async def test_another_host_sees_nothing_of_it(

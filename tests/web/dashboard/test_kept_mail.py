@@ -102,6 +102,15 @@ async def test_an_invitee_reads_whether_a_confirmation_comes(
     assert "You get a reminder by email" in sent
 
 
+async def test_guests_are_promised_an_invitation_only_where_mail_is_sent(
+    member: httpx2.AsyncClient, with_server: httpx2.AsyncClient
+) -> None:
+    kept, sent = [(await client.get("/mara/30min")).text for client in (member, with_server)]
+
+    assert ("Up to 10, one per line" in kept, "an invitation by email" in kept) == (True, False)
+    assert "Up to 10, one per line. They get an invitation by email." in sent
+
+
 async def test_who_waits_for_a_link_reads_where_it_is(
     member: httpx2.AsyncClient, with_server: httpx2.AsyncClient
 ) -> None:

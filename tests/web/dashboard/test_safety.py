@@ -19,7 +19,7 @@ from tests.support.page import read_page
 WITH_OWN_TESTS = frozenset(
     (
         *("availability", "calendars", "contacts", "talks", "event_types", "notifications"),
-        *("onboarding", "profile", "security", "webhooks", "your_data"),
+        *("onboarding", "payment_account", "payments", "profile", "security", "webhooks", "your_data"),
     )
 )
 

@@ -23,7 +23,7 @@ COSTS = {
     "/bookings/new?type=30min": 3,
     "/bookings/day?date=2026-03-16": 3,
     "/bookings/week?date=2026-03-16": 3,
-    "/bookings/week?date=2026-03-16&booking={booking}": 4,
+    "/bookings/week?date=2026-03-16&booking={booking}": 5,
     "/bookings/month?date=2026-03-16": 3,
     "/bookings/{booking}": 5,
     "/bookings/{booking}/cancel": 2,

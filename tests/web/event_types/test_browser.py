@@ -86,7 +86,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
     await page.wait_for_selector("[role=alert]")
     yield "changed elsewhere"
     await page.click("[data-opens]")
-    await expect(page.locator("#embed")).to_be_visible()
+    await expect(page.locator("#embed #code-inline")).to_contain_text("<openslot-booking>")
     yield "embed dialog"
     buckets = [f"{PREVIEWS.name}:{rich.owner_id}"] * PREVIEWS.max_
     await limits.take_many(runtime.pool, buckets, PREVIEWS.max_)

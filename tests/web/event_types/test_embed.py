@@ -86,14 +86,6 @@ async def test_a_private_ones_code_has_the_token_and_says_so(
     assert "The code contains the private link" in page
 
 
-async def test_the_dialog_of_the_form_has_the_same_code(member: httpx2.AsyncClient, intro: EventType) -> None:
-    inside = (await member.get(f"/event-types/{intro.id}")).text
-    outside = await embed(member, intro)
-
-    for mode in ("inline", "popup", "floating", "link"):
-        assert read_code(inside, mode) == read_code(outside, mode)
-
-
 @pytest.mark.parametrize("mode", ["inline", "popup", "floating"])
 async def test_a_page_shows_the_widget_as_on_another_site(
     member: httpx2.AsyncClient, intro: EventType, mode: str

@@ -79,6 +79,9 @@ CHANGES: list[tuple[dict[str, str], str, object]] = [
     ({"price": "80,5", "currency": "EUR"}, "price", Money(8050, "EUR")),
     ({"price": "1500", "currency": "JPY"}, "price", Money(1500, "JPY")),
     ({"price": ""}, "price", None),
+    ({"price": "5.120", "currency": "KWD"}, "price", Money(5120, "KWD")),
+    ({"refund": "none"}, "refund_policy", "none"),
+    ({"refund": "until", "refund_hours": "48"}, "refund_policy", "until:48"),
 ]
 
 
@@ -132,6 +135,9 @@ FAULTS: list[tuple[dict[str, str], str, str]] = [
     ({"price": "80.505"}, "price", "Must have at most 2 decimals"),
     ({"price": "0"}, "price", "Must be more than 0"),
     ({"price": "1", "currency": "euro"}, "currency", "Must be three capital letters"),
+    ({"price": "5.125", "currency": "KWD"}, "price", "Must end in 0"),
+    ({"refund": "until", "refund_hours": ""}, "refund_hours", "Enter a number"),
+    ({"refund": "until", "refund_hours": "9000"}, "refund_hours", "Must be from 1 hour to 365 days"),
     ({"schedule": ""}, "schedule", "Choose a schedule"),
     ({"schedule": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"}, "schedule", "Choose one of your schedules"),
     ({"schedule": "x"}, "schedule", "Must be a UUID"),

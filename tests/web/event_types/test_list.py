@@ -40,7 +40,7 @@ async def test_a_row_tells_what_it_is_and_how_often_it_is_booked(
     assert '<a href="/bookings?type=30min">2 upcoming bookings</a>' in page
     assert "30 minutes · In person · Up to 8 people</p>" in page
     assert "http://127.0.0.1:8000/mara/group</p>" in page
-    assert page.count('class="badge good">Public</span>') == 2
+    assert page.count("</svg>Public</span>") == 2
     assert 'Active <span class="count">2</span>' in page
     assert "/api/v1/event-types" in page
 
@@ -62,7 +62,7 @@ async def test_a_private_one_is_marked_and_its_link_has_the_token(
     token = await get_private_token(runtime.work(OPERATOR), hidden)
     page = (await member.get("/event-types")).text
 
-    assert 'class="badge warn">Private</span>' in page
+    assert "</svg>Private</span>" in page
     assert f"/mara/hidden?token={token}" in page
 
 

@@ -12,11 +12,13 @@ from openslot.accounts.models import Role
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.payments import connecting
 from openslot.people import departures, store
 from openslot.people import operations as people
 from tests.support.host import Book
 from tests.support.name_server import FakeResolver
 from tests.support.passwords import PASSWORD
+from tests.support.payments import insert_connection
 from tests.web.organization.conftest import Harbor
 
 # What each form sends, by its path.
@@ -39,6 +41,9 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/domains": {"domain": "third-{unique}.example"},
     "/organization/domains/{domain}/check": {},
     "/organization/domains/{domain}/remove": {},
+    # Nothing is asked for a key that is none.
+    "/organization/payments": {"key": "not-a-key"},
+    "/organization/payments/disconnect": {},
     "/organization/settings/names": {"name": "Harbor & Sons", "slug": "harbor-sons"},
     "/organization/settings/brand": {"brand": "Harbor", "color": "#3155d9", "logo": ""},
     "/organization/settings/departures": {"keeps": "on", "share": "50"},
@@ -95,6 +100,8 @@ async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, bo
                 await store.insert_held(work.db, member, removed=False, now=work.now)
         _, token = await access.create_scim_token(work, organization, name="Okta at Harbor")
         claim = await organizations.add_domain(work, organization, domain, verified=False)
+        if await connecting.find_connection(work, organization) is None:
+            await insert_connection(runtime, "rk_test_0123456789", organization_id=organization.id)
     resolver.records[f"_openslot.{domain}"] = [claim.proof]
     return Stage(
         harbor=harbor,

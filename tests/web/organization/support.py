@@ -31,6 +31,8 @@ COSTS = {
     "/organization/provisioning/log": 2,
     "/organization/domains": 3,
     "/organization/domains/{domain}/remove": 2,
+    "/organization/payments": 3,
+    "/organization/payments/disconnect": 4,
     "/organization/settings": 3,
     "/organization/delete": 5,
     "/organization/log": 2,
@@ -63,7 +65,7 @@ async def link_of(runtime: Runtime, email: str) -> str:
 
 async def state_of(client: httpx2.AsyncClient, member_id: UUID) -> str:
     shown = await client.get(f"{MEMBERS}/{member_id}")
-    found = re.search(r'<h1>.*<span class="badge \w*">([^<]+)', shown.text)
+    found = re.search(r'<h1>.*<span class="badge \w*">(?:<svg.*?</svg>)?([^<]+)', shown.text)
     assert found is not None, shown.text
     return found[1]
 

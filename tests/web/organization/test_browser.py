@@ -73,6 +73,8 @@ async def visit(page: Page, stage: Stage) -> AsyncIterator[str]:
         "/organization/provisioning/log?from=x",
         "/organization/domains",
         f"/organization/domains/{stage.domain}/remove",
+        "/organization/payments",
+        "/organization/payments/disconnect",
         "/organization/settings",
         "/organization/delete",
         "/organization/log",

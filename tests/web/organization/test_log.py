@@ -25,6 +25,8 @@ from tests.web.organization.driving import fill, set_stage
 UNLOGGED = {"/organization/switch"}
 # The log of the organization is gone then; the line is in the platform's (test_deleting.py).
 ELSEWHERE = {"/organization/delete"}
+# It needs a Stripe (tests/payments/test_pages.py).
+WITH_STRIPE = {"/organization/payments"}
 
 
 def forms() -> list[str]:
@@ -35,7 +37,7 @@ def forms() -> list[str]:
 async def test_every_form_leaves_a_line(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:
-    for template in [path for path in forms() if path not in UNLOGGED | ELSEWHERE]:
+    for template in [path for path in forms() if path not in UNLOGGED | ELSEWHERE | WITH_STRIPE]:
         # One form decides about all departures that wait, with a line for each.
         await runtime.pool.execute("delete from held_departures")
         stage = await set_stage(runtime, harbor, resolver, book)

@@ -50,6 +50,10 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "POST /organization/domains/{domain}/check": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/domains/{domain}/remove": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/domains/{domain}/remove": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/payments": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "POST /organization/payments": (400, 400, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/payments/disconnect": (200, 200, NOT, 303, NOT, NOT, NOT, "in"),
+    "POST /organization/payments/disconnect": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/settings": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
     "POST /organization/settings/names": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/settings/brand": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
@@ -108,7 +112,7 @@ async def test_every_form_does_what_it_is_for(
         for who, wanted in zip(list_people(harbor), expected, strict=True):
             if method == "GET" or who is None or wanted not in DONE:
                 continue
-            if "{" in template or "/waiting/" in template:
+            if "{" in template or "/waiting/" in template or "/payments/" in template:
                 stage = await set_stage(runtime, harbor, resolver, book)
             # An earlier form has changed the name, which is typed to delete the organization.
             await runtime.pool.execute("update organizations set name = 'Harbor' where slug like 'harbor%'")

@@ -47,7 +47,7 @@ async def stored_hash(runtime: Runtime, user: User) -> str:
     return found
 
 
-async def test_the_sign_in_page_leads_there(client: httpx2.AsyncClient) -> None:
+async def test_the_sign_in_page_leads_there(client: httpx2.AsyncClient, user: User) -> None:
     assert "/password/forgot" in read_page(await client.get("/login")).addresses
     assert "Forgot your password?" in read_page(await client.get("/password/forgot")).headings
 

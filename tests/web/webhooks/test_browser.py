@@ -13,6 +13,7 @@ from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.page_checks import CHECKED, check_pages, unfold
+from tests.support.payments import insert_connection
 from tests.support.receiver import Receiver
 from tests.web.profile.conftest import draw
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
@@ -25,6 +26,7 @@ LONG = "A rather long description of the program that listens there, withoutanys
 async def places(
     member: httpx2.AsyncClient,
     runtime: Runtime,
+    user: User,
     clock: MovingClock,
     create: Create,
     receiver: Receiver,
@@ -41,6 +43,8 @@ async def places(
     await member.post(f"{path}/test")
     await work_off(runtime, clock)
     await member.post("/settings/profile/photo", files={"photo": ("me.jpg", draw(), "image/jpeg")})
+    await insert_connection(runtime, "rk_test_0123456789", user_id=user.id)
+    await runtime.pool.execute("update payment_connections set last_error = 'Stripe refuses the key'")
     return [
         HERE,
         f"{HERE}/new",
@@ -58,6 +62,8 @@ async def places(
         "/settings/profile",
         "/settings/profile/photo/remove",
         "/settings/notifications",
+        "/settings/payments",
+        "/settings/payments/disconnect",
         "/mara",
         "/mara/30min",
     ]

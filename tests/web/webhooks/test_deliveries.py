@@ -14,7 +14,7 @@ from tests.support.receiver import Receiver
 from tests.web.webhooks.conftest import Create, last_delivery
 from tests.webhooks.conftest import Happen
 
-BADGE = re.compile(r'class="badge (?:good|bad)">((?:Delivered|Failed)[^<]*)<')
+BADGE = re.compile(r"</svg>((?:Delivered|Failed)[^<]*)</span>")
 
 
 @pytest.fixture

@@ -6,9 +6,14 @@ import httpx2
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from tests.support.host import open_session
+from tests.support.page import read_page
 from tests.web.widget.sites import MODES, open_site, page_with, press_escape, site, wait_for_event
 
 TIME = re.compile(r"^\d\d:\d\d$")
+# Visits of programs are not counted, and a browser of tests names itself as one.
+PERSON = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
 
 
 def element(service: str, mode: str) -> str:
@@ -129,3 +134,19 @@ async def test_only_booking_pages_can_be_framed(client: httpx2.AsyncClient, user
         assert "frame-ancestors *" in (await client.get(path)).headers["content-security-policy"]
     for path in ("/login", "/account", "/widget-demo", "/mara/30min/qr", "/api/docs", "/nobody"):
         assert "frame-ancestors 'none'" in (await client.get(path)).headers["content-security-policy"]
+
+
+async def test_a_booking_in_the_widget_counts_for_the_site_that_shows_it(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    service = str(client.base_url).rstrip("/")
+    pages = {"/": page_with(element(service, "inline"), service=service)}
+    async with site(browser, pages, service=service, name="studio.localhost") as address:
+        page, faults = await open_site(browser, address, timezone_id="Europe/Berlin", user_agent=PERSON)
+        await book(page, page.frame_locator("openslot-booking iframe"))
+    client.headers.update(await open_session(runtime, user))
+    rows = read_page(await client.get("/analytics")).rows
+
+    # Names that people choose are written so that no program makes a link of them.
+    assert ["studio.\u2060localhost", "1", "1", "100%"] in rows
+    assert faults == []

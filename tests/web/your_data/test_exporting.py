@@ -48,7 +48,7 @@ async def test_it_is_requested_made_and_downloaded(
 
     page = (await member.get(PAGE)).text
 
-    assert '<span class="badge good">Ready</span>' in page
+    assert "</svg>Ready</span>" in page
     assert "available until Monday 23 March, 08:00" in page
     export_id = await runtime.pool.fetchval("select id from data_exports")
     file = await member.get(f"{PAGE}/{export_id}/download")

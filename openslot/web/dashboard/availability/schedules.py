@@ -1,12 +1,10 @@
-"""Pages: all schedules of a host and a new one; one schedule with its name, zone and holidays, and its deletion."""
+"""Pages: all schedules of a host and a new one; one schedule with its name and zone, and its deletion."""
 
 from collections.abc import Iterator
-from datetime import date, timedelta
-from functools import lru_cache
+from datetime import timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
-import babel
 from msgspec import Struct
 
 from openslot.accounts.models import User
@@ -14,25 +12,24 @@ from openslot.availability.reasons import DayInWords, HoursInWords, LengthOfTime
 from openslot.bookings import operations as agenda
 from openslot.core.errors import Conflict
 from openslot.core.text import Name
-from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
-from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules import rules
 from openslot.schedules.errors import ScheduleNotFound
-from openslot.schedules.models import HolidayCalendar, Schedule
+from openslot.schedules.models import Schedule
 from openslot.web import words
+from openslot.web.dashboard.availability.holidays import name_place, next_holidays
 from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, read_typed, write_hours
 from openslot.web.list_queries import read_day
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.words import Weekday
+from openslot.web.zone_search import TypedZone
 
 LIST_NOTICES = {"deleted": Text("The schedule was deleted.")}
 ENTER_NAME, CHOOSE_ZONE = Text("Enter a name"), Text("Choose a time zone")
-MAX_SHOWN = 12
 NOTICES = {
     "added": Text("The schedule was added. Set its hours below."),
     "duplicated": Text("This is the copy. The original is unchanged."),
@@ -48,7 +45,7 @@ AHEAD = timedelta(days=365)
 
 class ScheduleForm(Struct, frozen=True, kw_only=True):
     name: Annotated[Name, WhenEmpty(ENTER_NAME)]
-    timezone: Annotated[Zone, WhenEmpty(CHOOSE_ZONE)]
+    timezone: Annotated[TypedZone, WhenEmpty(CHOOSE_ZONE)]
     version: str = ""
 
 
@@ -58,14 +55,6 @@ class WeeklyHoursForm(Struct, frozen=True, kw_only=True):
     act: str = "save"
     version: str = ""
     copy_from: str = ""
-
-
-class HolidaysForm(Struct, frozen=True, kw_only=True):
-    country: str = ""
-    region: str = ""
-    shown_country: str = ""
-    """The country whose regions were shown."""
-    version: str = ""
 
 
 class DayLine(Struct, frozen=True):
@@ -113,45 +102,11 @@ def summarize_week(schedule: Schedule) -> list[DayLine]:
     ]
 
 
-class NextHoliday(Struct, frozen=True):
-    on: date
-    day: Weekday
-    name: str
-    is_worked: bool
-    """Whether hours of its own open it."""
-
-
 def read_week(form: Form[WeeklyHoursForm]) -> tuple[DayFields, ...]:
     """Check what was typed for a week; pairs that are empty are shown again only until the hours are saved."""
     typed = [read_typed(form.values, f"d{day}") for day in range(7)]
     is_saving = form["act"] in {"", "save"}
     return fill_week([[pair for pair in pairs if any(pair) or not is_saving] for pairs in typed])
-
-
-@lru_cache(maxsize=16)
-def list_countries(locale: Locale) -> tuple[tuple[str, str], ...]:
-    """List the countries by their names in the reader's language."""
-    names = babel.Locale.parse(locale.formats).territories
-    return tuple(
-        sorted(((code, names.get(code, code)) for code in rules.list_holiday_countries()), key=lambda each: each[1])
-    )
-
-
-def list_regions(country: str) -> tuple[tuple[str, str], ...]:
-    """List the regions of a country that have holidays of their own, by name."""
-    return tuple(sorted(rules.list_holiday_regions(country).items(), key=lambda each: each[1]))
-
-
-def next_holidays(schedule: Schedule, *, today: date) -> list[NextHoliday]:
-    if schedule.holidays is None:
-        return []
-    years = (today.year, today.year + 1)
-    found = sorted((on, name) for year in years for on, name in rules.holidays_of(schedule.holidays, year).items())
-    return [
-        NextHoliday(on, Weekday(on, today), name, bool((own := rules.find_override(schedule, on)) and own.hours))
-        for on, name in found
-        if on >= today
-    ][:MAX_SHOWN]
 
 
 @get("/availability/{schedule_id}")
@@ -196,8 +151,6 @@ async def schedule_page(
     schedule, hours = overview.schedule, form.of(WeeklyHoursForm)
     today = words.day(work.now, schedule.zone)
     coming = rules.find_clock_changes(schedule, first=today, last=today + AHEAD)
-    holidays = schedule.holidays
-    saved_holidays = {"country": holidays.country, "region": holidays.region or ""} if holidays else {}
     return page(
         "dashboard/availability/schedule.html",
         user,
@@ -215,16 +168,13 @@ async def schedule_page(
         saved_week=summarize_week(schedule),
         hours_version=rules.version_of(schedule.weekly_hours),
         details_version=rules.version_of((schedule.name, schedule.zone)),
-        holidays_version=rules.version_of(schedule.holidays),
         clock_changes=[sentence for each in coming for sentence in _tell_clock_change(each)],
         overrides=[
             (each.on, Weekday(each.on, today), HoursInWords(each.hours) if each.hours else None)
             for each in schedule.overrides
             if each.on >= today
         ],
-        holiday_form=form.of(HolidaysForm).begin(saved_holidays),
-        list_countries=list_countries,
-        regions=list_regions(holidays.country) if holidays else (),
+        holiday_place=name_place(schedule.holidays, locale_of(request)),
         next_holidays=next_holidays(schedule, today=today),
     )
 
@@ -259,22 +209,6 @@ def tell_bookings(count: int) -> Text:
         "%(count)s bookings fall in this period and are kept unless you reschedule or cancel them.",
         count=count,
     )
-
-
-@post(
-    "/availability/{schedule_id}/holidays",
-    shows=show_schedule,
-    at={Conflict: "country"},
-    names={"holidays.country": "country", "holidays.region": "region"},
-    own_status=True,
-)
-async def change_holidays(work: Work, user: User, schedule_id: UUID, form: Form[HolidaysForm]) -> Response:
-    """Save whose public holidays are free."""
-    # The regions on the page are those of the country before.
-    region = form["region"] if form["country"] == form["shown_country"] else ""
-    calendar = HolidayCalendar(form["country"], region or None) if form["country"] else None
-    await schedules.change_holidays(work, user, schedule_id, calendar, version=form["version"])
-    return redirect(f"/availability/{schedule_id}?done=holidays#holidays")
 
 
 @get("/availability/{schedule_id}/delete")

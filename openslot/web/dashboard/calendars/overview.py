@@ -76,7 +76,7 @@ def find_state(connection: CalendarConnection) -> tuple[Text, str]:
     if connection.failing_since is not None:
         return Text("Sync failed"), "bad"
     if connection.synced_at is None:
-        return Text("Syncing"), ""
+        return Text("Syncing"), "wait"
     return Text("Connected"), "good"
 
 

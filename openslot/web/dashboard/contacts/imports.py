@@ -33,8 +33,8 @@ AROUND = 64 * 1024
 UPLOADS = RateLimit("contact-uploads", 20)
 NOTICES = {"deleted": Text("The import was deleted. Contacts that it has added stay.")}
 STATES = {
-    ImportState.DRAFT: (Text("Not started"), "warn"),
-    ImportState.RUNNING: (Text("Running"), "warn"),
+    ImportState.DRAFT: (Text("Not started"), "wait"),
+    ImportState.RUNNING: (Text("Running"), "wait"),
     ImportState.DONE: (Text("Finished"), "good"),
 }
 BAD_LINES = 50

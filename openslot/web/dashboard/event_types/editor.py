@@ -19,12 +19,13 @@ from openslot.event_types.rules import MAX_QUESTIONS, edition_of, find_changed, 
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
 from openslot.integrations.mail import operations as mail
+from openslot.payments import queries
 from openslot.routing import Form, Request, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types import forms
-from openslot.web.dashboard.event_types.embeds import EMBED_CHOICES, WITH_FRAMES, list_snippets, read_embed
+from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
 from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
 from openslot.web.dashboard.event_types.reminders import OWN, EventRemindersForm, show_reminders
 from openslot.web.dashboard.notifications import REMINDERS_SAVED, read_minutes
@@ -65,6 +66,8 @@ async def form_page(
         units=forms.UNIT_NAMES,
         kinds=forms.KINDS,
         currencies=_list_currencies(form["currency"]),
+        refunds=forms.REFUNDS,
+        takes_payments=await queries.takes_payments(work, user),
         open_sections=[name for name, fields in forms.SECTIONS.items() if attended.intersection(fields)],
         **values,
     )
@@ -88,13 +91,11 @@ class ChangedField(Struct, frozen=True, kw_only=True):
 
 
 @get("/event-types/{event_type_id}")
-async def show_event_type_form(
-    request: Request, work: Work, user: User, event_type_id: UUID, form: Form[Any] = Form()
-) -> Response:
+async def show_event_type_form(work: Work, user: User, event_type_id: UUID, form: Form[Any] = Form()) -> Response:
     found = await event_types.get_overview(work, user, event_type_id)
     values = {**forms.write_values(found.event_type), "edition": edition_of(found.event_type)}
     reminding = form.of(EventRemindersForm)
-    return await edit_page(work, user, found, Form(values=values), request=request, reminding=reminding)
+    return await edit_page(work, user, found, Form(values=values), reminding=reminding)
 
 
 @post("/event-types/{event_type_id}/reminders", shows=show_event_type_form)
@@ -107,44 +108,38 @@ async def save_reminders(work: Work, user: User, event_type_id: UUID, form: Form
 
 
 @post("/event-types/{event_type_id}")
-async def save_event_type(
-    request: Request, work: Work, user: User, event_type_id: UUID, form: Form[forms.EventTypeForm]
-) -> Response:
+async def save_event_type(work: Work, user: User, event_type_id: UUID, form: Form[forms.EventTypeForm]) -> Response:
     """Save an event type, or change the questions of the form without saving it."""
     found = await event_types.get_overview(work, user, event_type_id)
     if form["act"]:
         values, focus = forms.change_questions(form.values, form["act"])
-        return await edit_page(work, user, found, Form(values=values), request=request, focus=focus)
+        return await edit_page(work, user, found, Form(values=values), focus=focus)
     if not form.faults:
         edited, faults = forms.read_event_type(form.get(), found.event_type)
         faults |= {} if form.get().slug.strip() else {"slug": Text("Enter the last part of the link")}
         form = form.with_faults(faults)
         if not faults:
-            return await _save(request, work, user, edited, form)
-    return await edit_page(work, user, found, form, request=request)
+            return await _save(work, user, edited, form)
+    return await edit_page(work, user, found, form)
 
 
-async def _save(
-    request: Request, work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]
-) -> Response:
+async def _save(work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]) -> Response:
     try:
         async with work.attempt():
             await event_types.edit_event_type(work, user, edited, edition=form["edition"])
     except EventTypeChanged:
-        return await _show_changed(request, work, user, edited, form)
+        return await _show_changed(work, user, edited, form)
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
         form = form.with_faults(forms.name_faults(refusal.faults))
     except ScheduleNotFound:
         form = form.with_faults({"schedule": NO_SCHEDULE})
     if form.faults:
         found = await event_types.get_overview(work, user, edited.id)
-        return await edit_page(work, user, found, form, request=request)
+        return await edit_page(work, user, found, form)
     return redirect(f"/event-types/{edited.id}?done=saved")
 
 
-async def _show_changed(
-    request: Request, work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]
-) -> Response:
+async def _show_changed(work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]) -> Response:
     """Show the form with what was typed; fields that were only changed elsewhere take that change over."""
     found = await event_types.get_overview(work, user, edited.id)
     elsewhere = find_changed(found.event_type, since=form["edition"])
@@ -155,7 +150,7 @@ async def _show_changed(
             values = _take(values, saved, forms.EDITED_FIELDS[field][1])
     values["edition"] = edition_of(found.event_type)
     changed = list(_list_changed(elsewhere, ours=ours, edited=edited, current=found.event_type, saved=saved))
-    return await edit_page(work, user, found, Form(values=values), request=request, changed=changed)
+    return await edit_page(work, user, found, Form(values=values), changed=changed)
 
 
 def _list_changed(
@@ -183,7 +178,6 @@ async def edit_page(
     found: EventTypeOverview,
     form: Form[forms.EventTypeForm],
     *,
-    request: Request,
     focus: str = "",
     changed: list[ChangedField] | None = None,
     reminding: Form[EventRemindersForm] = Form(),
@@ -191,7 +185,6 @@ async def edit_page(
     """Show the form of an event type beside its preview, and what else can be done with it."""
     event_type, (state, tone) = found.event_type, state_of(found.event_type)
     path = f"/event-types/{event_type.id}"
-    embed = read_embed(request)
     return await form_page(
         work,
         user,
@@ -207,9 +200,6 @@ async def edit_page(
         tone=tone,
         closed=find_closed(event_type),
         links=links_of(work, user, found),
-        embed=embed,
-        snippets=list_snippets(work, user, found, embed),
-        embed_choices=EMBED_CHOICES,
         notices=NOTICES,
         path=path,
         is_new=False,
@@ -222,6 +212,7 @@ async def edit_page(
 
 class StartingPoint(Struct, frozen=True, kw_only=True):
     key: str
+    icon: str
     title: Text
     about: Text
     name: Text
@@ -231,6 +222,7 @@ class StartingPoint(Struct, frozen=True, kw_only=True):
 STARTING_POINTS = (
     StartingPoint(
         key="one-to-one",
+        icon="chat",
         title=Text("One-to-one"),
         about=Text("One person books a time with you, such as an intro call or an interview."),
         name=Text("30 minute meeting"),
@@ -238,6 +230,7 @@ STARTING_POINTS = (
     ),
     StartingPoint(
         key="phone",
+        icon="phone",
         title=Text("Phone call"),
         about=Text("You call the person who books. The form asks for their number."),
         name=Text("Phone call"),
@@ -245,6 +238,7 @@ STARTING_POINTS = (
     ),
     StartingPoint(
         key="group",
+        icon="people",
         title=Text("Group"),
         about=Text("Several people book the same time, such as a workshop or a class."),
         name=Text("Group session"),
@@ -252,6 +246,7 @@ STARTING_POINTS = (
     ),
     StartingPoint(
         key="long",
+        icon="clock",
         title=Text("Long session"),
         about=Text("Two hours, booked at least a day ahead, with free time before and after."),
         name=Text("Long session"),

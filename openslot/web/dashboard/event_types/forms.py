@@ -26,7 +26,7 @@ from openslot.event_types.models import (
     RangeWindow,
     RollingWindow,
 )
-from openslot.event_types.rules import find_event_type_faults
+from openslot.event_types.rules import TOO_FINE, find_event_type_faults
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable
@@ -60,11 +60,13 @@ FIELDS = {
     "bookingWindow.to": "window_to",
     "price.amount": "price",
     "price.currency": "currency",
+    "refundPolicy": "refund_hours",
 }
 WORDS = {
     "notice": Text("must be from 0 to 365 days"),
     "price": Text("must be more than 0 and less than a million"),
     "window_to": Text("must not be before the first day"),
+    "refund_hours": Text("must be from 1 hour to 365 days"),
 }
 ENTER_NUMBER = Text("Enter a number")
 ShortText = Annotated[str, Meta(pattern=LINE, max_length=500)]
@@ -80,6 +82,11 @@ WINDOWS = {
     "businessDays": Text("A number of business days ahead"),
     "range": Text("Date range"),
 }
+REFUNDS = {
+    "full": Text("Always a full refund"),
+    "until": Text("A full refund until some hours before the start"),
+    "none": Text("No refund"),
+}
 UNIT_NAMES = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("days")}
 KINDS = {
     QuestionKind.TEXT.value: Text("Single line of text"),
@@ -93,7 +100,7 @@ KINDS = {
 SECTIONS = {
     "questions": ("questions",),
     "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week"),
-    "more": ("seats", "price", "currency", "private"),
+    "more": ("seats", "price", "currency", "refund", "refund_hours", "private"),
 }
 
 
@@ -236,6 +243,8 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     seats: Number
     price: ShortText = ""
     currency: ShortText = "EUR"
+    refund: Literal["full", "until", "none"] = "full"
+    refund_hours: int | None = None
     questions: tuple[QuestionForm, ...] = ()
     private: bool = False
     """Whether a new one is left off the host's page."""
@@ -264,6 +273,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "per_week": _write(event_type.limits.per_week),
         "price": write_amount(price) if price else "",
         "currency": price.currency if price else "EUR",
+        **_write_refund(event_type.refund_policy),
         **write_questions(event_type.questions),
     }
     return values | ({"private": "on"} if event_type.is_private else {})
@@ -289,6 +299,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         slot_interval_minutes=sent.interval,
         limits=Limits(sent.per_day, sent.per_week),
         price=price,
+        refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
         questions=read_questions(sent.questions),
     )
     return described, name_faults(find_event_type_faults(described)) | faults
@@ -297,12 +308,14 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
 def name_faults(faults: Mapping[str, str]) -> dict[str, str]:
     """Put what the domain finds wrong at the form's own fields."""
     named = {FIELDS.get(field, field): fault for field, fault in faults.items()}
-    return {field: WORDS.get(field, fault) for field, fault in named.items()}
+    return {field: fault if fault == TOO_FINE else WORDS.get(field, fault) for field, fault in named.items()}
 
 
 def _find_missing(sent: EventTypeForm) -> Iterator[tuple[str, str]]:
     if sent.window != "range" and sent.window_days is None:
         yield "window_days", ENTER_NUMBER
+    if sent.refund == "until" and sent.refund_hours is None:
+        yield "refund_hours", ENTER_NUMBER
     if sent.window == "range":
         yield from ((name, Text("Enter a day")) for name in ("window_from", "window_to") if getattr(sent, name) is None)
 
@@ -322,6 +335,11 @@ def _write_window(window: BookingWindow) -> dict[str, str]:
         return {"window": "range", "window_days": "", **days}
     kind = "rolling" if isinstance(window, RollingWindow) else "businessDays"
     return {"window": kind, "window_days": str(window.days), "window_from": "", "window_to": ""}
+
+
+def _write_refund(policy: str) -> dict[str, str]:
+    kind, _, hours = policy.partition(":")
+    return {"refund": kind, "refund_hours": hours}
 
 
 def _split_notice(minutes: int) -> tuple[int, str]:
@@ -354,4 +372,5 @@ EDITED_FIELDS = {
     "seats": (Text("Seats"), ("seats",)),
     "questions": (Text("Questions"), ("questions",)),
     "price": (Text("Price"), ("price", "currency")),
+    "refund_policy": (Text("Refunds"), ("refund", "refund_hours")),
 }

@@ -54,11 +54,11 @@ def links_of(work: Work, user: User, overview: EventTypeOverview) -> OfferLinks:
 
 def state_of(event_type: EventType) -> tuple[Text, str]:
     if not event_type.active:
-        return Text("Archived"), ""
+        return Text("Archived"), "off"
     if not is_offered(event_type):
         return Text("Offers no times"), "warn"
     if event_type.is_private:
-        return Text("Private"), "warn"
+        return Text("Private"), "private"
     return Text("Public"), "good"
 
 

@@ -36,6 +36,7 @@ TOGETHER = (
     ("window", "window_days", "window_from", "window_to"),
     ("notice", "notice_unit"),
     ("price", "currency"),
+    ("refund", "refund_hours"),
 )
 TRIES = 5
 # Each computes a month of slots; a fast typist requests two per second.

@@ -14,6 +14,7 @@ from openslot.core.outbound import OutboundReason, OutboundRefused
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
+from openslot.payments.events import PaymentReceived
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
@@ -43,12 +44,13 @@ URL_FAULTS = {
 }
 HERE = "/settings/webhooks"
 NOTICES = {"deleted": Text("The endpoint and its log were deleted.")}
-GROUPS = {"booking": Text("Bookings"), "contact": Text("Contacts")}
+GROUPS = {"booking": Text("Bookings"), "contact": Text("Contacts"), "payment": Text("Payments")}
 SENTENCES = {
     BookingCreated.type: Text("A new booking was confirmed."),
     BookingRescheduled.type: Text("A booking was rescheduled."),
     BookingCancelled.type: Text("A booking was cancelled."),
     ContactCreated.type: Text("A contact was added, by a booking or manually."),
+    PaymentReceived.type: Text("A booking was paid for."),
 }
 # What the log can have.
 LOGGED_TYPES = (*PUBLISHED_TYPES, WebhookTested.type)

@@ -93,7 +93,10 @@ export function enhanceForm(form) {
     const query = new URLSearchParams(location.search);
     for (const name of ["date", "shown", "month", "start", "view"]) query.delete(name);
     query.set("done", "booked");
-    location.assign(`${new URL(booking.manageUrl).pathname}?${query}`);
+    const isFramed = parent !== window;
+    // A payment page can't be framed: it replaces the page around, or that of the booking leads there.
+    if (booking.paymentUrl && isFramed) open(booking.paymentUrl, "_top");
+    location.assign(booking.paymentUrl && !isFramed ? booking.paymentUrl : `${new URL(booking.manageUrl).pathname}?${query}`);
   }
 
   function complain() {

@@ -2,11 +2,13 @@
 
 const booking = document.querySelector("[data-booking]");
 const { done, start, end } = booking.dataset;
+if ("waits" in booking.dataset) setTimeout(() => location.reload(), 10_000);
 if (done) {
   const detail = { bookingId: booking.dataset.booking, startTime: start, endTime: end };
   document.dispatchEvent(new CustomEvent(`openslot:${done}`, { detail }));
   booking.querySelector("h1").focus();
   const query = new URLSearchParams(location.search);
   query.delete("done");
+  query.delete("payment");
   history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
 }

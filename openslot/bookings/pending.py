@@ -1,0 +1,65 @@
+"""The verbs of bookings that wait for their payment: confirmed by it, or freed without it; only payments call them."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from openslot.availability import claims
+from openslot.availability.models import ByBooking
+from openslot.bookings import errors, store
+from openslot.bookings.events import BookingCreated
+from openslot.bookings.models import Booking, BookingDetails, Payment, Status
+from openslot.contacts import operations as contacts
+from openslot.core.errors import require
+from openslot.core.work import Work
+
+
+async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Booking:
+    """Confirm a booking that was paid for; if its time was freed before, it is claimed anew or refused."""
+    details = await _get(work, booking_id)
+    pending, event_type = details.booking, details.event_type
+    claim_id, seat_id = pending.claim_id, pending.seat_id
+    if await store.has_time(work.db, booking_id):
+        claims.confirm(work, claim_id, seat_id)
+    else:
+        which = ByBooking(pending.event_type_id)
+        claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at)
+        claim_id, seat_id = claimed.claim_id, claimed.seat_id
+    contact = await contacts.find_or_add(
+        work, owner_id=pending.host_id, name=pending.invitee_name, email=pending.invitee_email
+    )
+    booking = replace(
+        pending,
+        status=Status.CONFIRMED,
+        contact_id=contact.id,
+        claim_id=claim_id,
+        seat_id=seat_id,
+        payment=payment,
+        updated_at=work.now,
+    )
+    work.stage(store.update_confirmed(booking))
+    base_url = work.runtime.settings.public_url
+    await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
+    return booking
+
+
+async def free_pending(work: Work, booking_id: UUID) -> None:
+    """Free the time of a booking that was never confirmed; nobody is told, because only the invitee knew of it."""
+    pending = (await _get(work, booking_id)).booking
+    claims.free(work, pending.claim_id, pending.seat_id)
+    await work.apply()
+
+
+async def note_payment(work: Work, booking_id: UUID, payment: Payment) -> None:
+    """Keep what is told of a booking's payment up to date."""
+    await store.update_payment(work.db, booking_id, payment)
+
+
+async def erase_some_unpaid(work: Work, *, before: datetime, limit: int) -> int:
+    """Delete some bookings whose time was freed before then and which nobody paid for; return how many."""
+    return await store.delete_unpaid(work.db, before=before, limit=limit)
+
+
+async def _get(work: Work, booking_id: UUID) -> BookingDetails:
+    return require(await store.lock_pending(work.db, booking_id), errors.BookingNotFound)

@@ -1,0 +1,56 @@
+"""event-type …: what can be booked."""
+
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from openslot.accounts import operations as accounts
+from openslot.cli.command import command, group
+from openslot.cli.output import Answer
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import Money
+
+app = group("Event types.")
+
+
+@app.callback()
+def event_type() -> None:
+    """Event types."""
+
+
+@command(app, "price")
+async def set_price(
+    work: Work,
+    slug: Annotated[str, typer.Argument(help="Short name of the event type")],
+    *,
+    user: Annotated[str, typer.Option("--user", help="Email address of its host")],
+    amount: Annotated[int | None, typer.Option(help="Price in the currency's smallest unit, such as 4900")] = None,
+    currency: Annotated[str | None, typer.Option(help="Currency, such as EUR")] = None,
+    refund: Annotated[
+        str | None,
+        typer.Option(help="What invitees who cancel get back: full, none, or until:24 for up to 24 hours before"),
+    ] = None,
+    free: Annotated[bool, typer.Option("--free", help="Remove the price")] = False,
+) -> Answer:
+    """Set what invitees pay for an event type, and what they get back when they cancel."""
+    host = await accounts.get_user_by_email(work, user)
+    found = await event_types.get_by_slug(work, host, slug)
+    price = _read_price(found.price, amount, currency, is_free=free)
+    policy = refund or found.refund_policy
+    changed = await event_types.change_event_type(work, replace(found, price=price, refund_policy=policy))
+    shown = {"id": changed.id, "slug": changed.slug, "price": changed.price, "refundPolicy": changed.refund_policy}
+    costs = f"costs {price.amount} {price.currency} (in the smallest unit)" if price else "is free"
+    return Answer(shown, f"{slug} {costs}. Refund: {changed.refund_policy}.")
+
+
+def _read_price(now: Money | None, amount: int | None, currency: str | None, *, is_free: bool) -> Money | None:
+    if is_free or amount == 0:
+        return None
+    if amount is None and currency is None:
+        return now
+    if amount is None or currency is None:
+        raise Invalid("Specify --amount together with --currency")
+    return Money(amount, currency.upper())

@@ -1,0 +1,19 @@
+"""Amounts of money as a reader sees them."""
+
+from decimal import Decimal
+
+from babel.numbers import format_currency, get_currency_precision
+
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import Localizable
+
+
+class Amount(Localizable, frozen=True):
+    """An amount in the smallest unit of its currency, such as 4900 EUR, which is shown as €49.00."""
+
+    amount: int
+    currency: str
+
+    def localize(self, locale: Locale) -> str:
+        exact = Decimal(self.amount).scaleb(-get_currency_precision(self.currency))
+        return str(format_currency(exact, self.currency, locale=locale.formats))

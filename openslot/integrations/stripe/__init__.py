@@ -1,0 +1,1 @@
+"""Stripe: checkout, refunds and notices over its REST API."""

@@ -1,0 +1,1 @@
+"""Payments: money for bookings, through a checkout that somebody else runs."""

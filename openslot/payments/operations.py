@@ -1,0 +1,274 @@
+"""The verbs of payments: book and pay, read what became of it, give up, refund."""
+
+from enum import Enum
+from functools import partial
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingNotFound, PaymentUnavailable
+from openslot.bookings.links import manage_url
+from openslot.bookings.models import Booking, BookingDetails, BookingWanted, Status
+from openslot.core.actor import SYSTEM
+from openslot.core.errors import Invalid, require
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime, Work
+from openslot.i18n import Text
+from openslot.payments import connection_store, connections, rules, settling, store
+from openslot.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible, RefundsChanged
+from openslot.payments.models import (
+    CheckoutSession,
+    ListedPayment,
+    PaymentConnection,
+    PaymentFilter,
+    PaymentState,
+    PaymentStep,
+    RefundReason,
+    RevenueTotal,
+    SessionWanted,
+    StoredPayment,
+    StoredRefund,
+)
+from openslot.payments.ports import AnswerUnreadable, Checkout, CheckoutFault, CheckoutUnavailable
+from openslot.payments.rules import Facts
+from openslot.payments.store import FoundPayment
+
+MAX_READS = 10
+"""How often a payment is read because somebody else has changed it meanwhile."""
+
+
+class Wish(Enum):
+    """Why a payment is read."""
+
+    KNOW = "know"
+    OPEN = "open"
+    """Somebody waits to be told where to pay; if that can't be told, nothing is booked."""
+    END = "end"
+    """The invitee does not want to pay any more."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What the provider has told of a payment that had this version."""
+
+    version: int
+    session: CheckoutSession | None = None
+    is_absent: bool = False
+    is_cut_off: bool = False
+    gives_up: bool = False
+
+
+async def book(work: Work, wanted: BookingWanted) -> Booking:
+    """Book one open slot; if it must be paid for, its time is kept while `open_checkout` says where."""
+    details = await bookings.create_pending(work, wanted)
+    if details.booking.status is Status.PENDING_PAYMENT:
+        await _begin(work, details)
+    return details.booking
+
+
+async def _begin(work: Work, details: BookingDetails) -> None:
+    booking, price = details.booking, details.event_type.price
+    connection = await connection_store.find_for_host(work.db, booking.host_id)
+    if connection is None or price is None:
+        raise PaymentUnavailable
+    expires_at = work.now + rules.PAYS_WITHIN
+    payment = StoredPayment(
+        id=new_id(),
+        booking_id=booking.id,
+        host_id=booking.host_id,
+        connection_id=connection.id,
+        mode=connection.mode,
+        price=price,
+        refund_policy=details.event_type.refund_policy,
+        state=PaymentState.OPENING,
+        expires_at=expires_at,
+        held_until=expires_at + rules.HELD_LONGER,
+        next_read_at=work.now + rules.LEARNED_AFTER,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    work.stage(store.insert_payment(payment))
+    await work.apply()
+
+
+async def open_checkout(runtime: Runtime, booking_id: UUID) -> str:
+    """Return where a booking is paid; if the provider fails, its time is freed and this is refused.
+
+    No transaction may be open. Asked again, it returns the same.
+    """
+    payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
+    if payment.url is None:
+        payment = await _advance(runtime, payment.id, Wish.OPEN)
+    if payment.url is None or payment.session_id is None:
+        raise CheckoutNotOpened
+    return payment.url
+
+
+async def read_anew(runtime: Runtime, payment_id: UUID) -> StoredPayment:
+    """Read a payment from the provider, and do all that follows from how it is now; no transaction may be open."""
+    return await _advance(runtime, payment_id, Wish.KNOW)
+
+
+async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
+    """End the checkout of an invitee who does not want to pay any more, and free the time.
+
+    Whoever has paid a moment before has a confirmed booking. Refused if the provider can't be asked.
+    """
+    payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
+    given_up = await _advance(runtime, payment.id, Wish.END)
+    if given_up.state in {PaymentState.OPENING, PaymentState.OPEN}:
+        raise CheckoutNotOpened
+    return given_up
+
+
+async def _advance(runtime: Runtime, payment_id: UUID, wish: Wish) -> StoredPayment:
+    for _ in range(MAX_READS):
+        found = require(await store.find_payment(runtime.pool, payment_id), PaymentNotFound)
+        reading = await _read(runtime, found, wish)
+        settled = await runtime.run(SYSTEM, partial(_settle, payment_id=payment_id, reading=reading))
+        if settled is not None:
+            return settled
+    raise CheckoutNotOpened
+
+
+async def _settle(work: Work, *, payment_id: UUID, reading: Reading) -> StoredPayment | None:
+    """Decide by what was read, unless it is old by now: the payment has changed, or nobody is to pay any more."""
+    found = require(await store.lock_payment(work.db, payment_id), PaymentNotFound)
+    if found.payment.version != reading.version:
+        return None
+    refunds = tuple(await store.list_refunds(work.db, payment_id))
+    facts = Facts(
+        payment=found.payment,
+        booking=found.booking,
+        has_time=found.has_time,
+        host_left=found.host_left,
+        refunds=refunds,
+        session=reading.session,
+        is_absent=reading.is_absent,
+        is_cut_off=reading.is_cut_off,
+        gives_up=reading.gives_up,
+        now=work.now,
+    )
+    return None if rules.must_end(facts) else await settling.settle(work, found, facts)
+
+
+async def _read(runtime: Runtime, found: FoundPayment, wish: Wish) -> Reading:
+    """Ask the provider how a payment is, and end its checkout first if nobody is to pay any more."""
+    payment = found.payment
+    reading = Reading(version=payment.version, gives_up=wish is Wish.END)
+    if payment.session_id is None and payment.state is PaymentState.RELEASED and payment.next_read_at is None:
+        return replace(reading, is_absent=True)
+    connection = await find_connection(runtime, payment)
+    if connection is None:
+        return replace(reading, is_cut_off=True, gives_up=reading.gives_up or wish is Wish.OPEN)
+    try:
+        async with connections.opened(runtime, connection) as checkout:
+            session = await _ask(runtime, checkout, found, gives_up=reading.gives_up)
+    except CheckoutFault as fault:
+        is_absent = payment.session_id is None and not _may_have_happened(fault)
+        return replace(reading, is_absent=is_absent, gives_up=reading.gives_up or wish is Wish.OPEN)
+    return replace(reading, session=session)
+
+
+async def _ask(runtime: Runtime, checkout: Checkout, found: FoundPayment, *, gives_up: bool) -> CheckoutSession:
+    payment = found.payment
+    if payment.session_id is None:
+        step = PaymentStep(payment.id, "session", payment.attempt)
+        session = await checkout.create_session(_describe_session(runtime, found), step)
+    else:
+        session = await checkout.get_session(payment.session_id)
+    facts = Facts(
+        payment=payment,
+        booking=found.booking,
+        has_time=found.has_time,
+        host_left=found.host_left,
+        session=session,
+        gives_up=gives_up,
+        now=runtime.clock(),
+    )
+    if rules.must_end(facts):
+        # To end it again is no fault, so that no answer that was kept is of use.
+        return await checkout.expire_session(session.id, PaymentStep(payment.id, "end", payment.version + 1))
+    return session
+
+
+def _describe_session(runtime: Runtime, found: FoundPayment) -> SessionWanted:
+    booking, url = found.booking, manage_url(runtime, found.booking.id)
+    return SessionWanted(
+        payment_id=found.payment.id,
+        amount=found.payment.price,
+        title=found.details.event_type.name,
+        email=booking.invitee_email,
+        success_url=f"{url}?payment=done",
+        cancel_url=f"{url}?payment=back",
+        expires_at=found.payment.expires_at,
+    )
+
+
+async def find_connection(runtime: Runtime, payment: StoredPayment) -> PaymentConnection | None:
+    """Find the account that took a payment; None if it was disconnected."""
+    if payment.connection_id is None:
+        return None
+    connection = await connection_store.get(runtime.pool, payment.connection_id)
+    return connection if connection.key is not None else None
+
+
+def _may_have_happened(fault: CheckoutFault) -> bool:
+    if isinstance(fault, CheckoutUnavailable):
+        # What was kept as the answer can't be learned, and nobody else knows where to pay.
+        return fault.may_have_happened and not fault.needs_new_attempt
+    return isinstance(fault, AnswerUnreadable)
+
+
+async def refund(
+    work: Work,
+    host: User | None,
+    payment_id: UUID,
+    *,
+    amount: int | None = None,
+    reason: RefundReason = RefundReason.HOST,
+    seen: int | None = None,
+) -> StoredRefund:
+    """Give some or all of a payment back, never more than is left of it; the provider is asked a moment later.
+
+    `seen` is what was left when the host was asked: a form that is sent twice refunds once.
+    """
+    require(await store.find_own(work.db, host.id if host else None, payment_id), PaymentNotFound)
+    found = require(await store.lock_payment(work.db, payment_id), PaymentNotFound)
+    case = await settling.open_case(work, found)
+    left = rules.refundable(case.payment, case.refunds)
+    if not left:
+        raise RefundNotPossible
+    if seen not in (None, left):
+        raise RefundsChanged
+    wanted = left if amount is None else amount
+    if not 1 <= wanted <= left:
+        raise Invalid(details={"amount": Text("must be between 1 and %(bound)s", bound=left)})
+    refunded = await settling.want_refund(work, case, wanted, reason)
+    await settling.close_case(work, case)
+    return refunded
+
+
+async def find_of_booking(work: Work, booking_id: UUID) -> StoredPayment | None:
+    return await store.find_of_booking(work.db, booking_id)
+
+
+async def get_payment(work: Work, host: User | None, payment_id: UUID) -> StoredPayment:
+    return require(await store.find_own(work.db, host.id if host else None, payment_id), PaymentNotFound)
+
+
+async def list_refunds(work: Work, payment: StoredPayment) -> list[StoredRefund]:
+    return await store.list_refunds(work.db, payment.id)
+
+
+async def list_payments(
+    work: Work, host: User | None, wanted: PaymentFilter, *, page: int = 1, limit: int = 20
+) -> tuple[list[ListedPayment], int]:
+    """Read one page of a host's payments, or of all, newest first, and how many there are."""
+    return await store.list_payments(work.db, host.id if host else None, wanted, limit=limit, offset=(page - 1) * limit)
+
+
+async def list_totals(work: Work, host: User) -> list[RevenueTotal]:
+    return await store.list_totals(work.db, host.id)

@@ -1,0 +1,144 @@
+"""Reading a payment provider's list of what happened: it makes everything complete, whether notices arrive or not."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from openslot.accounts.member_store import list_administrators
+from openslot.core.actor import SYSTEM
+from openslot.core.effects import forget_effect
+from openslot.core.events import Effect
+from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
+from openslot.jobs.batches import repeat
+from openslot.payments import connection_store as store
+from openslot.payments import notice_store
+from openslot.payments.connecting import REGISTER, register_endpoint, tell
+from openslot.payments.connection_events import PaymentsUnreadable
+from openslot.payments.connections import describe_fault, opened, opened_by_key
+from openslot.payments.models import ConnectionEnding, PaymentConnection, PaymentStep, RefundWanted
+from openslot.payments.notices import DELAYS, FOLLOW, follow, keep_notices, to_connection
+from openslot.payments.ports import Checkout, CheckoutFault, CheckoutRefused, KeyRefused, RightMissing
+
+POLL = "payments.poll"
+# What happens appears in the list with some delay, and not in order.
+OVERLAP = timedelta(minutes=5)
+POLLED_FOR = timedelta(days=180)
+# A key that is refused needs its owner at once; a provider that is down comes back by itself.
+TELL_AFTER = timedelta(hours=6)
+ENDINGS_AT_ONCE = 100
+GIVE_UP_AFTER = timedelta(days=7)
+# The provider lists what happened for 30 days.
+KEPT_FOR = timedelta(days=40)
+
+log = structlog.get_logger()
+
+
+async def plan_polls(work: Work) -> str:
+    """Plan to read every account through which somebody has paid; the workers share the provider fairly."""
+    found = await store.list_to_poll(work.db, since=work.now - POLLED_FOR)
+    for connection_id, user_id in found:
+        target = str(connection_id)
+        await work.plan(POLL, target, due_at=work.now, payload=connection_id, tenant_id=user_id, target=target)
+    return f"{len(found)} payment accounts to read"
+
+
+async def poll(work: Work, effect: Effect) -> Outcome:
+    """Keep what has happened in an account since it was last read."""
+    connection = await store.find(work.db, effect.plan(UUID))
+    if connection is None or connection.key is None:
+        return Skipped("the account is disconnected")
+    try:
+        async with opened(work.runtime, connection) as checkout:
+            notices = await checkout.list_notices(since=connection.read_until - OVERLAP)
+    except CheckoutFault as fault:
+        await _keep_failure(work, connection, fault)
+        notices = None
+
+    async def keep(work: Work) -> None:
+        await forget_effect(work.db, effect.id)
+        if notices is not None:
+            await keep_notices(work, connection, notices)
+            newest = max((each.created_at for each in notices), default=connection.read_until)
+            await store.keep_reading(work.db, connection.id, read_until=newest, now=work.now)
+
+    return Done(write=keep)
+
+
+async def _keep_failure(work: Work, connection: PaymentConnection, fault: CheckoutFault) -> None:
+    """Write why an account can't be read, and tell its owner once."""
+    reason, since = str(describe_fault(fault)), connection.failing_since or work.now
+    needs_owner = isinstance(fault, KeyRefused | RightMissing) or work.now - since >= TELL_AFTER
+    told_at = work.now if needs_owner and connection.told_at is None else connection.told_at
+    async with work.runtime.transaction(SYSTEM) as inside:
+        is_new = told_at is not None and connection.told_at is None
+        kept = await store.keep_failure(
+            inside.db, connection.id, reason, since=since, told_at=told_at, is_told_now=is_new
+        )
+        if kept and is_new:
+            await _tell_owner(inside, connection, reason, since=since)
+
+
+async def _tell_owner(work: Work, connection: PaymentConnection, reason: str, *, since: datetime) -> None:
+    if connection.organization_id is None:
+        people = [connection.user_id]
+    else:
+        people = [*await list_administrators(work.db, connection.organization_id)]
+    for person_id in people:
+        facts = {**tell(connection), "user_id": person_id}
+        await work.record(
+            PaymentsUnreadable(**facts, reason=reason, since=since, base_url=work.runtime.settings.public_url)
+        )
+
+
+async def finish_endings(work: Work) -> str:
+    """Remove the endpoints of connections that are gone, and end the checkouts that were open."""
+    endings = await store.list_endings(work.db, limit=ENDINGS_AT_ONCE)
+    finished = [ending for ending in endings if await _finish(work, ending)]
+    for ending in finished:
+        await store.delete_ending(work.db, ending.id)
+    return f"{len(finished)} payment accounts left, {len(endings) - len(finished)} to leave"
+
+
+async def _finish(work: Work, ending: ConnectionEnding) -> bool:
+    """Do what is left to do; True if there is nothing more that can be done."""
+    key = work.runtime.secrets.open(ending.key)
+    try:
+        async with opened_by_key(work.runtime, ending.behalf_of, key) as checkout:
+            for session_id in ending.sessions:
+                await _end_session(checkout, ending, session_id)
+            if ending.endpoint_id is not None:
+                await checkout.remove_endpoint(ending.endpoint_id)
+    except (KeyRefused, RightMissing, CheckoutRefused) as fault:
+        log.warning("a payment account could not be left properly", owner=str(ending.behalf_of), fault=str(fault))
+        return True
+    except CheckoutFault:
+        return work.now - ending.ended_at >= GIVE_UP_AFTER
+    return True
+
+
+async def _end_session(checkout: Checkout, ending: ConnectionEnding, session_id: str) -> None:
+    """Let nobody pay any more for a booking that is gone; what was paid a moment before goes back."""
+    session = await checkout.expire_session(session_id, PaymentStep(ending.id, f"end-{session_id}"))
+    if session.is_paid and session.intent_id is not None and not session.refunds:
+        wanted = RefundWanted(intent_id=session.intent_id, amount=session.amount)
+        await checkout.create_refund(wanted, PaymentStep(ending.id, f"refund-{session_id}"))
+
+
+async def tidy_notices(work: Work) -> str:
+    """Delete notices that were followed and that the provider does not list any more."""
+    before = work.now - KEPT_FOR
+    gone = await repeat(lambda limit: notice_store.delete_some_done(work.db, before=before, limit=limit))
+    return f"{gone} payment notices removed"
+
+
+PAYMENT_CONNECTION_REACTIONS = (
+    Reaction(name=REGISTER, run=register_endpoint, destination=to_connection),
+    Reaction(name=FOLLOW, run=follow, destination=to_connection, delays=DELAYS),
+    Reaction(name=POLL, run=poll, destination=to_connection),
+)
+PAYMENT_CONNECTION_JOBS = (
+    Periodic(name="payments.poll", expression="* * * * *", run=plan_polls, transaction="none"),
+    Periodic(name="payments.finish_endings", expression="* * * * *", run=finish_endings, transaction="none"),
+    Periodic(name="payments.tidy_notices", expression="23 * * * *", run=tidy_notices, transaction="none"),
+)

@@ -1,0 +1,38 @@
+"""What pages show of payments."""
+
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.bookings.models import BookingDetails
+from openslot.core.errors import require
+from openslot.core.work import Work
+from openslot.payments import connection_store, rules, store
+from openslot.payments.errors import PaymentNotFound
+from openslot.payments.models import StoredPayment, StoredRefund
+
+
+class PaymentOverview(Struct, frozen=True, kw_only=True):
+    """A payment with all that became of it."""
+
+    payment: StoredPayment
+    details: BookingDetails
+    refunds: list[StoredRefund]
+
+    @property
+    def refundable(self) -> int:
+        return rules.refundable(self.payment, self.refunds)
+
+
+async def takes_payments(work: Work, host: User) -> bool:
+    """Answer whether invitees can pay a host: they, or their organization, have connected a payment provider."""
+    return await connection_store.find_for_host(work.db, host.id) is not None
+
+
+async def get_overview(work: Work, host: User, payment_id: UUID) -> PaymentOverview:
+    found = require(await store.find_payment(work.db, payment_id), PaymentNotFound)
+    if found.payment.host_id != host.id:
+        raise PaymentNotFound
+    refunds = await store.list_refunds(work.db, payment_id)
+    return PaymentOverview(payment=found.payment, details=found.details, refunds=refunds)

@@ -1,0 +1,175 @@
+"""What payments do because something happened: money goes back, and nobody pays a host who has left."""
+
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.accounts.events import UserDeletionBegun, UserDisabled, UserEvent
+from openslot.bookings.events import BookingCancelled
+from openslot.core.actor import SYSTEM, Destination
+from openslot.core.events import Effect
+from openslot.core.work import Done, Outcome, Reaction, Skipped, TryLater, Work
+from openslot.payments import connections, operations, rules, settling, store
+from openslot.payments.errors import PaymentNotFound, RefundNotPossible
+from openslot.payments.events import RefundRequested
+from openslot.payments.models import (
+    Problem,
+    Refund,
+    RefundReason,
+    RefundState,
+    RefundWanted,
+    StoredPayment,
+    StoredRefund,
+)
+from openslot.payments.notices import to_connection
+from openslot.payments.ports import Checkout, CheckoutBusy, CheckoutFault, CheckoutRefused, CheckoutUnavailable
+
+READ = "payments.read"
+DELAYS = tuple(
+    timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
+)
+KEYS_LAST = timedelta(hours=12)
+"""How long the provider is sure to know a request again; it promises a day."""
+
+
+class ReadPlan(Struct, frozen=True):
+    payment_id: UUID
+
+
+async def read(work: Work, effect: Effect) -> Outcome:
+    """Read a payment from its provider; if that can't be asked, the payment says when to try again."""
+    try:
+        await operations.read_anew(work.runtime, effect.plan(ReadPlan).payment_id)
+    except PaymentNotFound:
+        return Skipped("the payment is gone")
+    return Done()
+
+
+async def refund_cancelled(work: Work, effect: Effect) -> Outcome:
+    """Give a cancelled booking's money back, if its policy says so."""
+    booking = effect.event(BookingCancelled).booking
+    payment = await store.find_of_booking(work.db, booking.id)
+    if payment is None:
+        return Skipped("nothing was paid")
+    if not rules.is_refunded_when_cancelled(payment.refund_policy, booking):
+        return Skipped(f"the refund policy is {payment.refund_policy}")
+    try:
+        await work.runtime.run(SYSTEM, partial(_refund_rest, payment_id=payment.id))
+    except (PaymentNotFound, RefundNotPossible):
+        return Skipped("nothing is left to refund")
+    return Done()
+
+
+async def _refund_rest(work: Work, *, payment_id: UUID) -> None:
+    await operations.refund(work, None, payment_id, reason=RefundReason.CANCELLED)
+
+
+async def refund(work: Work, effect: Effect) -> Outcome:
+    """Ask the provider once for a refund; a lost answer is asked for again by the same step."""
+    wanted = effect.event(RefundRequested)
+    stored = await store.find_refund(work.db, wanted.refund.id)
+    payment = await store.find_of_booking(work.db, wanted.booking.id)
+    if stored is None or payment is None or stored.state is not RefundState.WANTED:
+        return Skipped("the refund is made already")
+    is_last = effect.attempts > len(DELAYS)
+    try:
+        made = await _make(work, payment, stored)
+    except CheckoutRefused as fault:
+        return Done(
+            write=partial(_note_failed, refund_id=stored.id, error=f"{fault.status} {fault.code or ''}".strip())
+        )
+    except CheckoutFault as fault:
+        if is_last:
+            return Done(write=partial(_note_failed, refund_id=stored.id, error=type(fault).__name__))
+        await _note_kept_fault(work, stored, fault)
+        raise TryLater(str(fault), after=fault.after if isinstance(fault, CheckoutBusy) else None) from None
+    if made is None:
+        return Done(write=partial(_note_failed, refund_id=stored.id, error="disconnected"))
+    return Done(vendor_id=made.id, write=partial(_note_made, refund_id=stored.id, made=made))
+
+
+async def _make(work: Work, payment: StoredPayment, stored: StoredRefund) -> Refund | None:
+    """Make a refund, unless it was made by an earlier request; None if the account was disconnected."""
+    connection = await operations.find_connection(work.runtime, payment)
+    if connection is None or payment.intent_id is None or payment.session_id is None:
+        return None
+    async with connections.opened(work.runtime, connection) as checkout:
+        if stored.attempt > 1 or work.now - stored.created_at > KEYS_LAST:
+            made = await _find_made(checkout, payment, payment.session_id, stored)
+            if made is not None:
+                return made
+        amount = replace(payment.price, amount=stored.amount)
+        return await checkout.create_refund(
+            RefundWanted(intent_id=payment.intent_id, amount=amount), rules.step_of(payment, stored)
+        )
+
+
+async def _find_made(
+    checkout: Checkout, payment: StoredPayment, session_id: str, stored: StoredRefund
+) -> Refund | None:
+    session = await checkout.get_session(session_id)
+    return next((each for each in session.refunds if rules.find_refund(payment, [stored], each)), None)
+
+
+async def _note_kept_fault(work: Work, stored: StoredRefund, fault: CheckoutFault) -> None:
+    """Ask by a new step after the provider has kept a fault of its own as the answer to this one."""
+    if isinstance(fault, CheckoutUnavailable) and fault.needs_new_attempt:
+        await store.begin_attempt(work.db, stored, now=work.now)
+
+
+async def _note_made(work: Work, *, refund_id: UUID, made: Refund) -> None:
+    await _note(work, refund_id, state=rules.state_of(made), vendor_id=made.id, error=made.failure)
+
+
+async def _note_failed(work: Work, *, refund_id: UUID, error: str) -> None:
+    await _note(work, refund_id, state=RefundState.FAILED, vendor_id=None, error=error)
+
+
+async def _note(work: Work, refund_id: UUID, *, state: RefundState, vendor_id: str | None, error: str | None) -> None:
+    """Keep the provider's answer, unless a notice of the same refund was read before."""
+    stored = await store.find_refund(work.db, refund_id)
+    found = await store.lock_payment(work.db, stored.payment_id) if stored else None
+    current = await store.find_refund(work.db, refund_id)
+    if found is None or current is None or current.state is not RefundState.WANTED:
+        return
+    case = await settling.open_case(work, found)
+    changed = replace(current, state=state, vendor_id=vendor_id, error=error, updated_at=work.now)
+    await settling.note_refunds(work, case, [changed])
+    if state.is_lost:
+        settling.tell_host(work, case, Problem.REFUND_FAILED)
+    settling.forget_problem(case, is_known=False)
+    await settling.close_case(work, case)
+
+
+async def leave(work: Work, effect: Effect) -> Outcome:
+    """Let nobody pay a host who has left: what is open is ended, and what was paid goes back.
+
+    The deletion of an account waits for it, because nobody could give the money back afterwards.
+    """
+    host_id = effect.event(UserEvent).user_id
+    await store.read_soon_of_host(work.db, host_id, now=work.now)
+    if effect.event_type == UserDeletionBegun.type and await store.count_under_way(work.db, host_id):
+        raise TryLater("payments are under way", after=timedelta(minutes=1), answered=True)
+    return Done()
+
+
+def _to_provider(_: Work, effect: Effect) -> Destination:
+    payment = effect.event(RefundRequested).payment
+    return Destination(f"payments/{payment.connection_id}", payment.host_id)
+
+
+PAYMENT_REACTIONS = (
+    Reaction(name=READ, run=read, destination=to_connection),
+    Reaction(name="payments.refund", on=(RefundRequested,), run=refund, destination=_to_provider, delays=DELAYS),
+    Reaction(name="payments.refund_cancelled", on=(BookingCancelled,), run=refund_cancelled, wanted_if=store.IS_PAID),
+    Reaction(
+        name="payments.leave",
+        on=(UserDisabled, UserDeletionBegun),
+        run=leave,
+        wanted_if=store.HAS_PAYMENTS,
+        delays=DELAYS,
+    ),
+)

@@ -1,0 +1,159 @@
+"""What is done with subscriptions because time passed, or because an account or organization is deleted."""
+
+from datetime import timedelta
+
+import structlog
+
+from openslot.accounts.events import OrganizationDeleted, UserDeletionBegun
+from openslot.core.actor import SYSTEM, Destination
+from openslot.core.events import Effect
+from openslot.core.work import Done, Outcome, Periodic, Reaction, Runtime, Skipped, TryLater, Work
+from openslot.payments import subscription_store as store
+from openslot.payments.ports import Billing, CheckoutBusy, CheckoutFault, CheckoutUnavailable, KeyRefused
+from openslot.payments.subscription_models import StoredPrice
+from openslot.payments.subscriptions import (
+    CANCEL_SECOND,
+    SecondSubscription,
+    end,
+    find_mode,
+    find_prices,
+    opened,
+    read_anew,
+)
+
+AT_ONCE = 200
+# Events appear late and out of order.
+OVERLAP = timedelta(minutes=5)
+PRICES_LAST = timedelta(hours=1)
+AFTER_A_FAULT = timedelta(hours=1)
+DELAYS = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), *(timedelta(hours=8),) * 20)
+# Faults that every other request would have too.
+NOBODY_ANSWERS = (CheckoutUnavailable, CheckoutBusy, KeyRefused)
+
+log = structlog.get_logger()
+
+
+async def read_plans(work: Work) -> str:
+    """Read what has happened to subscriptions, those that are due, and the prices; end those of nobody."""
+    if find_mode(work.runtime.settings) is None:
+        return "plans are not sold"
+    faults: list[CheckoutFault] = []
+    read = 0
+    async with opened(work.runtime) as billing:
+        for step in (read_events, read_due, end_orphans, read_prices):
+            try:
+                read += await step(work.runtime, billing)
+            except CheckoutFault as fault:
+                faults.append(fault)
+    if faults:
+        raise faults[0]
+    return f"{read} read"
+
+
+async def read_events(runtime: Runtime, billing: Billing) -> int:
+    """Plan the reading of every subscription to which something has happened."""
+    now = runtime.clock()
+    known = await store.find_feed(runtime.pool, billing.mode)
+    read_until, seen = known or (now, [])
+    found = await billing.list_notices(since=read_until - OVERLAP)
+    new = [each for each in found if each.id not in seen]
+    ids = {id_ for each in new for id_ in (each.reference, each.subscription_id, each.customer_id) if id_}
+    read_until = max([read_until, *(each.created_at for each in found)])
+    recent = [each.id for each in found if each.created_at >= read_until - OVERLAP]
+    if new or known is None:
+        async with runtime.transaction(SYSTEM) as work:
+            await store.read_soon(work.db, sorted(ids), now=now)
+            await store.upsert_feed(work.db, billing.mode, read_until=read_until, seen=recent)
+    return 0
+
+
+async def read_due(runtime: Runtime, billing: Billing) -> int:
+    """Read the subscriptions that are due; one that can't be read does not keep the others from it."""
+    due = await store.list_due(runtime.pool, billing.mode, now=runtime.clock(), limit=AT_ONCE)
+    for each in due:
+        try:
+            await read_anew(runtime, billing, each)
+        except NOBODY_ANSWERS:
+            raise
+        except CheckoutFault as fault:
+            log.warning("subscription can't be read", subscriber=str(each), fault=str(fault))
+            await store.read_later(runtime.pool, each, runtime.clock() + AFTER_A_FAULT)
+    return len(due)
+
+
+async def end_orphans(runtime: Runtime, billing: Billing) -> int:
+    """Cancel the subscriptions of accounts and organizations that are deleted."""
+    orphans = await store.list_orphans(runtime.pool, billing.mode, limit=AT_ONCE)
+    faults: list[CheckoutFault] = []
+    for each in orphans:
+        try:
+            await end(runtime, billing, each)
+        except NOBODY_ANSWERS:
+            raise
+        except CheckoutFault as fault:
+            faults.append(fault)
+    if faults:
+        raise faults[0]
+    return len(orphans)
+
+
+async def read_prices(runtime: Runtime, billing: Billing) -> int:
+    """Read the prices now and then, so that no page has to wait for the provider."""
+    known, now = await store.list_prices(runtime.pool), runtime.clock()
+    for price_id in find_prices(runtime.settings).by_plan.values():
+        if price_id in known and known[price_id].read_at > now - PRICES_LAST:
+            continue
+        price = await billing.get_price(price_id)
+        stored = StoredPrice(
+            id=price.id,
+            amount=price.amount.amount,
+            currency=price.amount.currency,
+            period=price.period,
+            period_count=price.period_count,
+            read_at=now,
+        )
+        await store.upsert_price(runtime.pool, stored)
+    return 0
+
+
+async def cancel_orphans(work: Work, _: Effect) -> Outcome:
+    """Cancel at once what the periodic job would cancel within a minute; an account's deletion waits for it."""
+    if find_mode(work.runtime.settings) is None:
+        return Skipped("plans are not sold")
+    try:
+        async with opened(work.runtime) as billing:
+            await end_orphans(work.runtime, billing)
+    except CheckoutFault as fault:
+        raise TryLater(str(fault)) from fault
+    return Done()
+
+
+async def cancel_second(work: Work, effect: Effect) -> Outcome:
+    """Cancel a second subscription; what is left of its period lowers the bills of the first."""
+    second = effect.plan(SecondSubscription)
+    if find_mode(work.runtime.settings) is None:
+        return Skipped("plans are not sold")
+    try:
+        async with opened(work.runtime) as billing:
+            await billing.cancel_subscription(second.subscription_id, is_credited=True)
+    except CheckoutFault as fault:
+        raise TryLater(str(fault)) from fault
+    return Done(vendor_id=second.subscription_id)
+
+
+def to_provider(work: Work, _: Effect) -> Destination:
+    return Destination(work.runtime.settings.stripe_url, None)
+
+
+SUBSCRIPTION_REACTIONS = (
+    Reaction(
+        name="plans.cancel_orphans",
+        on=(UserDeletionBegun, OrganizationDeleted),
+        run=cancel_orphans,
+        wanted_if=store.HAS_SUBSCRIBER,
+        delays=DELAYS,
+        destination=to_provider,
+    ),
+    Reaction(name=CANCEL_SECOND, run=cancel_second, delays=DELAYS, destination=to_provider),
+)
+SUBSCRIPTION_JOBS = (Periodic(name="plans.read", expression="* * * * *", run=read_plans, transaction="none"),)

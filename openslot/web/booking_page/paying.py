@@ -1,0 +1,150 @@
+"""The page of a booking that waits for its payment, for its invitee: pay, or give the time up; and what was paid."""
+
+import asyncio
+from datetime import datetime
+
+from msgspec import Struct
+
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingNotFound, PaymentUnavailable
+from openslot.bookings.links import read_manage_token
+from openslot.bookings.models import Booking, BookingDetails, Host
+from openslot.bookings.public_api import booking_limit
+from openslot.core.actor import PUBLIC
+from openslot.core.errors import RateLimited, Refusal, require
+from openslot.core.times import get_zone
+from openslot.core.work import Runtime, Work
+from openslot.http.doors import take
+from openslot.http.errors import status_of
+from openslot.i18n import Text
+from openslot.payments import operations as payments
+from openslot.payments import rules, words
+from openslot.payments.models import Mode, PaymentState, Problem, StoredPayment
+from openslot.routing import Request, Response, post
+from openslot.web.booking_page.forms import ShownStart, show_start
+from openslot.web.booking_page.options import Options, read_options
+from openslot.web.booking_page.refusals import limit_views, list_warnings
+from openslot.web.booking_page.view import find_look, hours_of, manage_path, show
+from openslot.web.pages import redirect
+
+READ_WITHIN = 6.0
+"""How many seconds a page waits for the payment provider, before it shows what is known."""
+UNDER_WAY = {PaymentState.OPENING, PaymentState.OPEN, PaymentState.PROCESSING}
+HEADINGS = {
+    "open": Text("Pay to confirm your booking"),
+    "processing": Text("Your payment is being processed"),
+    "released": Text("The time was released"),
+    "late": Text("The time was gone when your payment came"),
+    "differs": Text("Your payment has to be checked"),
+}
+
+
+class ShownMoney(Struct, frozen=True, kw_only=True):
+    """What was paid for a booking."""
+
+    text: Text
+    is_test: bool
+    receipt: str | None
+    after_cancelling: Text
+
+
+async def find_money(work: Work, booking: Booking) -> ShownMoney | None:
+    """Say what was paid for a booking; one that cost nothing needs no look."""
+    if booking.payment is None or booking.payment.status == "not_required":
+        return None
+    payment = await payments.find_of_booking(work, booking.id)
+    if payment is None or payment.paid_at is None:
+        return None
+    return ShownMoney(
+        text=words.describe_money(payment),
+        is_test=payment.mode is Mode.TEST,
+        receipt=payment.receipt_url,
+        after_cancelling=words.describe_cancellation(payment, booking),
+    )
+
+
+async def show_unpaid(work: Work, request: Request, token: str) -> Response:
+    """Show a booking that waits for its payment; the provider is asked, so that nobody waits for its notice."""
+    booking_id = read_manage_token(work.runtime, token)
+    payment = require(await payments.find_of_booking(work, booking_id), BookingNotFound)
+    options = read_options(request)
+    if payment.state in UNDER_WAY or options.done == "booked":
+        payment = await _read_anew(work.runtime, payment)
+    found = await bookings.find_pending_with_host(work, booking_id)
+    if found is None:
+        # The money has come just now.
+        return redirect(manage_path(work, booking_id, options, done="booked"))
+    return await _show(work, options, payment, *found)
+
+
+@post("/manage/{token}/give-up", transaction="none")
+@limit_views
+async def give_up(work: Work, request: Request, token: str) -> Response:
+    """End the checkout and free the time; whoever has paid a moment before has a confirmed booking."""
+    booking_id, options = read_manage_token(work.runtime, token), read_options(request)
+    try:
+        await take(work.runtime, booking_limit(work.runtime.settings), request.address)
+        await payments.give_up(work.runtime, booking_id)
+    except (RateLimited, PaymentUnavailable) as refusal:
+        payment = require(await payments.find_of_booking(work, booking_id), BookingNotFound)
+        found = await bookings.find_pending_with_host(work, booking_id)
+        if found is not None:
+            return await _show(work, options, payment, *found, refusal=refusal)
+    return redirect(manage_path(work, booking_id, options, done=""))
+
+
+async def _read_anew(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
+    try:
+        async with asyncio.timeout(READ_WITHIN):
+            return await payments.read_anew(runtime, payment.id)
+    except (TimeoutError, PaymentUnavailable):
+        return payment
+
+
+def _name_state(payment: StoredPayment) -> str:
+    if payment.state is PaymentState.PAID:
+        return "late"
+    if payment.problem is Problem.AMOUNT_DIFFERS:
+        return "differs"
+    if payment.state is PaymentState.OPENING:
+        return "open"
+    return payment.state.value
+
+
+async def _show(
+    work: Work,
+    options: Options,
+    payment: StoredPayment,
+    details: BookingDetails,
+    host: Host,
+    *,
+    refusal: Refusal | None = None,
+) -> Response:
+    booking, event_type, state = details.booking, details.event_type, _name_state(payment)
+    work = work.acting_as(PUBLIC)
+    color, _ = await find_look(work, event_type.owner_id, color=event_type.color)
+    until = rules.money_comes_by(payment, booking) if state == "processing" else payment.expires_at
+    return show(
+        "payments/unpaid.html",
+        options,
+        color=color,
+        status=status_of(refusal) if refusal else 200,
+        is_personal=True,
+        path=manage_path(work, booking.id, options, done="").partition("?")[0],
+        state=state,
+        heading=HEADINGS[state],
+        booking=booking,
+        host=host,
+        event_type=event_type,
+        payment=payment,
+        is_test=payment.mode is Mode.TEST,
+        amount=words.show_amount(payment.price).localize(options.locale),
+        policy_words=words.describe_policy(payment.refund_policy),
+        chosen=_at(booking, booking.starts_at, options),
+        until=_at(booking, until, options),
+        warnings=list_warnings(refusal, True) if refusal else (),
+    )
+
+
+def _at(booking: Booking, when: datetime, options: Options) -> ShownStart:
+    return show_start(when, get_zone(booking.invitee_zone), options.locale, hours_of(options))

@@ -1,0 +1,103 @@
+"""Pages: the account that a host's invitees pay to: connect it, give it another key, disconnect it."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from openslot.accounts.models import User
+from openslot.core.errors import Conflict
+from openslot.core.text import LINE
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.payments import connecting
+from openslot.payments.connections import can_be_notified, notice_url, show_fault
+from openslot.payments.models import ConnectionWanted, KeyRight, Mode, PaymentConnection
+from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
+from openslot.web.pages import page, redirect
+
+HERE = "/settings/payments"
+# Each try sends a key to Stripe, and nobody is to try keys through this installation.
+TRIES = RateLimit("payment-keys", 10)
+NOTICES = {
+    "connected": Text("Payments are connected."),
+    "replaced": Text("The new key is used from now on."),
+    "disconnected": Text("Payments are disconnected, and the key is deleted here."),
+}
+MODES = {Mode.TEST: (Text("Test mode"), "warn"), Mode.LIVE: (Text("Live"), "good")}
+NAMES = {"noticeSecret": "secret"}
+
+
+class PaymentKeyForm(Struct, frozen=True, kw_only=True):
+    key: Annotated[str, Meta(pattern=LINE, max_length=300), WhenEmpty(Text("Paste the key"))]
+    secret: Annotated[str, Meta(pattern=LINE, max_length=300)] = ""
+
+    @property
+    def wanted(self) -> ConnectionWanted:
+        return ConnectionWanted(key=self.key.strip(), notice_secret=self.secret.strip() or None)
+
+
+class DisconnectionForm(Struct, frozen=True):
+    """A question that is answered by sending it."""
+
+
+@get("/settings/payments")
+async def show_payment_account(work: Work, user: User, form: Form[PaymentKeyForm] = Form()) -> Response:
+    used = await connecting.find_for_host(work, user)
+    is_own = used is not None and used.user_id == user.id
+    return page(
+        "dashboard/payments/account.html",
+        user,
+        here=HERE,
+        notices=NOTICES,
+        form=form,
+        of_organization=None if is_own else used,
+        **describe(work, used if is_own else None),
+    )
+
+
+@post(
+    "/settings/payments", transaction="none", limit=TRIES, shows=show_payment_account, at={Conflict: "key"}, names=NAMES
+)
+async def connect_payment_account(work: Work, user: User, form: Form[PaymentKeyForm]) -> Response:
+    account = await connecting.check_account(work, user, form.get().wanted)
+    async with work.transaction():
+        await connecting.connect(work, user, account)
+    return redirect(f"{HERE}?done={done_of(account)}")
+
+
+@get("/settings/payments/disconnect")
+async def ask_to_disconnect_payments(work: Work, user: User, form: Form[DisconnectionForm] = Form()) -> Response:
+    connection = await connecting.find_connection(work, user)
+    if connection is None:
+        return redirect(HERE)
+    preview = await connecting.preview_disconnection(work, connection)
+    return page("dashboard/payments/disconnect.html", user, here=HERE, form=form, preview=preview)
+
+
+@post("/settings/payments/disconnect", transaction="none", shows=ask_to_disconnect_payments, at={Conflict: "form"})
+async def disconnect_payments(work: Work, user: User, form: Form[DisconnectionForm]) -> Response:
+    leaves_open = await connecting.end_checkouts(work, await connecting.get_connection(work, user))
+    async with work.transaction():
+        await connecting.disconnect(work, user, leaves_open=leaves_open)
+    return redirect(f"{HERE}?done=disconnected")
+
+
+def describe(work: Work, connection: PaymentConnection | None) -> dict[str, Any]:
+    """Say what both pages tell of a connection, or of how to make one."""
+    settings = work.runtime.settings
+    needed = [each for each in KeyRight if can_be_notified(settings) or each is not KeyRight.ENDPOINTS]
+    shown: dict[str, Any] = {"connection": connection, "rights": needed}
+    if connection is None:
+        return shown
+    name, tone = MODES[connection.mode]
+    return shown | {
+        "account": connecting.name_account(connection),
+        "mode": name,
+        "tone": tone,
+        "notice_url": notice_url(settings, connection.id),
+        "fault": show_fault(connection.last_error) if connection.last_error else None,
+    }
+
+
+def done_of(account: connecting.CheckedAccount) -> str:
+    return "replaced" if account.is_same else "connected"

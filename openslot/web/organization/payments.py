@@ -1,0 +1,89 @@
+"""Pages: the account that the invitees of an organization's members pay to."""
+
+from openslot.accounts import organizations
+from openslot.accounts.models import User
+from openslot.change_log.models import ChangeAction
+from openslot.core.errors import Conflict
+from openslot.core.work import Work
+from openslot.http.doors import Exchange
+from openslot.payments import connecting
+from openslot.routing import Form, Response, get, post
+from openslot.web.dashboard.payment_account import (
+    NAMES,
+    NOTICES,
+    TRIES,
+    DisconnectionForm,
+    PaymentKeyForm,
+    describe,
+    done_of,
+)
+from openslot.web.organization.current import begin_change, get_administered, organization_page
+from openslot.web.pages import redirect
+
+HERE = "/organization/payments"
+
+
+@get("/organization/payments")
+async def show_organization_payments(
+    request: Exchange, work: Work, user: User, form: Form[PaymentKeyForm] = Form()
+) -> Response:
+    own = get_administered(request)
+    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    connection = await connecting.find_connection(work, organization)
+    return organization_page(
+        "payments.html", request, own, here=HERE, notices=NOTICES, form=form, **describe(work, connection)
+    )
+
+
+@post(
+    "/organization/payments",
+    transaction="none",
+    limit=TRIES,
+    shows=show_organization_payments,
+    at={Conflict: "key"},
+    names=NAMES,
+)
+async def connect_organization_payments(
+    request: Exchange, work: Work, user: User, form: Form[PaymentKeyForm]
+) -> Response:
+    own = get_administered(request)
+    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    account = await connecting.check_account(work, organization, form.get().wanted)
+    async with work.transaction():
+        change = await begin_change(request, work, user)
+        made = await connecting.connect(work, change.organization, account)
+        after = {"mode": made.mode}
+        await change.log(ChangeAction.PAYMENTS_CONNECTED, connecting.name_account(made), made.id, after=after)
+    return redirect(f"{HERE}?done={done_of(account)}")
+
+
+@get("/organization/payments/disconnect")
+async def ask_to_disconnect_organization_payments(
+    request: Exchange, work: Work, user: User, form: Form[DisconnectionForm] = Form()
+) -> Response:
+    own = get_administered(request)
+    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    connection = await connecting.find_connection(work, organization)
+    if connection is None:
+        return redirect(HERE)
+    preview = await connecting.preview_disconnection(work, connection)
+    return organization_page("disconnect_payments.html", request, own, here=HERE, form=form, preview=preview)
+
+
+@post(
+    "/organization/payments/disconnect",
+    transaction="none",
+    shows=ask_to_disconnect_organization_payments,
+    at={Conflict: "form"},
+)
+async def disconnect_organization_payments(
+    request: Exchange, work: Work, user: User, form: Form[DisconnectionForm]
+) -> Response:
+    own = get_administered(request)
+    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    leaves_open = await connecting.end_checkouts(work, await connecting.get_connection(work, organization))
+    async with work.transaction():
+        change = await begin_change(request, work, user)
+        ended = await connecting.disconnect(work, change.organization, leaves_open=leaves_open)
+        await change.log(ChangeAction.PAYMENTS_DISCONNECTED, connecting.name_account(ended), ended.id)
+    return redirect(f"{HERE}?done=disconnected")

@@ -1,0 +1,27 @@
+"""A host on a Monday morning, and a Stripe of their own on loopback."""
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType, Money
+from openslot.payments.models import PaymentConnection
+from tests.payments.support import PRICE
+from tests.support.fake_stripe import Books
+from tests.support.host import clock, member, stranger, user
+from tests.support.payments import books, fake_stripe, insert_connection, settings
+from tests.web.event_types.conftest import offer
+
+__all__ = ["books", "clock", "fake_stripe", "member", "settings", "stranger", "user"]
+
+
+@pytest.fixture
+async def connection(runtime: Runtime, user: User, books: Books) -> PaymentConnection:
+    """The host's connection to their account."""
+    return await insert_connection(runtime, books.key, user_id=user.id)
+
+
+@pytest.fixture
+async def paid(runtime: Runtime, user: User, connection: PaymentConnection) -> EventType:
+    """A meeting of half an hour for 49 euros."""
+    return await offer(runtime, user, "paid", price=Money(PRICE, "EUR"))

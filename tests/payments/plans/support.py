@@ -1,0 +1,59 @@
+"""What becomes of one subscriber: clicks here, what happens at Stripe, and the job of each minute."""
+
+from datetime import datetime
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.core.actor import SYSTEM
+from openslot.core.work import Runtime
+from openslot.payments import subscriptions
+from openslot.payments.subscription_jobs import read_plans
+from openslot.payments.subscription_models import Subscriber
+from openslot.payments.subscriptions import PlanOwner
+from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.fake_stripe import Books, FakeStripe, billing
+from tests.support.fake_stripe.books import Object
+
+
+class Story:
+    """A user who subscribes, and everybody else who takes part."""
+
+    def __init__(self, runtime: Runtime, clock: MovingClock, fake: FakeStripe, books: Books, user: User) -> None:
+        self.runtime, self.clock, self.fake, self.books, self.user = runtime, clock, fake, books, user
+        self.owner = PlanOwner(user=user)
+
+    async def open(self, plan: Plan = Plan.PRO) -> str:
+        """Click on “Subscribe”, and return the id of the checkout."""
+        url = await subscriptions.subscribe(self.runtime, self.owner, plan)
+        return url.rpartition("/")[2]
+
+    async def pay(self, plan: Plan = Plan.PRO) -> Object:
+        """Subscribe, pay and come back."""
+        begun = billing.subscribe(self.books, await self.open(plan))
+        assert await subscriptions.read_owner(self.runtime, self.owner.id)
+        return begun
+
+    async def pass_minute(self) -> None:
+        """Let a minute pass, and its job run."""
+        self.clock.pass_time(minutes=1)
+        await read_plans(self.runtime.work(SYSTEM))
+        await work_off(self.runtime, self.clock)
+
+    async def plan(self) -> Plan:
+        """Tell the effective plan of this moment."""
+        user = await accounts.get_user(self.runtime.work(SYSTEM), self.user.id)
+        return user.effective_plan
+
+    async def stored(self) -> Subscriber:
+        found = await subscriptions.find(self.runtime.work(SYSTEM), self.owner.id)
+        assert found is not None
+        return found
+
+    def statuses(self) -> list[str]:
+        """List the statuses of all subscriptions at Stripe."""
+        return [each["status"] for each in self.books.list("subscription")]
+
+    def period_end(self, subscription: Object) -> datetime:
+        return datetime.fromtimestamp(subscription["items"]["data"][0]["current_period_end"], self.clock().tzinfo)

@@ -1,0 +1,89 @@
+"""Who can be paid: a host with a connection of their own, or of their organization, and nobody else."""
+
+import httpx2
+import pytest
+
+from openslot.accounts.members import add_member
+from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType, Money
+from openslot.event_types.rules import is_offered
+from openslot.payments import connection_store
+from openslot.payments.connections import opened
+from openslot.payments.errors import PaymentsNotConnected
+from openslot.payments.models import Mode
+from tests.support.fake_stripe import Books
+from tests.support.payments import insert_connection
+from tests.web.event_types.conftest import offer
+
+DAYS = {"timezone": "UTC", "startDate": "2026-03-16", "endDate": "2026-03-20"}
+
+
+@pytest.fixture
+async def paid(runtime: Runtime, user: User) -> EventType:
+    return await offer(runtime, user, "paid", price=Money(8000, "EUR"))
+
+
+async def read(runtime: Runtime, event_type: EventType, user: User) -> EventType:
+    return await event_types.get_event_type(runtime.work(OPERATOR), user, event_type.id)
+
+
+async def test_a_price_can_be_paid_while_a_connection_is_there(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, paid: EventType, books: Books
+) -> None:
+    assert not is_offered(await read(runtime, paid, user))
+    connection = await insert_connection(runtime, books.key, user_id=user.id)
+
+    assert is_offered(await read(runtime, paid, user))
+    assert (await client.get("/api/public/mara/paid/slots", params=DAYS)).json()["data"]
+    assert "payments are not set up yet" not in (await client.get("/mara/paid")).text
+    assert "Can't be booked online yet" not in (await client.get("/mara")).text
+
+    await runtime.pool.execute("update payment_connections set key = null, disconnected_at = now()")
+    assert not is_offered(await read(runtime, paid, user))
+    assert await connection_store.find_for_host(runtime.pool, user.id) is None
+    disconnected = await connection_store.get(runtime.pool, connection.id)
+    with pytest.raises(PaymentsNotConnected):
+        async with opened(runtime, disconnected):
+            pass
+
+
+async def test_an_organization_connects_for_its_members_and_their_own_connection_wins(
+    runtime: Runtime, user: User, stranger: User, paid: EventType, books: Books
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, organization, user)
+    theirs = await insert_connection(runtime, books.key, organization_id=organization.id)
+
+    assert await connection_store.find_for_host(runtime.pool, user.id) == theirs
+    assert await connection_store.find_for_host(runtime.pool, stranger.id) is None
+    assert (await read(runtime, paid, user)).accepts_payments
+
+    own = await insert_connection(runtime, books.key, user_id=user.id)
+    assert await connection_store.find_for_host(runtime.pool, user.id) == own
+    await runtime.pool.execute("delete from payment_connections where id = $1", own.id)
+    await runtime.pool.execute("update memberships set active = false")
+    assert await connection_store.find_for_host(runtime.pool, user.id) is None
+    assert not (await read(runtime, paid, user)).accepts_payments
+
+
+async def test_a_connection_of_somebody_else_is_not_used(
+    runtime: Runtime, user: User, stranger: User, paid: EventType, books: Books
+) -> None:
+    await insert_connection(runtime, books.key, user_id=stranger.id)
+
+    assert await connection_store.find_for_host(runtime.pool, user.id) is None
+    assert not (await read(runtime, paid, user)).accepts_payments
+
+
+async def test_a_connection_opens_the_checkout_of_its_account(runtime: Runtime, user: User, books: Books) -> None:
+    connection = await insert_connection(runtime, books.key, user_id=user.id)
+
+    async with opened(runtime, connection) as checkout:
+        checked = await checkout.check_key()
+    assert (checked.mode, checked.missing) == (Mode.TEST, ())

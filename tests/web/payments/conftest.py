@@ -1,0 +1,37 @@
+"""A host who takes payments, the fake Stripe they go to, and how the pages are used."""
+
+import re
+
+import httpx2
+
+from tests.payments.conftest import books, clock, connection, fake_stripe, member, paid, settings, stranger, user
+from tests.payments.support import TEN
+from tests.support.fake_stripe import Books
+
+__all__ = ["books", "clock", "connection", "fake_stripe", "member", "paid", "settings", "stranger", "user"]
+
+PAGE = "/mara/paid"
+INVITEE = "jonas@okafor.example"
+SESSION = re.compile(r"cs_\w+")
+
+
+def filled(start: str = TEN, **changes: str) -> dict[str, str]:
+    """Fill in the form of the booking page."""
+    typed = {"start": start, "tz": "Africa/Lagos", "name": "Jonas Okafor", "email": INVITEE}
+    return {**typed, "notes": "", "guests": "", "hold": "", "website": "", **changes}
+
+
+async def book(client: httpx2.AsyncClient, **changes: str) -> str:
+    """Book by the plain form, and return the checkout session that it leads to."""
+    answer = await client.post(PAGE, data=filled(**changes))
+    assert answer.status_code == 303, answer.text
+    found = SESSION.search(answer.headers["location"])
+    assert found is not None
+    return found.group()
+
+
+def manage_of(books: Books, session: str, then: str = "done") -> str:
+    """Return where the checkout sends people back to."""
+    field = "success_url" if then == "done" else "cancel_url"
+    address = httpx2.URL(books.objects[session][field])
+    return f"{address.path}?{address.query.decode()}"

@@ -1,0 +1,162 @@
+"""What hosts see of payments: the list, one payment, refunds, the booking's page, and what is mailed."""
+
+import asyncio
+
+import httpx2
+
+from openslot.accounts.members import add_member
+from openslot.accounts.models import User
+from openslot.accounts.organizations import add_organization
+from openslot.accounts.plans import Plan
+from openslot.core.actor import SYSTEM
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType
+from openslot.payments import operations
+from openslot.payments.models import StoredPayment
+from tests.integrations.mail.conftest import messages
+from tests.payments.support import book_and_pay, intent_of, money, tick
+from tests.support.clocks import MovingClock
+from tests.support.fake_stripe import Books
+from tests.support.host import open_session
+from tests.support.page import read_page
+from tests.support.payments import insert_connection
+from tests.web.payments.conftest import INVITEE
+
+
+async def list_mails(runtime: Runtime, to: str) -> list[tuple[str, str]]:
+    """List what was mailed to someone: subjects and texts."""
+    found = []
+    for each in await messages(runtime, to):
+        body = each.get_body(("plain",))
+        assert body is not None
+        found.append((str(each["subject"]), body.get_content()))
+    return found
+
+
+async def test_the_list_has_totals_a_filter_and_a_file(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    shown = read_page(await member.get("/payments"))
+    assert [row[0] for row in shown.rows if "Jonas" in row[0]] == ["Jonas Okafor jonas@okafor.example"]
+    assert "€49.00 received, €0.00 refunded" in shown.text
+    assert f"/payments/{payment.id}" in shown.addresses
+
+    for query, count in (
+        ({"q": "OKAFOR"}, 1),
+        ({"q": "nobody"}, 0),
+        ({"status": "refunded"}, 0),
+        ({"to": "2026-03-01"}, 0),
+    ):
+        found = read_page(await member.get("/payments", params=query))
+        assert len([row for row in found.rows if "Jonas" in row[0]]) == count, query
+    file = (await member.get("/payments/export.csv")).text
+    assert "49.00,0.00,EUR,Paid,test" in file
+
+
+async def test_only_who_can_be_paid_or_was_finds_the_page_in_the_navigation(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, stranger: User
+) -> None:
+    own = dict(member.headers)
+    member.headers.update(await open_session(runtime, stranger))
+    for path in ("/", "/pages", "/help/palette"):
+        assert "/payments" not in read_page(await member.get(path)).addresses
+    member.headers.update(own)
+    for path in ("/", "/pages", "/help/palette"):
+        assert "/payments" in read_page(await member.get(path)).addresses
+
+    await book_and_pay(member, runtime, paid, books)
+    await runtime.pool.execute("update payment_connections set disconnected_at = connected_at, key = null")
+    assert "/payments" in read_page(await member.get("/")).addresses
+    await runtime.pool.execute("delete from payments")
+    assert "/payments" not in read_page(await member.get("/")).addresses
+
+
+async def test_the_account_of_the_organization_brings_the_page_into_the_navigation(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, books: Books
+) -> None:
+    async with runtime.transaction(SYSTEM) as work:
+        organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, organization, user)
+    await insert_connection(runtime, books.key, organization_id=organization.id)
+    assert "/payments" in read_page(await member.get("/")).addresses
+
+
+async def test_a_part_is_refunded_and_never_more_than_is_left(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, clock: MovingClock
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    path = f"/payments/{payment.id}/refund"
+    assert read_page(await member.get(path)).fields["amount"].value == "49.00"
+    for amount, fault in (("50", "at most €49.00"), ("0", "at most €49.00"), ("x", "Must be an amount")):
+        refused = await member.post(path, data={"amount": amount})
+        assert refused.status_code == 400
+        assert fault in read_page(refused).faults["amount"]
+    assert (await member.post(path, data={"amount": "20"})).status_code == 303
+    await tick(runtime, clock)
+    assert money(books) == 2900
+
+    shown = await member.get(f"/payments/{payment.id}")
+    assert "Partly refunded" in shown.text
+    assert "€20.00" in shown.text
+    assert read_page(await member.get(path)).fields["amount"].value == "29.00"
+    assert (await list_mails(runtime, INVITEE))[-1][0] == "Refund of €20.00"
+
+
+async def test_a_form_that_is_sent_twice_refunds_once(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, clock: MovingClock
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    path = f"/payments/{payment.id}/refund"
+    sent = {"amount": "20", "left": read_page(await member.get(path)).fields["left"].value}
+    answers = await asyncio.gather(member.post(path, data=sent), member.post(path, data=sent))
+    assert sorted(each.status_code for each in answers) == [303, 400]
+    await tick(runtime, clock)
+    assert money(books) == 2900
+
+    refused = read_page(await member.post(path, data=sent))
+    assert "nothing more is refunded" in refused.text
+    assert refused.fields["left"].value == "2900"
+
+
+async def test_another_hosts_payment_is_not_found(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, stranger: User
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    member.headers.update(await open_session(runtime, stranger))
+    for path in (f"/payments/{payment.id}", f"/payments/{payment.id}/refund"):
+        assert (await member.get(path)).status_code == 404
+    assert (await member.post(f"/payments/{payment.id}/refund", data={"amount": "1"})).status_code == 404
+    assert "Jonas" not in (await member.get("/payments")).text
+
+
+async def test_the_bookings_page_and_the_question_before_cancelling_name_the_money(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, clock: MovingClock
+) -> None:
+    await runtime.pool.execute("update event_types set refund_policy = 'none' where id = $1", paid.id)
+    payment = await book_and_pay(member, runtime, paid, books)
+    shown = await member.get(f"/bookings/{payment.booking_id}")
+    assert "€49.00 paid" in shown.text
+    assert f"/payments/{payment.id}/refund" in shown.text
+    assert "€49.00 will be refunded" in (await member.get(f"/bookings/{payment.booking_id}/cancel")).text
+
+    await member.post(f"/bookings/{payment.booking_id}/cancel", data={"reason": ""})
+    await tick(runtime, clock)
+    assert money(books) == 0
+    mails = await list_mails(runtime, INVITEE)
+    assert any("Confirmed" in subject and "€49.00 paid" in text for subject, text in mails)
+    assert any("Cancelled" in subject and "€49.00 will be refunded" in text for subject, text in mails)
+
+
+async def test_a_dispute_is_mailed_to_the_host_and_shown(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, clock: MovingClock
+) -> None:
+    payment: StoredPayment = await book_and_pay(member, runtime, paid, books)
+    books.dispute(intent_of(payment))
+    await operations.read_anew(runtime, payment.id)
+    await tick(runtime, clock)
+
+    assert "A payment is disputed" in (await member.get(f"/payments/{payment.id}")).text
+    assert "Disputed" in (await member.get("/payments")).text
+    assert f"/payments/{payment.id}" in read_page(await member.get("/")).addresses
+    assert "A payment is disputed" in [subject for subject, _ in await list_mails(runtime, "mara@lindqvist.example")]
