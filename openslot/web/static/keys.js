@@ -4,8 +4,9 @@
 const links = document.querySelectorAll("[data-palette]");
 let loaded;
 let lastG = -Infinity;
-// What is typed while the palette is on its way; null: it is not.
+// What is typed while the palette is on its way, how far the arrow keys went, and whether Enter followed; null: it is not.
 let typed = null;
+const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
 const fetchPalette = async () => {
   const answer = await fetch(links[0].dataset.palette);
@@ -30,9 +31,9 @@ const load = () => {
 const use = (act) => load().then(act, () => location.assign("/help"));
 
 const open = () => {
-  typed ??= "";
+  typed ??= { text: "", steps: 0, isSent: false };
   use((palette) => {
-    palette.open(typed ?? "");
+    if (typed) palette.open(typed);
     typed = null;
   });
 };
@@ -57,7 +58,10 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (typed !== null) {
     event.preventDefault();
-    if (event.key.length === 1) typed += event.key;
+    if (event.key === "Escape") typed = null;
+    else if (event.key.length === 1) typed.text += event.key;
+    else if (event.key === "Enter") typed.isSent = true;
+    else typed.steps += STEPS[event.key] ?? 0;
     return;
   }
   if (isTyping(event.target)) return;

@@ -54,7 +54,7 @@ const filter = () => {
 
 const step = (by) => {
   const all = shown();
-  choose(all[(all.indexOf(chosen()) + by + all.length) % all.length]);
+  choose(all.at((all.indexOf(chosen()) + by) % all.length));
 };
 
 search.addEventListener("input", filter);
@@ -74,13 +74,15 @@ palette.addEventListener("click", (event) => {
   if (event.target === palette || event.target.closest("a")) palette.close();
 });
 
-export const open = (typed) => {
+export const open = ({ text, steps, isSent }) => {
   if (keys.open) keys.close();
   if (palette.open) return;
-  search.value = typed;
+  search.value = text;
   filter();
+  if (steps) step(steps);
   palette.showModal();
   search.focus();
+  if (isSent) search.form.requestSubmit();
 };
 
 export const showKeys = () => {

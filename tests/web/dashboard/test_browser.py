@@ -1,11 +1,12 @@
 """The dashboard in a real browser: by hand, by key, on a phone, without scripts, and for axe."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import httpx2
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
@@ -154,6 +155,41 @@ async def test_the_palette_finds_pages_by_key(
     await expect(page.get_by_text("Nothing found")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.locator("#palette")).to_be_hidden()
+    assert faults == []
+
+
+async def test_the_palette_keeps_the_keys_that_are_pressed_while_it_loads(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, faults = await open_as(browser, client, runtime, user)
+    pressed = asyncio.Event()
+
+    async def answer_late(route: Route) -> None:
+        await pressed.wait()
+        await route.continue_()
+
+    await page.route("**/help/palette*", answer_late)
+    await page.goto("/")
+    for key in ("Control+k", "ArrowDown", "ArrowUp", "ArrowUp"):
+        await page.keyboard.press(key)
+    pressed.set()
+    await expect(page.get_by_role("option", name="Keyboard shortcuts")).to_have_attribute("aria-selected", "true")
+
+    pressed.clear()
+    await page.goto("/")
+    await page.keyboard.press("Control+k")
+    await page.keyboard.press("Escape")
+    pressed.set()
+    await expect(page.locator("#palette")).to_be_attached()
+    await expect(page.locator("#palette")).to_be_hidden()
+
+    pressed.clear()
+    await page.goto("/")
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("past")
+    await page.keyboard.press("Enter")
+    pressed.set()
+    await page.wait_for_url("**/bookings?view=past")
     assert faults == []
 
 
