@@ -1,0 +1,1 @@
+"""Messaging: SMS, WhatsApp and calls through providers that somebody else runs."""
