@@ -1,5 +1,6 @@
 """What pages show of payments."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from openslot.core.errors import require
 from openslot.core.work import Work
 from openslot.payments import connection_store, rules, store
 from openslot.payments.errors import PaymentNotFound
-from openslot.payments.models import StoredPayment, StoredRefund
+from openslot.payments.models import PaymentState, StoredPayment, StoredRefund
 
 
 class PaymentOverview(Struct, frozen=True, kw_only=True):
@@ -36,3 +37,9 @@ async def get_overview(work: Work, host: User, payment_id: UUID) -> PaymentOverv
         raise PaymentNotFound
     refunds = await store.list_refunds(work.db, payment_id)
     return PaymentOverview(payment=found.payment, details=found.details, refunds=refunds)
+
+
+async def list_of_bookings(work: Work, host: User, booking_ids: Collection[UUID]) -> list[StoredPayment]:
+    """List what was paid for some of a host's bookings; most cost nothing."""
+    found = [await store.find_of_booking(work.db, each) for each in booking_ids]
+    return [each for each in found if each and each.host_id == host.id and each.state is PaymentState.PAID]

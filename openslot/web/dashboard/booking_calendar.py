@@ -28,6 +28,7 @@ from openslot.web.booking_page.calendar import format_month
 from openslot.web.dashboard.bookings import NOTICES, list_answers
 from openslot.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_places
 from openslot.web.dashboard.calendar_layout import begin_week, pick_hours
+from openslot.web.dashboard.payments import PaymentRow, describe_payments
 from openslot.web.dashboard.rows import Step, describe_step, status_badge
 from openslot.web.list_queries import link, read_day
 from openslot.web.pages import locale_of, page
@@ -119,6 +120,8 @@ class Chosen(Struct, frozen=True, kw_only=True):
     can_change: bool
     answers: list[tuple[str, object]]
     private_notes: str | None
+    money: dict[UUID, PaymentRow]
+    """What was paid for it, and for the others of its session, by booking."""
     steps: list[Step]
     """What was sent and written about it, and what is planned."""
 
@@ -223,6 +226,7 @@ async def _find_chosen(
     people = await queries.list_session(work, user, booking) if booking.seat_id else []
     effects = [] if booking.seat_id else await timeline.list_timeline(work, user, booking_id)
     badge, tone = status_badge(booking.status, is_over=rules.is_over(booking, now=work.now))
+    payable = [] if booking.payment is None else [each.id for each in people] or [booking_id]
     return Chosen(
         booking=booking,
         event_type=details.event_type,
@@ -235,6 +239,7 @@ async def _find_chosen(
         can_change=rules.can_change(booking, now=work.now),
         answers=list(list_answers(details)),
         private_notes=next((each.private_notes for each in meetings if each.id == booking_id), None),
+        money=await describe_payments(work, user, payable),
         steps=[describe_step(each, user, now=work.now) for each in effects],
     )
 

@@ -1,6 +1,7 @@
 """Pages: what invitees have paid, also as a CSV file; one payment with all that became of it, and giving it back."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from openslot.event_types.models import Money
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
+from openslot.i18n.money import Amount
 from openslot.payments import operations, queries, rules
 from openslot.payments.models import ListedPayment, Mode, PaymentFilter, StoredPayment
 from openslot.payments.words import (
@@ -65,6 +67,13 @@ class PaymentRow(Struct, frozen=True, kw_only=True):
     is_refundable: bool = False
 
 
+class ReturnedSum(Struct, frozen=True):
+    """What goes back in one currency."""
+
+    amount: Amount
+    is_test: bool
+
+
 def _show(payment: StoredPayment, booking: Booking | None = None) -> PaymentRow:
     status, tone = STATUSES[rules.status_of(payment)]
     return PaymentRow(
@@ -86,6 +95,23 @@ async def describe_payment(work: Work, booking: Booking) -> PaymentRow | None:
         return None
     payment = await operations.find_of_booking(work, booking.id)
     return _show(payment, booking) if payment else None
+
+
+async def describe_payments(work: Work, user: User, booking_ids: Collection[UUID]) -> dict[UUID, PaymentRow]:
+    """Say what was paid for each of some bookings that cost something."""
+    return {each.booking_id: _show(each) for each in await queries.list_of_bookings(work, user, booking_ids)}
+
+
+async def sum_returned(work: Work, user: User, booking_ids: Collection[UUID]) -> list[ReturnedSum]:
+    """Sum up what goes back if the host cancels some bookings: of each all that is left, whatever its policy."""
+    sums: Counter[tuple[Mode, str]] = Counter()
+    for each in await queries.list_of_bookings(work, user, booking_ids):
+        sums[each.mode, each.price.currency] += each.price.amount - each.refunded_amount
+    return [
+        ReturnedSum(Amount(left, currency), mode is Mode.TEST)
+        for (mode, currency), left in sorted(sums.items())
+        if left
+    ]
 
 
 def _filter(query: ListQuery) -> PaymentFilter:

@@ -32,6 +32,7 @@ from openslot.web.dashboard.booking_list import (
     tell_missed,
     write_bookings,
 )
+from openslot.web.dashboard.payments import sum_returned
 from openslot.web.downloads import send_csv
 from openslot.web.pages import locale_of, page, redirect
 
@@ -95,7 +96,7 @@ async def ask_to_cancel_selected(request: Request, work: Work, user: User, form:
 
 
 async def show_cancel_selected(request: Request, work: Work, user: User, form: Form[Any]) -> Response:
-    """Ask for the reason, and say which bookings are cancelled, which are not, and who is told."""
+    """Ask for the reason, and say which bookings are cancelled, which are not, who is told and what is refunded."""
     selection = await _find_selection(work, user, form["ids"].split(","))
     reasons = [(entry, _find_reason(entry, now=work.now)) for entry in selection.entries]
     refused = [Refused(entry, reason) for entry, reason in reasons if reason]
@@ -112,6 +113,7 @@ async def show_cancel_selected(request: Request, work: Work, user: User, form: F
         entries=entries,
         refused=refused,
         missing=selection.missing,
+        returned=await sum_returned(work, user, [entry.id for entry in entries]),
         action=query.link(f"{HERE}/cancel/confirm"),
         back=query.link(),
     )

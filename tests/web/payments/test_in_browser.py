@@ -3,9 +3,12 @@
 import httpx2
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
+from openslot.accounts.models import User
 from openslot.core.config import Settings
+from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from tests.support.browsers import open_page
+from tests.payments.support import book_and_pay
+from tests.support.browsers import open_as, open_page
 from tests.support.fake_stripe import Books
 from tests.web.payments.conftest import PAGE
 from tests.web.widget.sites import open_site, page_with, site
@@ -69,3 +72,17 @@ async def test_from_another_site_the_checkout_opens_in_the_whole_window(
         await arrive(page, books, client, settings)
         await page.get_by_role("button", name="Pay", exact=True).click()
         await expect(page.get_by_role("heading", name="Your meeting is confirmed")).to_be_visible(timeout=20_000)
+
+
+async def test_the_payment_is_shown_beside_the_list_of_bookings(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, paid: EventType, books: Books
+) -> None:
+    payment = await book_and_pay(client, runtime, paid, books)
+    page, _ = await open_as(browser, client, runtime, user, viewport={"width": 1920, "height": 1080})
+    await page.goto("/bookings")
+    await page.get_by_role("link", name="Jonas Okafor").click()
+    beside = page.get_by_role("complementary", name="Jonas Okafor")
+    await expect(beside).to_contain_text("€49.00 paid")
+    await expect(beside).to_contain_text("Test mode")
+    await beside.get_by_role("link", name="Refund…").click()
+    await page.wait_for_url(f"**/payments/{payment.id}/refund")

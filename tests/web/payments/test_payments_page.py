@@ -10,16 +10,17 @@ from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import SYSTEM
 from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Money
 from openslot.payments import operations
 from openslot.payments.models import StoredPayment
 from tests.integrations.mail.conftest import messages
-from tests.payments.support import book_and_pay, intent_of, money, tick
+from tests.payments.support import book, book_and_pay, find, intent_of, money, session_of, tick
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books
 from tests.support.host import open_session
 from tests.support.page import read_page
 from tests.support.payments import insert_connection
+from tests.web.event_types.conftest import offer
 from tests.web.payments.conftest import INVITEE
 
 
@@ -160,3 +161,66 @@ async def test_a_dispute_is_mailed_to_the_host_and_shown(
     assert "Disputed" in (await member.get("/payments")).text
     assert f"/payments/{payment.id}" in read_page(await member.get("/")).addresses
     assert "A payment is disputed" in [subject for subject, _ in await list_mails(runtime, "mara@lindqvist.example")]
+
+
+async def test_the_calendar_names_the_payment_of_the_chosen_booking(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    books.refund(intent_of(payment), 900)
+    await operations.read_anew(runtime, payment.id)
+    shown = read_page(await member.get(f"/bookings/week?date=2026-03-20&booking={payment.booking_id}"))
+    assert "Payment €49.00 paid, €9.00 refunded Partly refunded Test mode" in shown.text
+    assert {f"/payments/{payment.id}", f"/payments/{payment.id}/refund"} <= set(shown.addresses)
+
+
+async def test_the_calendar_names_the_payment_of_each_seat(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    await runtime.pool.execute("update event_types set seats = 4 where id = $1", paid.id)
+    first = await book_and_pay(member, runtime, paid, books)
+    answer = await book(member, paid, inviteeName="Hana Kim", inviteeEmail="hana@kim.example")
+    second = await find(runtime, answer)
+    books.pay(session_of(second))
+    await operations.read_anew(runtime, second.id)
+    books.refund(intent_of(first), 4900)
+    await operations.read_anew(runtime, first.id)
+
+    shown = read_page(await member.get(f"/bookings/week?date=2026-03-20&booking={first.booking_id}"))
+    assert "Jonas Okafor€49.00 paid, €49.00 refunded Refunded" in shown.text
+    assert "Hana Kim€49.00 paid Paid" in shown.text
+
+
+async def test_the_question_before_cancelling_several_names_what_goes_back_in_each_currency(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, paid: EventType, books: Books, clock: MovingClock
+) -> None:
+    await runtime.pool.execute("update event_types set refund_policy = 'none' where id = $1", paid.id)
+    yen = await offer(runtime, user, "yen", price=Money(4900, "JPY"))
+    refunded, whole, other = [
+        await book_and_pay(member, runtime, event_type, books, f"2026-03-20T{hour}:00:00Z")
+        for event_type, hour in ((paid, 10), (paid, 11), (yen, 12))
+    ]
+    books.refund(intent_of(refunded), 900)
+    await operations.read_anew(runtime, refunded.id)
+    ids = [str(each.booking_id) for each in (refunded, whole, other)]
+
+    asked = read_page(await member.post("/bookings/selected/cancel", data={"id": ids}))
+    assert "it was paid with: €89.00 Test mode, JP¥4,900 Test mode" in asked.text
+    only = read_page(await member.post("/bookings/selected/cancel", data={"id": ids[2:]}))
+    assert "it was paid with: JP¥4,900 Test mode" in only.text
+    await member.post("/bookings/selected/cancel/confirm", data={"ids": ",".join(ids), "reason": ""})
+    await tick(runtime, clock)
+    assert money(books) == 0
+
+
+async def test_the_question_before_cancelling_is_silent_about_money_that_nobody_paid(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, user: User
+) -> None:
+    free = await offer(runtime, user, "free")
+    booking = (await book(member, free)).json()["bookingId"]
+    payment = await book_and_pay(member, runtime, paid, books, "2026-03-20T11:00:00Z")
+    books.refund(intent_of(payment), 4900)
+    await operations.read_anew(runtime, payment.id)
+    asked = await member.post("/bookings/selected/cancel", data={"id": [booking, str(payment.booking_id)]})
+    assert "Cancel 2 bookings?" in asked.text
+    assert "refunded" not in asked.text.partition("<main")[2]
