@@ -19,6 +19,7 @@ FATES = {KEPT: 74, CANCELLED: 11, MOVED: 9, MISSED: 6}
 SEATS_TAKEN = 4
 """At most, in one group session."""
 LONGEST_LEAD = timedelta(days=13)
+A_DAY = timedelta(days=1)
 
 Starts = Mapping[date, Sequence[datetime]]
 
@@ -64,15 +65,13 @@ class PastDraft:
 
     def _choose(self, offer: EventType, starts: Sequence[datetime]) -> datetime | None:
         """Choose a free start, rather at a popular hour, and take its time."""
-        free = [start for start in starts if self._is_free(*during(offer, start))]
+        near = [(begin, end) for begin, end in self._taken[-30:] if end > starts[0] - A_DAY] if starts else []
+        free = [start for start in starts if _is_free(*during(offer, start), near)]
         if not free:
             return None
         chosen = self._chance.choices(free, [HOURS.get(start.astimezone(self._zone).hour, 0.2) for start in free])[0]
         self._taken.append(during(offer, chosen))
         return chosen
-
-    def _is_free(self, begins: datetime, ends: datetime) -> bool:
-        return all(end <= begins or ends <= begin for begin, end in self._taken[-30:])
 
     def _meet(self, offer: EventType, starts_at: datetime, starts: Sequence[datetime]) -> PastMeeting:
         if offer.seats > 1:
@@ -98,3 +97,7 @@ def during(offer: EventType, starts_at: datetime) -> tuple[datetime, datetime]:
     """Return the time that a meeting takes, with its buffers."""
     ends_at = starts_at + timedelta(minutes=offer.duration_minutes)
     return starts_at - timedelta(minutes=offer.buffer_before), ends_at + timedelta(minutes=offer.buffer_after)
+
+
+def _is_free(begins: datetime, ends: datetime, taken: Sequence[tuple[datetime, datetime]]) -> bool:
+    return all(end <= begins or ends <= begin for begin, end in taken)

@@ -10,7 +10,7 @@ from openslot.demo.deliveries import make_deliveries
 from openslot.demo.history import has_bookings, make_past, make_visits
 from openslot.demo.meetings import make_meetings, make_talks
 from openslot.demo.offers import list_offers, make_offers, make_second_offers
-from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people
+from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people, make_sign_in
 from openslot.event_types.models import EventType
 
 
@@ -34,9 +34,9 @@ class Seeded(Struct, frozen=True, kw_only=True, rename="camel"):
 async def seed(work: Work) -> Seeded:
     work = work.acting_as(DEMO)
     people = await make_people(work)
-    host, host_sign_in = people[HOST.username]
+    host = people[HOST.username]
     offers = await make_offers(work, host)
-    await _make_bookings(work, {each: user for each, (user, _) in people.items()}, offers)
+    await _make_bookings(work, people, offers)
     await make_deliveries(work, host)
     await make_talks(work, host)
     await make_visits(work, host, offers)
@@ -44,8 +44,8 @@ async def seed(work: Work) -> Seeded:
     await make_agent_calls(work, host)
     return Seeded(
         base_url=work.runtime.settings.public_url,
-        user=host_sign_in,
-        admin=people[ADMIN.username][1],
+        user=await make_sign_in(work, host),
+        admin=await make_sign_in(work, people[ADMIN.username]),
         api_key=api_key,
         scim_token=scim_token,
         agent_keys=agent_keys,
