@@ -101,6 +101,18 @@ def _read_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, object]]:
     return name, given or {}
 
 
+async def keep_refused_meta(runtime: Runtime, caller: Caller, params: Mapping[str, Any], *, request_id: str) -> None:
+    """Keep the record of a call whose `_meta` was refused; a message without a tool's name is not a call."""
+    name, given = params.get("name"), params.get("arguments")
+    if not isinstance(name, str):
+        return
+    call = ToolCall(id=new_id(), caller=caller, request_id=request_id)
+    arguments = given if isinstance(given, dict) else {}
+    record = Recorder(runtime=runtime, call=call, name=name, tool=BY_NAME.get(name), given=arguments).write()
+    refused = replace(record, status=AuditStatus.INVALID_ARGUMENTS, error_code=INVALID_PARAMS)
+    await audit.keep(runtime, refused)
+
+
 def _pass_gates(tool: Tool, recorder: Recorder) -> _Asked:
     caller = recorder.call.caller
     if tool.scope not in caller.scopes:

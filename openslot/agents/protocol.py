@@ -12,11 +12,11 @@ from openslot.access.door import take_place
 from openslot.access.models import AgentEntry
 from openslot.agents import audit, budget
 from openslot.agents import jsonrpc as rpc
-from openslot.agents.calls import ToolResponse, call_tool, caller_of
+from openslot.agents.calls import ToolResponse, call_tool, caller_of, keep_refused_meta
 from openslot.agents.door import CODES, error_data
 from openslot.agents.errors import GateRefusal
 from openslot.agents.jsonrpc import RpcFault, RpcMessage
-from openslot.agents.models import AuditStatus, CallRecord
+from openslot.agents.models import AuditStatus, Caller, CallRecord
 from openslot.agents.schemas import describe_tool
 from openslot.agents.tools import TOOLS
 from openslot.core.errors import Invalid, RateLimited
@@ -52,8 +52,8 @@ class RpcContext(NamedTuple):
 async def _answer(context: RpcContext, message: RpcMessage, *, is_stateless: bool) -> Raw:
     if message.method == "initialize" and is_stateless:
         raise _not_found(message.method, is_stateless=is_stateless)
-    await _count_model_cost(context, message)
     caller = caller_of(context.entry)
+    await _count_model_cost(context, caller, message)
     match message.method:
         case "tools/call":
             answered = await call_tool(context.runtime, caller, message.params, request_id=context.request_id)
@@ -72,10 +72,12 @@ async def _answer(context: RpcContext, message: RpcMessage, *, is_stateless: boo
     raise _not_found(message.method, is_stateless=is_stateless)
 
 
-async def _count_model_cost(context: RpcContext, message: RpcMessage) -> None:
+async def _count_model_cost(context: RpcContext, caller: Caller, message: RpcMessage) -> None:
     try:
         micros = budget.read_model_cost(message.meta)
     except Invalid as refusal:
+        if message.method == "tools/call":
+            await keep_refused_meta(context.runtime, caller, message.params, request_id=context.request_id)
         raise RpcFault(rpc.INVALID_PARAMS, refusal.message, data=dict(refusal.details or {}), http_status=200) from None
     await budget.report(context.runtime, context.entry.agent, micros)
 

@@ -101,3 +101,33 @@ async def test_a_hidden_line_break_is_named_and_nothing_is_sent(runtime: Runtime
     assert answer["result"]["isError"]
     assert set(answer["result"]["structuredContent"]["error"]["details"]) == {"to", "subject"}
     assert await counts(runtime) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("tool", ["check_budget", "no_such_tool"])
+@pytest.mark.parametrize("cost", ["1", -1, 101, True, None])
+async def test_a_call_with_a_senseless_cost_is_refused_and_recorded(
+    runtime: Runtime, enter: Connect, tool: str, cost: object
+) -> None:
+    support = await enter("support")
+    told = {"name": tool, "arguments": {"a": 1}, "_meta": {"openslot/modelCostUsd": cost}}
+    answer = await support.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": told})
+
+    fault = {"_meta.openslot/modelCostUsd": "must be a number from 0 to 100"}
+    assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32602)
+    assert answer.json()["error"]["data"] == fault
+    rows = await runtime.pool.fetch("select tool, status, error_code, cost_micros, input_hash from agent_calls")
+    [record] = map(dict, rows)
+    assert record.pop("input_hash")
+    assert record == {"tool": tool, "status": "invalid_arguments", "error_code": -32602, "cost_micros": 0}
+    assert await counts(runtime) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("method", "params"), [("ping", {}), ("tools/call", {"name": 3}), ("tools/list", {})])
+async def test_what_is_no_call_of_a_tool_leaves_no_record(
+    runtime: Runtime, enter: Connect, method: str, params: dict[str, Any]
+) -> None:
+    support = await enter("support")
+    answer = await support.ask(method, params | {"_meta": {"openslot/modelCostUsd": -1}})
+
+    assert answer["error"]["code"] == -32602
+    assert await statuses(runtime) == {}
