@@ -37,9 +37,11 @@ from openslot.integrations.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
 from openslot.integrations.mail.smtp import open_mailer
 from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.operations import OIDC_JOBS
+from openslot.integrations.providers import open_providers
 from openslot.integrations.stripe.billing import open_billings
 from openslot.integrations.stripe.checkout import open_checkouts
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.messaging.ports import MessageProviders
 from openslot.payments.connection_events import PAYMENT_CONNECTION_EVENTS
 from openslot.payments.events import PAYMENT_EVENTS
 from openslot.payments.jobs import PAYMENT_JOBS
@@ -128,6 +130,7 @@ PORTS: Mapping[type, OpenAdapter] = {
     Mailer: open_mailer,
     Billings: open_billings,
     Checkouts: open_checkouts,
+    MessageProviders: open_providers,
 }
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.

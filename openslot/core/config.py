@@ -174,6 +174,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="Incoming webhook of the team chat (Slack, Mattermost), a secret; if not set, nothing is posted"
         ),
     ] = None
+    twilio_url: Annotated[
+        str, Meta(description="Twilio's API, or a proxy that stands in for it; SMS and WhatsApp messages go there")
+    ] = "https://api.twilio.com"
     stripe_url: Annotated[
         str, Meta(description="Stripe's API, or a proxy that stands in for it; payments of hosts go there")
     ] = "https://api.stripe.com"
@@ -326,6 +329,7 @@ def _checked(values: dict[str, object]) -> Settings:
         _check_url("base_url", find_setting_fault(settings.base_url))
     if settings.chat_webhook is not None:
         _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
+    _check_url("twilio_url", find_setting_fault(settings.twilio_url, has_path=True))
     _check_url("stripe_url", find_setting_fault(settings.stripe_url, has_path=True))
     _check_plans(settings)
     _check_oidc(settings)

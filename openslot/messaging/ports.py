@@ -57,6 +57,10 @@ class MessagesUnavailable(MessageFault):
         """The request may have been carried out: look with `find_sent`, and never just send again."""
 
 
+class BadNotice(Exception):
+    """A notice is not from the provider, or can't be read; its argument says why and repeats nothing of it."""
+
+
 class MessageProviders(Protocol):
     """All providers of this installation."""
 
@@ -91,7 +95,7 @@ class MessageAccount(Protocol):
         """Look for a message whose answer was lost, which was asked for at `since` or later.
 
         `known` are the provider's ids of other messages to this recipient: the same text may have been sent before.
-        None: it is not there, or not yet, or several could be meant.
+        None: it is not there, or not yet: providers list some messages only after they have left.
         """
         ...
 

@@ -1,8 +1,10 @@
 """Decisions about webhooks: when a try succeeds, when it is repeated, when an endpoint is switched off; signatures."""
 
 import base64
+import hmac
 import os
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from uuid import UUID
@@ -86,6 +88,9 @@ def is_hopeless(failing_since: datetime, *, now: datetime) -> bool:
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
+TOLERANCE = timedelta(minutes=5)
+SECONDS = re.compile(r"[1-9][0-9]{0,10}", re.ASCII)
+LONGEST_HEADER = 4096
 
 
 def new_secret() -> str:
@@ -104,3 +109,30 @@ def signed_headers(event_id: UUID, body: bytes, *, secrets: Sequence[str], at: d
         "webhook-timestamp": str(int(at.timestamp())),
         "webhook-signature": sign(str(event_id), body, secrets=secrets, at=at),
     }
+
+
+class SignatureRefused(Exception):
+    """A message is not signed by who should have signed it, or not now; its argument says why."""
+
+
+def verify(headers: Mapping[str, str], body: bytes, *, secrets: Sequence[str], now: datetime) -> str:
+    """Return the id of a message that one of the secrets has signed within these minutes, or refuse it.
+
+    The names of the headers are in lower case.
+    """
+    id_, seconds, given = (headers.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
+    if not id_ or not given or max(len(id_), len(given)) > LONGEST_HEADER or not (id_ + given).isascii():
+        raise SignatureRefused("the signature is missing or malformed")
+    if not SECONDS.fullmatch(seconds):
+        raise SignatureRefused("the signature has no time")
+    at = datetime.fromtimestamp(int(seconds), UTC)
+    if abs(now - at) > TOLERANCE:
+        raise SignatureRefused("the signature is too old, or from the future")
+    try:
+        expected = sign(id_, body, secrets=secrets, at=at).split()
+    except UnicodeDecodeError:
+        raise SignatureRefused("the body is not UTF-8") from None
+    # Every pair is compared: how long it takes tells nothing.
+    if not sum(hmac.compare_digest(ours, theirs) for ours in expected for theirs in given.split()):
+        raise SignatureRefused("the signature is not valid")
+    return id_

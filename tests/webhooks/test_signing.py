@@ -1,12 +1,12 @@
 """Signatures: the published vector, and the library's own verdict on what was sent."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from openslot.core.ids import new_id
-from openslot.webhooks.rules import PREFIX, new_secret, sign, signed_headers
+from openslot.webhooks.rules import PREFIX, SignatureRefused, new_secret, sign, signed_headers, verify
 
 VECTOR_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 VECTOR_ID = "msg_p5jXN8AQM9LWM0D4loKWxJek"
@@ -36,3 +36,24 @@ def test_a_secret_is_long_and_never_the_same() -> None:
 
     assert len(made) == 100
     assert all(secret.startswith(PREFIX) and len(secret) == len(PREFIX) + 44 for secret in made)
+
+
+@pytest.mark.parametrize("minutes", [-6, -5, 0, 5, 6])
+def test_what_the_library_verifies_we_verify(minutes: int) -> None:
+    now = datetime.now(UTC)
+    secret, body = new_secret(), '{"data":"Zürich"}'.encode()
+    headers = signed_headers(new_id(), body, secrets=[new_secret(), secret], at=now + timedelta(minutes=minutes))
+    is_now = abs(minutes) < 6
+    try:
+        # The library reads the clock a moment later.
+        Webhook(secret).verify(body, {**headers})
+        accepts = True
+    except WebhookVerificationError:
+        accepts = minutes == -5
+
+    assert accepts == is_now
+    if is_now:
+        assert verify(headers, body, secrets=[secret], now=now.replace(microsecond=0)) == headers["webhook-id"]
+        return
+    with pytest.raises(SignatureRefused):
+        verify(headers, body, secrets=[secret], now=now)

@@ -78,6 +78,11 @@ class OutboundFailed(httpx2.TransportError):
         self.sentence = message
         """As it was raised: a `Text` can be shown in the reader's language."""
 
+    @property
+    def may_have_arrived(self) -> bool:
+        """Whether the request may have been carried out: False if no connection was made."""
+        return self.kind not in {FailureKind.DNS, FailureKind.CONNECT, FailureKind.TLS}
+
 
 CLOSED = Text("The client is closed.")
 UNRESOLVED = Text("%(host)s could not be resolved.")

@@ -32,8 +32,6 @@ TRIES = 3
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 5.0
 GIVE_UP_AFTER = 25.0
-# The connection was never made, so nothing was asked.
-NOT_SENT = frozenset({FailureKind.DNS, FailureKind.CONNECT, FailureKind.TLS})
 
 KEY = re.compile(r"(?:sk|rk)_(test|live)_[A-Za-z0-9_]{8,250}")
 SECRETS = re.compile(r"\b(?:sk|rk|pk|whsec)_[\w*]+")
@@ -124,7 +122,7 @@ class StripeClient:
             if fault.kind is FailureKind.TOO_LARGE:
                 raise AnswerUnreadable("Stripe's answer is too large") from None
             raise CheckoutUnavailable(
-                f"Stripe can't be reached: {fault.kind}", may_have_happened=fault.kind not in NOT_SENT
+                f"Stripe can't be reached: {fault.kind}", may_have_happened=fault.may_have_arrived
             ) from None
         except OutboundRefused as fault:
             raise CheckoutUnavailable(

@@ -4,15 +4,15 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import stripe
 from msgspec import Struct
 
+from tests.support.fake_server import Answer, Request
 from tests.support.fake_stripe import billing, parameters
 from tests.support.fake_stripe.books import API_VERSION, Books, Object
 from tests.support.fake_stripe.errors import StripeRefusal, missing
-from tests.support.fake_stripe.idempotency import Answer, KeptAnswers
+from tests.support.fake_stripe.idempotency import KeptAnswers
 from tests.support.fake_stripe.objects import make, make_list
 
 EVENTS_KEPT_FOR = 30 * 24 * 3600
@@ -64,29 +64,6 @@ class Key(Struct, frozen=True):
         """Tell whether the key has the right, or the larger one that includes it."""
         wanted = {right, right.replace("_read", "_write")}
         return self.rights is None or bool(wanted & self.rights)
-
-
-class Request(Struct, frozen=True):
-    """One request as it came."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: str
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        text = self.body if self.method == "POST" else urlsplit(self.path).query
-        return parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text))
-
-    @property
-    def place(self) -> str:
-        """The path below `/v1/`."""
-        return urlsplit(self.path).path.removeprefix("/v1/")
-
-    @property
-    def key(self) -> str:
-        return self.headers.get("authorization", "").removeprefix("Bearer ")
 
 
 class Api:

@@ -4,16 +4,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.support.fake_server import Answer
 from tests.support.fake_stripe.errors import StripeRefusal
 
 KEPT_FOR = 24 * 3600
 LONGEST_KEY = 255
-
-
-class Answer(Struct, frozen=True):
-    status: int
-    body: bytes
-    headers: dict[str, str] = {}
 
 
 class KeptRequest(Struct):

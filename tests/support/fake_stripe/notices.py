@@ -1,16 +1,15 @@
 """Notices on their way to endpoints: signed, sent at least once, in no order that anyone may count on."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from random import Random
 
-import httpx2
 from msgspec import Struct
 from stripe import WebhookSignature
 
+from tests.support.fake_server import Post, post_over_http
 from tests.support.fake_stripe.books import Books, Object
 
-Post = Callable[[str, dict[str, str], bytes], Awaitable[int]]
 # Longer after each failure, in seconds.
 BACK_OFF = (60, 3600, 4 * 3600)
 TRIES = 3
@@ -92,12 +91,3 @@ class Notices:
         if delivery.endpoint["id"] not in delivery.books.objects:
             return 200
         return await self.post(self.reach(delivery.endpoint["url"]), delivery.headers, delivery.body)
-
-
-async def post_over_http(url: str, headers: dict[str, str], body: bytes) -> int:
-    """Send a notice over the network; no answer counts as 599, and redirects are failures."""
-    try:
-        async with httpx2.AsyncClient(trust_env=False, verify=False, timeout=10) as client:
-            return (await client.post(url, headers=headers, content=body)).status_code
-    except httpx2.HTTPError:
-        return 599

@@ -3,10 +3,10 @@
 from html import escape
 from urllib.parse import parse_qs
 
+from tests.support.fake_server import Answer
 from tests.support.fake_stripe import billing
 from tests.support.fake_stripe.books import Books, Object
 from tests.support.fake_stripe.errors import StripeRefusal
-from tests.support.fake_stripe.idempotency import Answer
 
 BUTTONS = {"pay": "Pay", "decline": "Pay with a card that is declined", "later": "Pay by bank debit"}
 DECLINED = "Your card was declined."

@@ -2,19 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from enum import StrEnum
-from http import HTTPStatus
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 from openslot.core.work import Clock
+from tests.support.fake_server import Answer, Fault, FaultKind, Request, listening
 from tests.support.fake_stripe import pages
-from tests.support.fake_stripe.api import Api, Call, Key, Request, create_endpoint, write
+from tests.support.fake_stripe.api import Api, Call, Key, create_endpoint, write
 from tests.support.fake_stripe.books import Books
 from tests.support.fake_stripe.errors import StripeRefusal
-from tests.support.fake_stripe.idempotency import Answer
 from tests.support.fake_stripe.notices import Notices
 
 PAGES: dict[str, tuple[str, Callable[[Books, str], Answer], Callable[[Books, str, str], Answer]]] = {
@@ -25,38 +21,6 @@ PAGES: dict[str, tuple[str, Callable[[Books, str], Answer], Callable[[Books, str
         lambda books, id_, _: pages.take_portal(books, id_),
     ),
 }
-
-
-class FaultKind(StrEnum):
-    HANG_UP = "hang_up"
-    """Close the connection and do nothing."""
-    LOSE_ANSWER = "lose_answer"
-    """Do it, keep the answer, and close the connection."""
-    STATUS = "status"
-    """Answer with a status and do nothing."""
-    KEPT_STATUS = "kept_status"
-    """Do it, and keep an answer with this status for its idempotency key."""
-    RAW = "raw"
-    """Answer with bytes that are not what was asked for."""
-    HOLD = "hold"
-    """Begin, and wait until the test lets it go on."""
-    STALL = "stall"
-    """Never answer."""
-
-
-class Fault(Struct, frozen=True):
-    """What happens to the next request below a path."""
-
-    kind: FaultKind
-    path: str = ""
-    method: str | None = None
-    status: int = 500
-    headers: dict[str, str] = {}
-    body: bytes = b""
-    release: asyncio.Event | None = None
-
-    def concerns(self, request: Request) -> bool:
-        return request.place.startswith(self.path) and self.method in {None, request.method}
 
 
 class FakeStripe:
@@ -170,54 +134,6 @@ def _break(fault: Fault) -> Answer:
 async def serving(clock: Clock) -> AsyncIterator[FakeStripe]:
     """Run a Stripe on a free port of loopback."""
     fake = FakeStripe(clock)
-    meetings: set[asyncio.Task[None]] = set()
-
-    def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(_meet(fake, reader, writer))
-        meetings.add(task)
-        task.add_done_callback(meetings.discard)
-
-    server = await asyncio.start_server(meet, "127.0.0.1", 0)
-    fake.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    try:
+    async with listening(fake.serve) as fake.url:
         yield fake
-    finally:
-        server.close()
         await fake.settle()
-        for task in tuple(meetings):
-            task.cancel()
-        await asyncio.gather(*meetings, return_exceptions=True)
-
-
-async def _meet(fake: FakeStripe, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            answer = await fake.serve(await _read(reader))
-            if answer is not None:
-                writer.write(_write(answer))
-                await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-    finally:
-        writer.transport.abort()
-
-
-async def _read(reader: asyncio.StreamReader) -> Request:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-    body = (await reader.readexactly(int(headers.get("content-length", "0")))).decode()
-    method, path, _ = head[0].split(" ")
-    return Request(method, path, headers, body)
-
-
-def _write(answer: Answer) -> bytes:
-    told = {"Content-Length": str(len(answer.body)), "Connection": "close", **answer.headers}
-    lines = [f"HTTP/1.1 {answer.status} {_phrase(answer.status)}", *(f"{name}: {text}" for name, text in told.items())]
-    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + answer.body
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"

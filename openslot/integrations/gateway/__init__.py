@@ -1,0 +1,1 @@
+"""A message gateway: an HTTP service that the operator runs, with signed requests in both directions."""

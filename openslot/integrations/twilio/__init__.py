@@ -1,0 +1,1 @@
+"""Twilio: SMS, WhatsApp and notices of calls over its REST API."""

@@ -1,0 +1,1 @@
+"""A message gateway of the operator."""
