@@ -41,6 +41,7 @@ from openslot.integrations.providers import open_providers
 from openslot.integrations.stripe.billing import open_billings
 from openslot.integrations.stripe.checkout import open_checkouts
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.messaging.connection_events import MESSAGING_CONNECTION_EVENTS
 from openslot.messaging.ports import MessageProviders
 from openslot.payments.connection_events import PAYMENT_CONNECTION_EVENTS
 from openslot.payments.events import PAYMENT_EVENTS
@@ -65,6 +66,7 @@ EVENTS = (
     *BOOKING_EVENTS,
     *PAYMENT_EVENTS,
     *PAYMENT_CONNECTION_EVENTS,
+    *MESSAGING_CONNECTION_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
     *MAIL_EVENTS,
@@ -142,4 +144,11 @@ SEALED = (
     SealedColumn("payment_connections", "key"),
     SealedColumn("payment_connections", "notice_secret"),
     SealedColumn("payment_endings", "key"),
+    SealedColumn("messaging_connections", "token"),
+    SealedColumn("messaging_connections", "second_token"),
+    SealedColumn("message_erasures", "token"),
+    SealedColumn("message_erasures", "ref"),
+    SealedColumn("message_media", "ref"),
+    SealedColumn("calls", "recording"),
+    SealedColumn("calls", "transcript"),
 )

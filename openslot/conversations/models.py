@@ -34,10 +34,27 @@ class MessageStatus(StrEnum):
 
     RECEIVED = "received"
     QUEUED = "queued"
+    SENDING = "sending"
+    """The provider is being asked, or its answer was lost."""
+    UNKNOWN = "unknown"
+    """The provider may have sent it; it is not sent again."""
     SENT = "sent"
     DELIVERED = "delivered"
     READ = "read"
+    UNDELIVERED = "undelivered"
     FAILED = "failed"
+    CANCELED = "canceled"
+
+
+class MessagePurpose(StrEnum):
+    """Why a message was sent."""
+
+    REPLY = "reply"
+    REMINDER = "reminder"
+    FOLLOW_UP = "follow_up"
+    ANSWER = "answer"
+    """To a message, by the service itself."""
+    TEST = "test"
 
 
 class Message(Struct, frozen=True):
@@ -50,6 +67,17 @@ class Message(Struct, frozen=True):
     status: MessageStatus
     at: datetime
     """When it was written, by the vendor's clock."""
+
+    connection_id: UUID | None = None
+    """The number that it came or went through."""
+
+    purpose: MessagePurpose | None = None
+    booking_id: UUID | None = None
+    """The booking that it is about."""
+
+    sent_by: UUID | None = None
+    error: str | None = None
+    """Why it was not delivered: a `RefusalReason`, or another word."""
 
 
 class Conversation(Struct, frozen=True, kw_only=True):

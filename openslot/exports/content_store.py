@@ -164,10 +164,28 @@ CONVERSATIONS = _select(
     "conversations v where v.owner_id = $1 order by v.id",
 )
 MESSAGES = _select(
-    "conversation_id content direction status timestamp",
+    "conversation_id content direction status purpose error files timestamp",
     "messages m join conversations v on v.id = m.conversation_id where v.owner_id = $1"
     " order by m.conversation_id, m.at, m.id",
+    files="(select coalesce(json_agg(f.content_type order by f.position), '[]') from message_media f"
+    " where f.message_id = m.id)",
     timestamp=iso_of("m.at"),
+)
+NUMBERS = _select(
+    "id provider channel number account account_name can_cancel last_error notices connected_at disconnected_at",
+    "messaging_connections c where c.user_id = $1 order by c.connected_at, c.id",
+    notices=_objects(
+        "call_id sequence received_at",
+        "call_notices n where n.connection_id = c.id",
+        order="n.received_at, n.call_id, n.sequence",
+    ),
+)
+OPT_OUTS = _select(
+    "phone source opted_out_at opted_in_at", "message_opt_outs o where o.user_id = $1 order by o.opted_out_at, o.id"
+)
+CONSENTS = _select(
+    "phone text source booking_id given_at withdrawn_at",
+    "message_consents s where s.host_id = $1 order by s.given_at, s.id",
 )
 CALLS = _select(
     "id direction caller_phone duration_seconds status agent_name started_at created_at updated_at",

@@ -301,7 +301,30 @@ FILES = (
         ("conversations",),
         as_list(content.CONVERSATIONS),
     ),
-    ExportFile("messages.json", "The messages of these conversations.", ("messages",), as_list(content.MESSAGES)),
+    ExportFile(
+        "messages.json",
+        "The messages of these conversations.",
+        ("messages", "message_media"),
+        as_list(content.MESSAGES),
+    ),
+    ExportFile(
+        "numbers.json",
+        "Your numbers for messages and calls that you have connected, without their tokens.",
+        ("messaging_connections", "call_notices"),
+        as_list(content.NUMBERS),
+    ),
+    ExportFile(
+        "message-opt-outs.json",
+        "Who has asked for no more messages from your numbers.",
+        ("message_opt_outs",),
+        as_list(content.OPT_OUTS),
+    ),
+    ExportFile(
+        "message-consents.json",
+        "Who has agreed to messages from you, when, and to what.",
+        ("message_consents",),
+        as_list(content.CONSENTS),
+    ),
     ExportFile(
         "calls.json", "Calls that the voice agent has answered or made for you.", ("calls",), as_list(content.CALLS)
     ),

@@ -254,6 +254,7 @@ REMAINS = {
     "plan_prices": "the platform's",
     "subscription_feed": "up to when the payment provider was read",
     "payment_endings": "the sealed key of an account for payments, until what we have set up there is removed",
+    "message_erasures": "the sealed token of an account for messages, until what went through it is deleted there",
     "periodic_runs": "the platform's",
     "rate_log": "hashes of callers, for minutes",
     "scim_requests": "an organization's log of its directory, until its retention ends",

@@ -269,6 +269,58 @@ async def test_sealing_outside_the_list_of_sealed_columns_is_noticed(runtime: Ru
     assert len(found) == len(sealed) + len(SEALED_BY_DATA_KEYS) + len(PLAIN)
 
 
+async def furnish_messaging(work: Work, host_id: UUID) -> None:
+    token = await seal(work, "0123456789abcdef")
+    connection_id, thread_id, message_id = new_id(), new_id(), new_id()
+    await work.db.execute(
+        """insert into messaging_connections
+            (id, user_id, provider, channel, number, account, token, second_token, connected_at)
+        values ($1, $2, 'twilio', 'sms', '+493022222222', 'AC1', $3, $3, $4)""",
+        connection_id,
+        host_id,
+        token,
+        work.now,
+    )
+    await work.db.execute(
+        """insert into conversations (id, owner_id, contact_phone, channel, last_message_at, created_at, updated_at)
+        values ($1, $2, '+493033333333', 'sms', $3, $3, $3)""",
+        thread_id,
+        host_id,
+        work.now,
+    )
+    await work.db.execute(
+        """insert into messages (id, conversation_id, content, direction, status, at, created_at)
+        values ($1, $2, '', 'inbound', 'received', $3, $3)""",
+        message_id,
+        thread_id,
+        work.now,
+    )
+    await work.db.execute(
+        "insert into message_media (id, message_id, position, ref, content_type) values ($1, $2, 0, $3, 'image/png')",
+        new_id(),
+        message_id,
+        await seal(work, "Messages/SM1/Media/ME1"),
+    )
+    await work.db.execute(
+        """insert into calls (id, owner_id, direction, caller_phone, agent_name, started_at, recording, transcript,
+            created_at, updated_at)
+        values ($1, $2, 'inbound', '+493033333333', 'Reception', $3, $4, $4, $3, $3)""",
+        new_id(),
+        host_id,
+        work.now,
+        await seal(work, "Recordings/RE1"),
+    )
+    for column, value in (("vendor_id", "SM1"), ("ref", await seal(work, "Recordings/RE2"))):
+        await work.db.execute(
+            f"""insert into message_erasures (id, behalf_of, provider, account, token, {column})
+            values ($1, $2, 'twilio', 'AC1', $3, $4)""",
+            new_id(),
+            host_id,
+            token,
+            value,
+        )
+
+
 async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Settings) -> None:
     async with runtime.transaction(OPERATOR) as work:
         await seed(work)
@@ -307,6 +359,7 @@ async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Setting
             await seal(work, "rk_test_9876543210"),
             work.now,
         )
+        await furnish_messaging(work, host.id)
     opens: Callable[[bytes], bool] = load_secrets(None, settings.data_dir).opens
     holding = set()
     for found in await runtime.pool.fetch(BYTES):

@@ -61,6 +61,17 @@ ROWS = (
     "insert into photos values ($1, 'abc', 'image', $4)",
     "insert into identities values ('https://id.example', 'mara-at-id', $1, $4)",
     "insert into authenticators (id, user_id, secret, created_at, confirmed_at) values ($2, $1, $9, $4, $4)",
+    """insert into messaging_connections (id, user_id, provider, channel, number, account, token, connected_at)
+    values ($2, $1, 'twilio', 'sms', '+493022222222', 'AC1', $9, $4)""",
+    """insert into call_notices (connection_id, call_id, sequence, received_at)
+    select id, 'CA1', 0, $4 from messaging_connections where user_id = $1""",
+    """insert into message_media (id, message_id, position, ref, content_type)
+    select $2, m.id, 0, $9, 'image/png' from messages m join conversations c on c.id = m.conversation_id
+    where c.owner_id = $1""",
+    """insert into message_opt_outs (id, user_id, phone, opted_out_at, source)
+    values ($2, $1, '+493012345678', $4, 'message')""",
+    """insert into message_consents (id, host_id, phone, given_at, text, source, booking_id)
+    values ($2, $1, '+493012345678', $4, 'Remind me by SMS', 'booking_page', $3)""",
     """insert into payment_connections (id, user_id, mode, key, key_ending, read_until, connected_at)
     values ($2, $1, 'test', $9, '4242', $4, $4)""",
     """insert into payment_notices (connection_id, id, type, created_at, received_at)

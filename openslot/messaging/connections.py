@@ -1,0 +1,124 @@
+"""Connections to a message provider: how they are found and opened, and what can be wrong with them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from openslot.accounts.member_store import list_administrators
+from openslot.accounts.models import User
+from openslot.core.actor import SYSTEM
+from openslot.core.config import Settings
+from openslot.core.outbound import OutboundRefused, check_url
+from openslot.core.work import Runtime, Work
+from openslot.i18n import Text, recall
+from openslot.messaging import connection_store as store
+from openslot.messaging.connection_events import MessagingBroken
+from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
+from openslot.messaging.errors import MessagingNotConnected
+from openslot.messaging.models import MessageCredentials, ProviderName
+from openslot.messaging.ports import MessageAccount, MessageFault, MessageProviders, TokenRefused
+
+REFUSED = Text("The provider refuses the account or its token")
+UNREACHABLE = Text("The provider can't be reached")
+FAULTS = (REFUSED, UNREACHABLE)
+# A token that is refused needs its owner at once; a provider that is down comes back by itself.
+TELL_AFTER = timedelta(hours=6)
+
+
+async def find_for_host(work: Work, host: User, channel: ConnectionChannel) -> MessagingConnection | None:
+    """Find the number that a host uses: their own, or else their organization's."""
+    return await store.find_for_host(work.db, host.id, channel)
+
+
+@asynccontextmanager
+async def opened(runtime: Runtime, connection: MessagingConnection) -> AsyncIterator[MessageAccount]:
+    """Open the account of a connection, with the guarded client on behalf of its owner; no transaction may be open."""
+    credentials = read_credentials(runtime, connection)
+    async with opened_by(runtime, connection.owner_id, connection.provider, credentials) as account:
+        yield account
+
+
+@asynccontextmanager
+async def opened_by(
+    runtime: Runtime, owner_id: UUID, provider: ProviderName, credentials: MessageCredentials
+) -> AsyncIterator[MessageAccount]:
+    providers = runtime.ports.get(MessageProviders)
+    account = providers.get(provider).open(runtime.outbound.on_behalf_of(owner_id), credentials)
+    try:
+        yield account
+    finally:
+        await account.close()
+
+
+def read_credentials(runtime: Runtime, connection: MessagingConnection) -> MessageCredentials:
+    """Read what opens the account of a live connection, and what verifies its notices."""
+    if connection.token is None:
+        raise MessagingNotConnected
+    return MessageCredentials(
+        account=connection.account,
+        token=runtime.secrets.open(connection.token),
+        second_token=runtime.secrets.open(connection.second_token) if connection.second_token else None,
+    )
+
+
+def notice_urls(settings: Settings, connection: MessagingConnection) -> dict[str, str]:
+    """Write where the provider sends its notices, by what they are about."""
+    base = f"{settings.public_url}/api/notices/{connection.provider}/{connection.id}"
+    if connection.provider is ProviderName.GATEWAY:
+        return {"all": base}
+    if connection.channel is ConnectionChannel.VOICE:
+        return {"calls": f"{base}/calls"}
+    return {"messages": f"{base}/messages", "status": f"{base}/status"}
+
+
+def can_be_notified(settings: Settings) -> bool:
+    """Answer whether the provider can reach this installation: only by https, at an address that is public."""
+    try:
+        check_url(settings.public_url)
+    except OutboundRefused:
+        return False
+    return settings.public_url.startswith("https://")
+
+
+def describe_fault(fault: MessageFault) -> Text:
+    """Say why a connection can't be used, in words that can be kept."""
+    return REFUSED if isinstance(fault, TokenRefused) else UNREACHABLE
+
+
+def show_fault(stored: str) -> str:
+    """Return a kept fault as a text that can be translated."""
+    return recall(stored, FAULTS)
+
+
+async def keep_failure(work: Work, connection: MessagingConnection, fault: MessageFault) -> None:
+    """Write why a connection can't be used, and tell its owner once; opens a transaction of its own."""
+    reason, since = str(describe_fault(fault)), connection.failing_since or work.now
+    needs_owner = isinstance(fault, TokenRefused) or work.now - since >= TELL_AFTER
+    told_at = work.now if needs_owner and connection.told_at is None else connection.told_at
+    is_new = told_at is not None and connection.told_at is None
+    async with work.runtime.transaction(SYSTEM) as inside:
+        kept = await store.keep_failure(
+            inside.db, connection.id, reason, since=since, told_at=told_at, is_told_now=is_new
+        )
+        if kept and is_new:
+            await _tell_owner(inside, connection, reason, since=since)
+
+
+async def _tell_owner(work: Work, connection: MessagingConnection, reason: str, *, since: datetime) -> None:
+    if connection.organization_id is None:
+        people = [connection.user_id]
+    else:
+        people = [*await list_administrators(work.db, connection.organization_id)]
+    for person_id in people:
+        facts = {**tell(connection), "user_id": person_id}
+        await work.record(
+            MessagingBroken(**facts, reason=reason, since=since, base_url=work.runtime.settings.public_url)
+        )
+
+
+def tell(connection: MessagingConnection) -> dict[str, Any]:
+    """Say what every event tells of a connection."""
+    names = ("user_id", "organization_id", "provider", "channel", "number")
+    return {name: getattr(connection, name) for name in names} | {"connection_id": connection.id}

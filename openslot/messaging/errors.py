@@ -1,0 +1,18 @@
+"""What messaging refuses."""
+
+from openslot.core.errors import Conflict, NotFound
+from openslot.i18n import Text
+
+
+class MessagingNotConnected(NotFound):
+    """There is no such connection to a message provider, or it was disconnected."""
+
+    code = "messaging_connection_not_found"
+    message = Text("This number is not connected")
+
+
+class MessagingConnectionChanged(Conflict):
+    """Another number was connected or disconnected at the same time."""
+
+    code = "messaging_connection_changed"
+    message = Text("Another number was connected or disconnected meanwhile. Try again")
