@@ -48,7 +48,7 @@ from openslot.payments.events import PAYMENT_EVENTS
 from openslot.payments.jobs import PAYMENT_JOBS
 from openslot.payments.polling import PAYMENT_CONNECTION_JOBS, PAYMENT_CONNECTION_REACTIONS
 from openslot.payments.ports import Billings, Checkouts
-from openslot.payments.reactions import PAYMENT_REACTIONS
+from openslot.payments.reactions import PAYMENT_CONSEQUENCES, PAYMENT_REACTIONS
 from openslot.payments.subscription_jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_REACTIONS
 from openslot.people.deletions import PEOPLE_JOBS
 from openslot.people.events import PEOPLE_EVENTS
@@ -75,6 +75,7 @@ EVENTS = (
     *AGENT_EVENTS,
 )
 CONSEQUENCES = (
+    *PAYMENT_CONSEQUENCES,
     *FUNNEL_BEGINNING,
     take_step(FunnelStep.CALENDAR_CONNECTED, CalendarConnected),
     take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),

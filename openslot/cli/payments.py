@@ -134,8 +134,7 @@ async def show_payment(work: Work, payment_id: PaymentId) -> Answer:
         f"Checkout: {payment.session_id or 'not opened'}; payment: {payment.intent_id or 'none yet'}",
         *(f"Refund {each.id}: {_format(payment, each.amount)}, {each.state} ({each.reason})" for each in refunds),
     ]
-    if payment.problem:
-        lines.append(f"Needs attention: {payment.problem}")
+    lines += [f"Needs attention: {problem}" for problem in payment.problems]
     return Answer(_shape(payment) | {"refunds": [_shape_refund(each) for each in refunds]}, "\n".join(lines))
 
 

@@ -16,7 +16,7 @@ from openslot.core.ids import new_id
 from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.past import KEPT, PastMeeting
 from openslot.event_types.models import EventType
-from openslot.payments import rules
+from openslot.payments import refund_rules, rules
 from openslot.payments.events import PaymentNeedsAttention, PaymentReceived, PaymentRefunded
 from openslot.payments.models import (
     DisputeOutcome,
@@ -109,7 +109,7 @@ class PastPayments:
             updated_at=at,
         )
         self._refunds.append(refund)
-        refunded = self._keep(booking, replace(rules.sum_refunds(payment, [refund]), updated_at=at))
+        refunded = self._keep(booking, replace(refund_rules.sum_refunds(payment, [refund]), updated_at=at))
         self._tell(at, PaymentRefunded(**self._name(refunded, offer), refund=refund))
         return refunded
 
@@ -118,7 +118,7 @@ class PastPayments:
             self._payments[booking.id],
             dispute=DisputeOutcome.OPEN,
             respond_by=at + ANSWER_WITHIN,
-            problem=Problem.DISPUTED,
+            problems=(Problem.DISPUTED,),
             updated_at=at,
         )
         disputed = self._keep(booking, payment)

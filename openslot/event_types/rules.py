@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Iterator
 
 import msgspec
-from babel.numbers import get_currency_precision
 from msgspec.structs import replace
 
 from openslot.core.text import INVISIBLE, NOT_A_URL, is_visible, is_web_url
 from openslot.event_types import models
+from openslot.event_types.prices import find_price_faults
 from openslot.i18n import Text
 
 MAX_QUESTIONS = 20
@@ -21,9 +21,6 @@ _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
 _COLOR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
 _LINK = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}/\S", re.IGNORECASE)
 _REFUND_POLICY = re.compile(r"full|none|until:(?:[1-9]\d{0,2}|[1-7]\d{3}|8[0-6]\d{2}|87[0-5]\d|8760)")
-_CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
-
-TOO_FINE = Text("must end in 0: payment providers take no smaller amounts of this currency")
 
 Faults = Iterator[tuple[str, str]]
 
@@ -140,10 +137,7 @@ def _price_faults(event_type: models.EventType) -> Faults:
     if price is None:
         return
     yield from _bounds("price.amount", price.amount, 1, 99_999_999)
-    if price.amount % 10 and get_currency_precision(price.currency) == 3:
-        yield "price.amount", TOO_FINE
-    if not _CURRENCY.fullmatch(price.currency):
-        yield "price.currency", Text("must be three capital letters, such as EUR")
+    yield from find_price_faults(price)
 
 
 EDITED = (

@@ -14,6 +14,13 @@ class Amount(Localizable, frozen=True):
     amount: int
     currency: str
 
+    def __str__(self) -> str:
+        """Write it for machines and terminals, such as 49.00 EUR."""
+        return f"{self._exact} {self.currency}"
+
     def localize(self, locale: Locale) -> str:
-        exact = Decimal(self.amount).scaleb(-get_currency_precision(self.currency))
-        return str(format_currency(exact, self.currency, locale=locale.formats))
+        return str(format_currency(self._exact, self.currency, locale=locale.formats))
+
+    @property
+    def _exact(self) -> Decimal:
+        return Decimal(self.amount).scaleb(-get_currency_precision(self.currency))

@@ -29,6 +29,19 @@ where c.disconnected_at is null
   and exists (select from payments p where p.connection_id = c.id and p.created_at > $1)"""
 
 
+# The same, for the account that took a payment.
+MAY_USE = """
+select exists (
+    select from payments p join payment_connections c on c.id = p.connection_id
+    where p.id = $2 and (c.user_id = $1 or c.organization_id in (
+        select m.organization_id from memberships m where m.user_id = $1 and m.active)))"""
+
+
+async def may_use(db: Db, host_id: UUID, payment_id: UUID) -> bool:
+    """Answer whether a host may give back what an account took: it is their own, or that of their organization."""
+    return bool(await db.fetchval(MAY_USE, host_id, payment_id))
+
+
 async def find_for_host(db: Db, host_id: UUID) -> PaymentConnection | None:
     """Find the connection that a host's payments go to: their own, or else their organization's."""
     row = await db.fetchrow(FOR_HOST, host_id)

@@ -1,7 +1,7 @@
 """What payments refuse."""
 
 from openslot.bookings.errors import PaymentUnavailable
-from openslot.core.errors import Conflict, Invalid, NotFound, Unavailable
+from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from openslot.i18n import Text
 
 
@@ -24,6 +24,13 @@ class RefundNotPossible(Conflict):
 
     code = "refund_not_possible"
     message = Text("There is nothing left to refund")
+
+
+class RefundNotAllowed(Forbidden):
+    """The money went to the account of an organization to which the host does not belong any more."""
+
+    code = "refund_not_allowed"
+    message = Text("The payment went to the account of an organization that you are not a member of")
 
 
 class RefundsChanged(RefundNotPossible):

@@ -275,10 +275,11 @@ class StoredPayment(Struct, frozen=True, kw_only=True):
     price: Money
     refund_policy: str
     """That of the event type when it was booked: full, none, or until:24."""
+    refund_until: datetime | None = None
+    """Until when invitees who cancel get everything back, if the booking was moved; None: what the policy says."""
     state: PaymentState
     version: int = 0
-    """Counts the changes: what was read from the provider before the last one is old."""
-    attempt: int = 1
+    """Counts the changes, those of its refunds too: what was read from the provider before the last one is old."""
     session_id: str | None = None
     url: str | None = None
     intent_id: str | None = None
@@ -293,12 +294,17 @@ class StoredPayment(Struct, frozen=True, kw_only=True):
     """Whether the last refund has failed."""
     dispute: DisputeOutcome | None = None
     respond_by: datetime | None = None
-    problem: Problem | None = None
-    """Why a person must look at it; None: nobody need to."""
+    problems: tuple[str, ...] = ()
+    """Why a person must look at it, each a `Problem`, oldest first."""
     next_read_at: datetime | None = None
     """When the provider is read again; None: when it tells that something has happened."""
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def problem(self) -> Problem | None:
+        """The newest reason why a person must look at it."""
+        return Problem(self.problems[-1]) if self.problems else None
 
 
 class RefundReason(StrEnum):
@@ -337,6 +343,8 @@ class StoredRefund(Struct, frozen=True, kw_only=True):
     state: RefundState
     vendor_id: str | None = None
     attempt: int = 1
+    is_rest: bool = False
+    """Whether all that is left was asked for: if less is left by then, that goes back."""
     by: str
     """Who has asked for it: a kind of actor."""
     error: str | None = None

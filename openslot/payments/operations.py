@@ -16,9 +16,16 @@ from openslot.core.actor import SYSTEM
 from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
+from openslot.event_types.prices import TOO_FINE, is_too_fine
 from openslot.i18n import Text
-from openslot.payments import connection_store, connections, rules, settling, store
-from openslot.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible, RefundsChanged
+from openslot.payments import connection_store, connections, refund_rules, rules, settling, store
+from openslot.payments.errors import (
+    CheckoutNotOpened,
+    PaymentNotFound,
+    RefundNotAllowed,
+    RefundNotPossible,
+    RefundsChanged,
+)
 from openslot.payments.models import (
     CheckoutSession,
     ListedPayment,
@@ -40,7 +47,7 @@ MAX_READS = 10
 """How often a payment is read because somebody else has changed it meanwhile."""
 
 
-class Wish(Enum):
+class ReadPurpose(Enum):
     """Why a payment is read."""
 
     KNOW = "know"
@@ -100,7 +107,7 @@ async def open_checkout(runtime: Runtime, booking_id: UUID) -> str:
     """
     payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
     if payment.url is None:
-        payment = await _advance(runtime, payment.id, Wish.OPEN)
+        payment = await _advance(runtime, payment.id, ReadPurpose.OPEN)
     if payment.url is None or payment.session_id is None:
         raise CheckoutNotOpened
     return payment.url
@@ -108,7 +115,7 @@ async def open_checkout(runtime: Runtime, booking_id: UUID) -> str:
 
 async def read_anew(runtime: Runtime, payment_id: UUID) -> StoredPayment:
     """Read a payment from the provider, and do all that follows from how it is now; no transaction may be open."""
-    return await _advance(runtime, payment_id, Wish.KNOW)
+    return await _advance(runtime, payment_id, ReadPurpose.KNOW)
 
 
 async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
@@ -117,16 +124,16 @@ async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
     Whoever has paid a moment before has a confirmed booking. Refused if the provider can't be asked.
     """
     payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
-    given_up = await _advance(runtime, payment.id, Wish.END)
+    given_up = await _advance(runtime, payment.id, ReadPurpose.END)
     if given_up.state in {PaymentState.OPENING, PaymentState.OPEN}:
         raise CheckoutNotOpened
     return given_up
 
 
-async def _advance(runtime: Runtime, payment_id: UUID, wish: Wish) -> StoredPayment:
+async def _advance(runtime: Runtime, payment_id: UUID, purpose: ReadPurpose) -> StoredPayment:
     for _ in range(MAX_READS):
         found = require(await store.find_payment(runtime.pool, payment_id), PaymentNotFound)
-        reading = await _read(runtime, found, wish)
+        reading = await _read(runtime, found, purpose)
         settled = await runtime.run(SYSTEM, partial(_settle, payment_id=payment_id, reading=reading))
         if settled is not None:
             return settled
@@ -154,28 +161,28 @@ async def _settle(work: Work, *, payment_id: UUID, reading: Reading) -> StoredPa
     return None if rules.must_end(facts) else await settling.settle(work, found, facts)
 
 
-async def _read(runtime: Runtime, found: FoundPayment, wish: Wish) -> Reading:
+async def _read(runtime: Runtime, found: FoundPayment, purpose: ReadPurpose) -> Reading:
     """Ask the provider how a payment is, and end its checkout first if nobody is to pay any more."""
     payment = found.payment
-    reading = Reading(version=payment.version, gives_up=wish is Wish.END)
+    reading = Reading(version=payment.version, gives_up=purpose is ReadPurpose.END)
     if payment.session_id is None and payment.state is PaymentState.RELEASED and payment.next_read_at is None:
         return replace(reading, is_absent=True)
     connection = await find_connection(runtime, payment)
     if connection is None:
-        return replace(reading, is_cut_off=True, gives_up=reading.gives_up or wish is Wish.OPEN)
+        return replace(reading, is_cut_off=True, gives_up=reading.gives_up or purpose is ReadPurpose.OPEN)
     try:
         async with connections.opened(runtime, connection) as checkout:
             session = await _ask(runtime, checkout, found, gives_up=reading.gives_up)
     except CheckoutFault as fault:
         is_absent = payment.session_id is None and not _may_have_happened(fault)
-        return replace(reading, is_absent=is_absent, gives_up=reading.gives_up or wish is Wish.OPEN)
+        return replace(reading, is_absent=is_absent, gives_up=reading.gives_up or purpose is ReadPurpose.OPEN)
     return replace(reading, session=session)
 
 
 async def _ask(runtime: Runtime, checkout: Checkout, found: FoundPayment, *, gives_up: bool) -> CheckoutSession:
     payment = found.payment
     if payment.session_id is None:
-        step = PaymentStep(payment.id, "session", payment.attempt)
+        step = PaymentStep(payment.id, "session")
         session = await checkout.create_session(_describe_session(runtime, found), step)
     else:
         session = await checkout.get_session(payment.session_id)
@@ -235,10 +242,10 @@ async def refund(
 
     `seen` is what was left when the host was asked: a form that is sent twice refunds once.
     """
-    require(await store.find_own(work.db, host.id if host else None, payment_id), PaymentNotFound)
+    await _check_may_refund(work, host, payment_id)
     found = require(await store.lock_payment(work.db, payment_id), PaymentNotFound)
-    case = await settling.open_case(work, found)
-    left = rules.refundable(case.payment, case.refunds)
+    update = await settling.begin_update(work, found)
+    left = refund_rules.refundable(update.payment, update.refunds)
     if not left:
         raise RefundNotPossible
     if seen not in (None, left):
@@ -246,9 +253,20 @@ async def refund(
     wanted = left if amount is None else amount
     if not 1 <= wanted <= left:
         raise Invalid(details={"amount": Text("must be between 1 and %(bound)s", bound=left)})
-    refunded = await settling.want_refund(work, case, wanted, reason)
-    await settling.close_case(work, case)
+    if is_too_fine(replace(found.payment.price, amount=wanted)):
+        raise Invalid(details={"amount": TOO_FINE})
+    refunded = await settling.want_refund(work, update, wanted, reason, is_rest=wanted == left)
+    await settling.finish_update(work, update)
     return refunded
+
+
+async def _check_may_refund(work: Work, host: User | None, payment_id: UUID) -> None:
+    """Let hosts give back what went to their own account, or to that of an organization of which they are members."""
+    if host is None:
+        return
+    require(await store.find_own(work.db, host.id, payment_id), PaymentNotFound)
+    if not await connection_store.may_use(work.db, host.id, payment_id):
+        raise RefundNotAllowed
 
 
 async def find_of_booking(work: Work, booking_id: UUID) -> StoredPayment | None:

@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.bookings.models import BookingDetails
 from openslot.core.errors import require
 from openslot.core.work import Work
-from openslot.payments import connection_store, rules, store
+from openslot.payments import connection_store, refund_rules, store
 from openslot.payments.errors import PaymentNotFound
 from openslot.payments.models import PaymentState, StoredPayment, StoredRefund
 
@@ -20,10 +20,8 @@ class PaymentOverview(Struct, frozen=True, kw_only=True):
     payment: StoredPayment
     details: BookingDetails
     refunds: list[StoredRefund]
-
-    @property
-    def refundable(self) -> int:
-        return rules.refundable(self.payment, self.refunds)
+    refundable: int
+    """What the host can still give back."""
 
 
 async def takes_payments(work: Work, host: User) -> bool:
@@ -36,7 +34,9 @@ async def get_overview(work: Work, host: User, payment_id: UUID) -> PaymentOverv
     if found.payment.host_id != host.id:
         raise PaymentNotFound
     refunds = await store.list_refunds(work.db, payment_id)
-    return PaymentOverview(payment=found.payment, details=found.details, refunds=refunds)
+    may_refund = await connection_store.may_use(work.db, host.id, payment_id)
+    refundable = refund_rules.refundable(found.payment, refunds) if may_refund else 0
+    return PaymentOverview(payment=found.payment, details=found.details, refunds=refunds, refundable=refundable)
 
 
 async def list_of_bookings(work: Work, host: User, booking_ids: Collection[UUID]) -> list[StoredPayment]:

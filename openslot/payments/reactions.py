@@ -8,12 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.events import UserDeletionBegun, UserDisabled, UserEvent
-from openslot.bookings.events import BookingCancelled
+from openslot.bookings.events import BookingCancelled, BookingRescheduled
+from openslot.bookings.rules import is_host
 from openslot.core.actor import SYSTEM, Destination
-from openslot.core.events import Effect
-from openslot.core.work import Done, Outcome, Reaction, Skipped, TryLater, Work
-from openslot.payments import connections, operations, rules, settling, store
-from openslot.payments.errors import PaymentNotFound, RefundNotPossible
+from openslot.core.events import Effect, Event
+from openslot.core.work import Consequence, Done, Outcome, Reaction, Skipped, TryLater, Work
+from openslot.payments import connections, operations, refund_rules, rules, settling, store
+from openslot.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible
 from openslot.payments.events import RefundRequested
 from openslot.payments.models import (
     Problem,
@@ -33,6 +34,8 @@ DELAYS = tuple(
 )
 KEYS_LAST = timedelta(hours=12)
 """How long the provider is sure to know a request again; it promises a day."""
+
+NOTHING_LEFT = "nothing_left"
 
 
 class ReadPlan(Struct, frozen=True):
@@ -54,7 +57,7 @@ async def refund_cancelled(work: Work, effect: Effect) -> Outcome:
     payment = await store.find_of_booking(work.db, booking.id)
     if payment is None:
         return Skipped("nothing was paid")
-    if not rules.is_refunded_when_cancelled(payment.refund_policy, booking):
+    if not rules.is_refunded_when_cancelled(payment, booking):
         return Skipped(f"the refund policy is {payment.refund_policy}")
     try:
         await work.runtime.run(SYSTEM, partial(_refund_rest, payment_id=payment.id))
@@ -78,9 +81,10 @@ async def refund(work: Work, effect: Effect) -> Outcome:
     try:
         made = await _make(work, payment, stored)
     except CheckoutRefused as fault:
-        return Done(
-            write=partial(_note_failed, refund_id=stored.id, error=f"{fault.status} {fault.code or ''}".strip())
-        )
+        if await _reduce_to_rest(work, stored, is_last=is_last):
+            return await refund(work, effect)
+        error = f"{fault.status} {fault.code or ''}".strip()
+        return Done(write=partial(_note_failed, refund_id=stored.id, error=error))
     except CheckoutFault as fault:
         if is_last:
             return Done(write=partial(_note_failed, refund_id=stored.id, error=type(fault).__name__))
@@ -103,7 +107,7 @@ async def _make(work: Work, payment: StoredPayment, stored: StoredRefund) -> Ref
                 return made
         amount = replace(payment.price, amount=stored.amount)
         return await checkout.create_refund(
-            RefundWanted(intent_id=payment.intent_id, amount=amount), rules.step_of(payment, stored)
+            RefundWanted(intent_id=payment.intent_id, amount=amount), refund_rules.step_of(payment, stored)
         )
 
 
@@ -111,7 +115,38 @@ async def _find_made(
     checkout: Checkout, payment: StoredPayment, session_id: str, stored: StoredRefund
 ) -> Refund | None:
     session = await checkout.get_session(session_id)
-    return next((each for each in session.refunds if rules.find_refund(payment, [stored], each)), None)
+    return next((each for each in session.refunds if refund_rules.find_refund(payment, [stored], each)), None)
+
+
+async def _reduce_to_rest(work: Work, refused: StoredRefund, *, is_last: bool) -> bool:
+    """Read what was refunded in the provider's own pages, and if less is left, ask for that; False: it is not that."""
+    if not refused.is_rest:
+        return False
+    try:
+        known = await operations.read_anew(work.runtime, refused.payment_id)
+    except CheckoutNotOpened:
+        raise TryLater("the payment changes all the time") from None
+    if known.next_read_at is not None and not is_last:
+        raise TryLater("what is left could not be read")
+    return await work.runtime.run(SYSTEM, partial(_want_less, refused=refused))
+
+
+async def _want_less(work: Work, *, refused: StoredRefund) -> bool:
+    found = await store.lock_payment(work.db, refused.payment_id)
+    current = await store.find_refund(work.db, refused.id)
+    if found is None or current is None or current.state is not RefundState.WANTED:
+        return True
+    update = await settling.begin_update(work, found)
+    left = refund_rules.reduce_to_rest(found.payment, update.refunds, current)
+    if left is None:
+        return False
+    if left:
+        changed = replace(current, amount=left, attempt=current.attempt + 1, updated_at=work.now)
+    else:
+        changed = replace(current, state=RefundState.CANCELLED, error=NOTHING_LEFT, updated_at=work.now)
+    await settling.note_refunds(work, update, [changed])
+    await settling.finish_update(work, update)
+    return True
 
 
 async def _note_kept_fault(work: Work, stored: StoredRefund, fault: CheckoutFault) -> None:
@@ -121,7 +156,7 @@ async def _note_kept_fault(work: Work, stored: StoredRefund, fault: CheckoutFaul
 
 
 async def _note_made(work: Work, *, refund_id: UUID, made: Refund) -> None:
-    await _note(work, refund_id, state=rules.state_of(made), vendor_id=made.id, error=made.failure)
+    await _note(work, refund_id, state=refund_rules.state_of(made), vendor_id=made.id, error=made.failure)
 
 
 async def _note_failed(work: Work, *, refund_id: UUID, error: str) -> None:
@@ -135,13 +170,30 @@ async def _note(work: Work, refund_id: UUID, *, state: RefundState, vendor_id: s
     current = await store.find_refund(work.db, refund_id)
     if found is None or current is None or current.state is not RefundState.WANTED:
         return
-    case = await settling.open_case(work, found)
+    update = await settling.begin_update(work, found)
     changed = replace(current, state=state, vendor_id=vendor_id, error=error, updated_at=work.now)
-    await settling.note_refunds(work, case, [changed])
+    await settling.note_refunds(work, update, [changed])
     if state.is_lost:
-        settling.tell_host(work, case, Problem.REFUND_FAILED)
-    settling.forget_problem(case, is_known=False)
-    await settling.close_case(work, case)
+        settling.tell_host(work, update, Problem.REFUND_FAILED)
+    settling.forget_problems(update, is_known=False)
+    await settling.finish_update(work, update)
+
+
+async def keep_refund_until(work: Work, event: Event) -> None:
+    """Keep until when everything goes back: an invitee who moves a booking can't reopen a time that has passed."""
+    if not isinstance(event, BookingRescheduled) or event.booking.payment is None:
+        return
+    payment = await store.find_of_booking(work.db, event.booking.id)
+    if payment is None:
+        return
+    until = rules.move_refund_until(
+        payment,
+        event.previous_starts_at,
+        event.booking.starts_at,
+        is_by_invitee=not is_host(work.actor),
+        now=work.now,
+    )
+    await store.keep_refund_until(work.db, payment.id, until)
 
 
 async def leave(work: Work, effect: Effect) -> Outcome:
@@ -161,6 +213,7 @@ def _to_provider(_: Work, effect: Effect) -> Destination:
     return Destination(f"payments/{payment.connection_id}", payment.host_id)
 
 
+PAYMENT_CONSEQUENCES = (Consequence(name="payments.keep_refund_until", on=BookingRescheduled, run=keep_refund_until),)
 PAYMENT_REACTIONS = (
     Reaction(name=READ, run=read, destination=to_connection),
     Reaction(name="payments.refund", on=(RefundRequested,), run=refund, destination=_to_provider, delays=DELAYS),

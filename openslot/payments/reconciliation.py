@@ -11,7 +11,7 @@ from openslot.bookings.models import Status
 from openslot.core.ids import SHAPE
 from openslot.core.work import Runtime
 from openslot.event_types.models import Money
-from openslot.payments import connection_store, connections, rules, store
+from openslot.payments import connection_store, connections, refund_rules, rules, store
 from openslot.payments.models import (
     CheckoutSession,
     CheckoutStatus,
@@ -157,8 +157,8 @@ def _list_refunds(
 ) -> Iterator[ComparedField]:
     told = {each.id: each for each in session.refunds}
     for each in told.values():
-        stored = rules.find_refund(payment, refunds, each)
-        yield f"refund {each.id}", stored.state if stored else None, rules.state_of(each)
+        stored = refund_rules.find_refund(payment, refunds, each)
+        yield f"refund {each.id}", stored.state if stored else None, refund_rules.state_of(each)
     for stored in refunds:
         if stored.vendor_id is not None and stored.vendor_id not in told:
             yield f"refund {stored.vendor_id}", stored.state, None
@@ -168,7 +168,7 @@ def _list_refunds(
 
 def _list_booking(found: FoundPayment, refunds: Sequence[StoredRefund]) -> Iterator[ComparedField]:
     """Money that was kept belongs to a meeting that was confirmed."""
-    kept = rules.refundable(found.payment, refunds)
+    kept = refund_rules.refundable(found.payment, refunds)
     if kept and found.booking.status is Status.PENDING_PAYMENT:
         yield "booking", found.booking.status, _write(Money(kept, found.payment.price.currency))
 

@@ -1,6 +1,6 @@
-"""Decisions about payments: what follows from what the provider says, what is told of it, and what goes back."""
+"""Decisions about payments: what follows from what the provider says, what is told of it, and when it goes back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from msgspec import UNSET, Struct
@@ -8,19 +8,15 @@ from msgspec.structs import replace
 
 from openslot.bookings import models as bookings
 from openslot.bookings.models import Booking, Status
-from openslot.core.ids import new_id
 from openslot.core.times import iso
+from openslot.payments import refund_rules
 from openslot.payments.models import (
     CheckoutSession,
     CheckoutStatus,
     DisputeOutcome,
     PaymentState,
-    PaymentStep,
     Problem,
-    Refund,
     RefundReason,
-    RefundState,
-    RefundStatus,
     StoredPayment,
     StoredRefund,
 )
@@ -40,7 +36,7 @@ READ_WITHIN = timedelta(days=180)
 """How long after it was made a payment is read again that could not be read."""
 DELAYED_WITHIN, DELAYED_BEFORE = timedelta(days=7), timedelta(hours=24)
 """How long money of a delayed method is waited for, and how long before the start it must have come."""
-INVITEE, PROVIDER = "invitee", "provider"
+INVITEE = "invitee"
 DISPUTE_PROBLEMS = {DisputeOutcome.OPEN: Problem.DISPUTED, DisputeOutcome.LOST: Problem.DISPUTE_LOST}
 
 
@@ -153,7 +149,7 @@ def _refuse_amount(facts: Facts, session: CheckoutSession) -> Iterator[Action]:
     if is_returned(session):
         yield from _release(facts)
         return
-    if facts.payment.problem is not Problem.AMOUNT_DIFFERS:
+    if Problem.AMOUNT_DIFFERS not in facts.payment.problems:
         yield TellHost(Problem.AMOUNT_DIFFERS)
     yield Keep(None)
 
@@ -215,7 +211,7 @@ def _tell_changes(facts: Facts, session: CheckoutSession) -> Iterator[Action]:
     outcome = dispute_of(session)
     if outcome is not facts.payment.dispute and outcome in DISPUTE_PROBLEMS:
         yield TellHost(DISPUTE_PROBLEMS[outcome])
-    changed = match_refunds(facts.payment, facts.refunds, session, now=facts.now)
+    changed = refund_rules.match_refunds(facts.payment, facts.refunds, session, now=facts.now)
     if any(each.state.is_lost for each in changed):
         yield TellHost(Problem.REFUND_FAILED)
 
@@ -249,80 +245,43 @@ def note_session(payment: StoredPayment, session: CheckoutSession) -> StoredPaym
     return replace(noted, state=PaymentState.PROCESSING if is_processing else PaymentState.OPEN)
 
 
-def match_refunds(
-    payment: StoredPayment, refunds: Sequence[StoredRefund], session: CheckoutSession, *, now: datetime
-) -> list[StoredRefund]:
-    """List the refunds that have changed at the provider, or were made there: ours are known by their step."""
-    changed = []
-    for told in session.refunds:
-        state = state_of(told)
-        stored = find_refund(payment, refunds, told)
-        if stored is None:
-            changed.append(_note_outside(payment, told, state=state, now=now))
-        elif (stored.state, stored.vendor_id) != (state, told.id):
-            changed.append(replace(stored, state=state, vendor_id=told.id, error=told.failure, updated_at=now))
-    return changed
-
-
-def state_of(told: Refund) -> RefundState:
-    return RefundState.PENDING if told.status is RefundStatus.NEEDS_ACTION else RefundState(told.status)
-
-
-def find_refund(payment: StoredPayment, refunds: Sequence[StoredRefund], told: Refund) -> StoredRefund | None:
-    """Find what we know of a refund: by the provider's id, or by the step with which we have asked for it."""
-    for each in refunds:
-        is_ours = told.step is not None and told.step.startswith(f"{step_of(payment, each).key.rpartition('-')[0]}-")
-        if each.vendor_id == told.id or (each.vendor_id is None and is_ours):
-            return each
-    return None
-
-
-def step_of(payment: StoredPayment, refund: StoredRefund) -> PaymentStep:
-    return PaymentStep(payment.id, f"refund-{refund.id}", refund.attempt)
-
-
-def _note_outside(payment: StoredPayment, told: Refund, *, state: RefundState, now: datetime) -> StoredRefund:
-    return StoredRefund(
-        id=new_id(),
-        payment_id=payment.id,
-        amount=told.amount.amount,
-        reason=RefundReason.OUTSIDE,
-        state=state,
-        vendor_id=told.id,
-        by=PROVIDER,
-        error=told.failure,
-        created_at=told.created_at,
-        updated_at=now,
-    )
-
-
-def merge(refunds: Sequence[StoredRefund], changed: Sequence[StoredRefund]) -> list[StoredRefund]:
-    by_id = {each.id: each for each in (*refunds, *changed)}
-    return sorted(by_id.values(), key=lambda each: (each.created_at, each.id))
-
-
-def sum_refunds(payment: StoredPayment, refunds: Sequence[StoredRefund]) -> StoredPayment:
-    """Count what has gone back or is on its way, and whether the last refund has failed although money is left."""
-    made = [each for each in refunds if each.state is not RefundState.WANTED]
-    given = sum(each.amount for each in made if not each.state.is_lost)
-    has_failed = bool(made) and made[-1].state.is_lost and given < payment.price.amount
-    return replace(payment, refunded_amount=given, has_failed_refund=has_failed)
-
-
-def refundable(payment: StoredPayment, refunds: Sequence[StoredRefund]) -> int:
-    """Return what can still go back: what was paid without what has gone back, is on its way or asked for."""
-    if payment.state is not PaymentState.PAID:
-        return 0
-    return max(0, payment.price.amount - sum(each.amount for each in refunds if not each.state.is_lost))
-
-
-def is_refunded_when_cancelled(policy: str, booking: Booking) -> bool:
+def is_refunded_when_cancelled(payment: StoredPayment, booking: Booking) -> bool:
     """Return whether the money goes back: always if the host's side cancels, else by the policy."""
-    if booking.cancelled_by != INVITEE or policy == "full":
+    if booking.cancelled_by != INVITEE or payment.refund_policy == "full":
         return True
-    _, _, hours = policy.partition("until:")
-    cancelled_at = booking.cancelled_at or booking.starts_at
-    return bool(hours) and cancelled_at <= booking.starts_at - timedelta(hours=int(hours))
+    until = refund_until(payment, booking.starts_at)
+    return until is not None and (booking.cancelled_at or booking.starts_at) <= until
+
+
+def refund_until(payment: StoredPayment, starts_at: datetime) -> datetime | None:
+    """Return until when an invitee who cancels gets everything back; None: never, or without a limit."""
+    _, _, hours = payment.refund_policy.partition("until:")
+    if not hours:
+        return None
+    return payment.refund_until or starts_at - timedelta(hours=int(hours))
+
+
+def is_refund_over(payment: StoredPayment, booking: Booking) -> bool:
+    """Return whether a booking was moved when the time for a refund had passed: its start says nothing about it."""
+    until = refund_until(payment, booking.starts_at)
+    by_start = refund_until(replace(payment, refund_until=None), booking.starts_at)
+    return until is not None and by_start is not None and until < by_start
+
+
+def move_refund_until(
+    payment: StoredPayment, before: datetime, after: datetime, *, is_by_invitee: bool, now: datetime
+) -> datetime | None:
+    """Return until when everything goes back after a booking was moved.
+
+    An invitee can't reopen a time that has passed by moving the booking; one whom the host moves loses no time.
+    """
+    known = refund_until(payment, before)
+    if known is None:
+        return None
+    moved = refund_until(replace(payment, refund_until=None), after)
+    if is_by_invitee:
+        return known if now > known else moved
+    return max(known, moved or known)
 
 
 def as_if_cancelled(booking: Booking, *, now: datetime) -> Booking:
@@ -332,17 +291,17 @@ def as_if_cancelled(booking: Booking, *, now: datetime) -> Booking:
     return replace(booking, cancelled_by=INVITEE, cancelled_at=now)
 
 
-def is_still_a_problem(payment: StoredPayment, *, is_known: bool) -> bool:
-    """Return whether a person must still look at a payment, after the provider has told, or has not, how it is."""
-    return {
+def list_remaining_problems(payment: StoredPayment, *, is_known: bool) -> tuple[str, ...]:
+    """List why a person must still look at a payment, after the provider has told, or has not, how it is."""
+    remains: dict[str, bool] = {
         Problem.AMOUNT_DIFFERS: payment.state is not PaymentState.PAID,
         Problem.PAID_LATE: payment.refunded_amount < payment.price.amount,
         Problem.REFUND_FAILED: payment.has_failed_refund,
         Problem.DISPUTED: payment.dispute is DisputeOutcome.OPEN,
         Problem.DISPUTE_LOST: payment.dispute is DisputeOutcome.LOST,
         Problem.PROVIDER_LOST: not is_known,
-        None: False,
-    }[payment.problem]
+    }
+    return tuple(each for each in payment.problems if remains[each])
 
 
 def status_of(payment: StoredPayment) -> str:

@@ -25,7 +25,7 @@ REFUNDS = Rows(StoredRefund, "refunds r")
 CHANGED = PAYMENTS.stored.without(
     "id", "booking_id", "host_id", "connection_id", "mode", "amount", "currency", "created_at"
 )
-REFUND_CHANGED = REFUNDS.stored.only("state", "vendor_id", "attempt", "error", "updated_at")
+REFUND_CHANGED = REFUNDS.stored.only("amount", "state", "vendor_id", "attempt", "error", "updated_at")
 # States in which the invitee may still pay, or the money is on its way.
 UNDER_WAY = "('opening', 'open', 'processing')"
 
@@ -100,6 +100,10 @@ async def update_payment(db: Db, payment: StoredPayment) -> None:
     """Write what may change of a payment that is locked."""
     statement = f"update payments set {CHANGED.assign(first=2)} where id = $1"
     await db.execute(statement, payment.id, *CHANGED.values(payment))
+
+
+async def keep_refund_until(db: Db, payment_id: UUID, until: datetime | None) -> None:
+    await db.execute("update payments set refund_until = $2 where id = $1", payment_id, until)
 
 
 async def list_due(db: Db, *, now: datetime, limit: int) -> list[StoredPayment]:

@@ -106,7 +106,12 @@ def describe_cancellation(payment: StoredPayment, booking: Booking) -> Text:
     left = show_amount(payment.price, payment.price.amount - payment.refunded_amount)
     if not left.amount:
         return Text("%(amount)s was refunded.", amount=show_refunded(payment))
-    if rules.is_refunded_when_cancelled(payment.refund_policy, booking):
+    if rules.is_refunded_when_cancelled(payment, booking):
         return Text("%(amount)s will be refunded to the card or account it was paid with.", amount=left)
+    if rules.is_refund_over(payment, booking):
+        return Text(
+            "%(amount)s will not be refunded: the booking was rescheduled when it was too late for a refund.",
+            amount=left,
+        )
     policy = describe_policy(payment.refund_policy)
     return Text("%(amount)s will not be refunded. The refund policy is: %(policy)s.", amount=left, policy=policy)

@@ -89,9 +89,9 @@ where p.told_at is not null and p.disconnected_at is null and (p.user_id = $1 or
     select m.organization_id from memberships m
     where m.user_id = $1 and m.active and m.role in ('owner', 'admin')))
 union all
-select 'payment', p.id, 0, null, null, '', null, '', 0, p.updated_at, p.updated_at, p.problem, null, p.id::text,
+select 'payment', p.id, 0, null, null, '', null, '', 0, p.updated_at, p.updated_at, problem, null, p.id::text,
        null, null
-from payments p where p.host_id = $1 and p.problem is not null
+from payments p cross join unnest(p.problems) as problem where p.host_id = $1 and p.problems <> '{{}}'
 union all
 select 'unsent', l.host_id, 0, null, null, '', null, '', 0, l.told_at, l.told_at, null, null, l.pot, null, null
 from mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamptz - interval '24 hours'

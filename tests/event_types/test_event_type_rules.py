@@ -71,6 +71,12 @@ def test_numbers_have_bounds(field: str, name: str, least: int, max_: int) -> No
         ({"limits": Limits(4, 10)}, set()),
         ({"price": Money(0, "eur")}, {"price.amount", "price.currency"}),
         ({"price": Money(2500, "EUR")}, set()),
+        ({"price": Money(50, "EUR")}, set()),
+        ({"price": Money(49, "EUR")}, {"price.amount"}),
+        ({"price": Money(17499, "HUF")}, {"price.amount"}),
+        ({"price": Money(2500, "XXX")}, {"price.currency"}),
+        ({"price": Money(1, "VND")}, set()),
+        ({"price": Money(12345, "KWD")}, {"price.amount"}),
     ],
 )
 def test_each_fault_is_told_at_its_field(change: dict[str, object], fields: set[str]) -> None:

@@ -1,5 +1,6 @@
 """An invitee who books a meeting that costs something, and the worker that does what follows."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -9,14 +10,17 @@ from msgspec import Struct
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
 from openslot.core.actor import PUBLIC, Actor
+from openslot.core.outbound import Outbound
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
+from openslot.integrations.stripe.checkout import StripeCheckout
 from openslot.jobs.periodic import run_job
 from openslot.payments import jobs, operations, store
-from openslot.payments.models import StoredPayment, StoredRefund
+from openslot.payments.models import CheckoutSession, StoredPayment, StoredRefund
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_stripe import Books
+from tests.support.payments import ImpatientCheckouts
 
 TEN = "2026-03-20T10:00:00Z"
 """A Friday; the clock begins on the Monday before."""
@@ -127,3 +131,37 @@ async def revenue(runtime: Runtime) -> tuple[int, int]:
     """Read what was received and given back, on all days."""
     row = await runtime.pool.fetchrow("select sum(received)::int as came, sum(refunded)::int as went from revenue")
     return (row["came"], row["went"]) if row else (0, 0)
+
+
+class Pause:
+    """Holds an answer of the provider back."""
+
+    def __init__(self) -> None:
+        self.has_answered, self.goes_on = asyncio.Event(), asyncio.Event()
+
+
+class SlowCheckout(StripeCheckout):
+    """A line on which an answer may take long."""
+
+    pauses: list[Pause]
+
+    async def get_session(self, session_id: str) -> CheckoutSession:
+        pause = self.pauses.pop() if self.pauses else None
+        session = await super().get_session(session_id)
+        if pause is not None:
+            pause.has_answered.set()
+            await pause.goes_on.wait()
+        return session
+
+
+class SlowCheckouts(ImpatientCheckouts):
+    """Lets the answer to the next reading wait for each pause."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.pauses: list[Pause] = []
+
+    def open(self, outbound: Outbound, key: str) -> StripeCheckout:
+        checkout = SlowCheckout(outbound, url=self._url, key=key, sleep=lambda _: asyncio.sleep(0))
+        checkout.pauses = self.pauses
+        return checkout

@@ -15,55 +15,18 @@ from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
-from openslot.core.outbound import Outbound
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
-from openslot.integrations.stripe.checkout import StripeCheckout
 from openslot.payments import operations, rules, store
-from openslot.payments.models import CheckoutSession, PaymentStep, StoredPayment
+from openslot.payments.models import PaymentStep, StoredPayment
 from openslot.payments.operations import Reading
 from openslot.payments.ports import Checkouts
 from openslot.runtime import open_runtime
-from tests.payments.support import PRICE, intent_of, money, refunds, reload, session_of, tick
+from tests.payments.support import PRICE, Pause, SlowCheckouts, intent_of, money, refunds, reload, session_of, tick
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind, serving
-from tests.support.payments import ImpatientCheckouts
 
 LAG = timedelta(minutes=2)
-
-
-class Pause:
-    """Holds an answer of the provider back."""
-
-    def __init__(self) -> None:
-        self.has_answered, self.goes_on = asyncio.Event(), asyncio.Event()
-
-
-class SlowCheckout(StripeCheckout):
-    """A line on which an answer may take long."""
-
-    pauses: list[Pause]
-
-    async def get_session(self, session_id: str) -> CheckoutSession:
-        pause = self.pauses.pop() if self.pauses else None
-        session = await super().get_session(session_id)
-        if pause is not None:
-            pause.has_answered.set()
-            await pause.goes_on.wait()
-        return session
-
-
-class SlowCheckouts(ImpatientCheckouts):
-    """Lets the answer to the next reading wait for each pause."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self.pauses: list[Pause] = []
-
-    def open(self, outbound: Outbound, key: str) -> StripeCheckout:
-        checkout = SlowCheckout(outbound, url=self._url, key=key, sleep=lambda _: asyncio.sleep(0))
-        checkout.pauses = self.pauses
-        return checkout
 
 
 @dataclass(kw_only=True)

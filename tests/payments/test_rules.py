@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from openslot.bookings.models import Booking, Status
 from openslot.core.ids import new_id
 from openslot.event_types.models import Location, LocationKind, Money
-from openslot.payments import rules
+from openslot.payments import refund_rules, rules
 from openslot.payments.models import (
     CheckoutSession,
     CheckoutStatus,
@@ -118,7 +118,7 @@ CASES: dict[str, tuple[Facts, tuple[Action, ...]]] = {
         (TellHost(Problem.AMOUNT_DIFFERS), Keep(None)),
     ),
     "another amount, told before": (
-        facts(replace(PAYMENT, problem=Problem.AMOUNT_DIFFERS), replace(PAID, amount=Money(4900, "USD"))),
+        facts(replace(PAYMENT, problems=(Problem.AMOUNT_DIFFERS,)), replace(PAID, amount=Money(4900, "USD"))),
         (Keep(None),),
     ),
     "another amount, all of it refunded there": (
@@ -257,12 +257,13 @@ def follow(known: Facts) -> Facts:
             case Release():
                 payment, has_time = replace(payment, state=PaymentState.RELEASED), False
             case TellHost(problem):
-                payment = replace(payment, problem=problem)
+                payment = replace(payment, problems=(*payment.problems, problem))
             case Keep(until):
                 payment = replace(payment, next_read_at=until)
     if known.session is not None and payment.state is PaymentState.PAID:
-        refunds = rules.merge(refunds, rules.match_refunds(payment, refunds, known.session, now=known.now))
-        payment = rules.sum_refunds(payment, refunds)
+        changed = refund_rules.match_refunds(payment, refunds, known.session, now=known.now)
+        refunds = refund_rules.merge(refunds, changed)
+        payment = refund_rules.sum_refunds(payment, refunds)
     return replace(known, payment=payment, booking=booking, has_time=has_time, refunds=tuple(refunds))
 
 
@@ -303,9 +304,9 @@ def stored(amount: int, state: RefundState, *, minutes: int = 0) -> StoredRefund
 
 def test_what_is_on_its_way_can_not_be_refunded_twice() -> None:
     made = [stored(1000, RefundState.WANTED), stored(900, RefundState.PENDING), stored(4000, RefundState.FAILED)]
-    assert rules.refundable(SETTLED, made) == 3000
-    assert rules.refundable(SETTLED, [*made, stored(3000, RefundState.SUCCEEDED)]) == 0
-    assert rules.refundable(PAYMENT, []) == 0
+    assert refund_rules.refundable(SETTLED, made) == 3000
+    assert refund_rules.refundable(SETTLED, [*made, stored(3000, RefundState.SUCCEEDED)]) == 0
+    assert refund_rules.refundable(PAYMENT, []) == 0
 
 
 @pytest.mark.parametrize(
@@ -327,7 +328,7 @@ def test_what_is_on_its_way_can_not_be_refunded_twice() -> None:
     ],
 )
 def test_what_people_are_told(changes: dict[str, Any], refunds: list[StoredRefund], status: str) -> None:
-    assert rules.status_of(rules.sum_refunds(replace(SETTLED, **changes), refunds)) == status
+    assert rules.status_of(refund_rules.sum_refunds(replace(SETTLED, **changes), refunds)) == status
 
 
 @pytest.mark.parametrize(
@@ -346,4 +347,4 @@ def test_what_people_are_told(changes: dict[str, Any], refunds: list[StoredRefun
 )
 def test_when_a_cancellation_refunds(policy: str, hours: float, by: str, goes_back: bool) -> None:
     cancelled = replace(BOOKING, cancelled_by=by, cancelled_at=START - timedelta(hours=hours))
-    assert rules.is_refunded_when_cancelled(policy, cancelled) is goes_back
+    assert rules.is_refunded_when_cancelled(replace(SETTLED, refund_policy=policy), cancelled) is goes_back

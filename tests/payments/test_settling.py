@@ -285,10 +285,10 @@ async def test_a_refund_that_is_refused_is_told(
     client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, clock: MovingClock
 ) -> None:
     payment = await book_and_pay(client, runtime, paid, books)
-    books.refund(intent_of(payment), 900)
+    books.close_dispute(books.dispute(intent_of(payment))["id"], is_won=False)
     await cancel(runtime, payment)
     await tick(runtime, clock)
-    assert await problems(runtime, payment) == ["refund_failed"]
+    assert await problems(runtime, payment) == ["dispute_lost", "refund_failed"]
     assert [each.state for each in await refunds(runtime, payment)] == [RefundState.FAILED]
 
 

@@ -26,7 +26,8 @@ from openslot.event_types.models import (
     RangeWindow,
     RollingWindow,
 )
-from openslot.event_types.rules import TOO_FINE, find_event_type_faults
+from openslot.event_types.prices import SAID
+from openslot.event_types.rules import find_event_type_faults
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable
@@ -308,7 +309,12 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
 def name_faults(faults: Mapping[str, str]) -> dict[str, str]:
     """Put what the domain finds wrong at the form's own fields."""
     named = {FIELDS.get(field, field): fault for field, fault in faults.items()}
-    return {field: fault if fault == TOO_FINE else WORDS.get(field, fault) for field, fault in named.items()}
+    return {field: fault if _is_said(fault) else WORDS.get(field, fault) for field, fault in named.items()}
+
+
+def _is_said(fault: str) -> bool:
+    """Answer whether a fault says of a price what the form does not know."""
+    return isinstance(fault, Text) and fault.msgid in SAID
 
 
 def _find_missing(sent: EventTypeForm) -> Iterator[tuple[str, str]]:
