@@ -155,8 +155,8 @@ class MediaLimits(Struct, frozen=True, kw_only=True):
     """Such as `image/png`, or `image/*` for all of a kind."""
 
     def allows(self, content_type: str) -> bool:
-        kind = content_type.partition("/")[0]
-        return content_type in self.content_types or f"{kind}/*" in self.content_types
+        kind, slash, _ = content_type.partition("/")
+        return content_type in self.content_types or f"{kind}{slash}*" in self.content_types
 
 
 class Media(Struct, frozen=True, kw_only=True):

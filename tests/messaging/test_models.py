@@ -50,9 +50,5 @@ def test_credentials_never_show_their_tokens() -> None:
 
 def test_kind_of_media_allows_all_of_its_types() -> None:
     limits = MediaLimits(max_bytes=1, content_types=("image/*", "application/pdf"))
-    assert [limits.allows(each) for each in ("image/png", "application/pdf", "application/zip", "imagex/png")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    kinds = ("image/png", "application/pdf", "application/zip", "imagex/png", "image", "")
+    assert [kind for kind in kinds if limits.allows(kind)] == ["image/png", "application/pdf"]

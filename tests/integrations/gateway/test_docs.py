@@ -1,0 +1,82 @@
+"""The example of docs/message-gateway.md runs: it sends, finds and tells what it should."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import ThreadingHTTPServer
+from ipaddress import ip_network
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.conversations.models import Channel
+from openslot.core.ids import new_id
+from openslot.core.outbound import Outbound
+from openslot.integrations.gateway.account import Gateway
+from openslot.integrations.gateway.notices import read_notice
+from openslot.messaging.models import DeliveryStatus, InboundMessage, MessageCredentials, NumberState
+from openslot.messaging.ports import TokenRefused
+from openslot.webhooks.rules import new_secret
+from tests.integrations.messaging.support import MESSAGE, NUMBER, PHONE
+
+PAGE = Path(__file__).parents[3] / "docs" / "message-gateway.md"
+SECRET = new_secret()
+
+
+@pytest.fixture
+def example() -> dict[str, Any]:
+    found = re.search(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert found
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(found[1], names)
+    names["SECRET"] = SECRET
+    names["Gateway"].log_message = lambda *_: None
+    return names
+
+
+@pytest.fixture
+def url(example: dict[str, Any]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), example["Gateway"])
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+async def test_the_example_sends_each_message_once(
+    example: dict[str, Any], url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outbound = Outbound(allow=(ip_network("127.0.0.0/8"),))
+    account = Gateway().open(outbound, MessageCredentials(account=url, token=SECRET))
+    assert (await account.check(channel=Channel.SMS, number=NUMBER)).number is NumberState.READY
+    sent = await account.send(MESSAGE)
+    assert await account.send(MESSAGE) == sent
+    assert await account.find_sent(MESSAGE, since=datetime.now(UTC)) == await account.get_status(sent.id) == sent
+    assert await account.find_sent(replace(MESSAGE, id=new_id()), since=datetime.now(UTC)) is None
+    assert sent.status is DeliveryStatus.SENT
+    assert capsys.readouterr().out == f"{PHONE} {MESSAGE.body}\n"
+
+    other = Gateway().open(outbound, MessageCredentials(account=url, token=new_secret()))
+    with pytest.raises(TokenRefused):
+        await other.send(MESSAGE)
+    await outbound.close()
+
+
+async def test_what_the_example_tells_is_read(example: dict[str, Any]) -> None:
+    posted: list[Any] = []
+    example["urlopen"] = lambda request, timeout: posted.append(request)
+    await asyncio.to_thread(
+        example["tell"],
+        "message.received",
+        {"id": "42", "channel": "sms", "from": PHONE, "to": NUMBER, "body": "Yes"},
+    )
+    headers = {name.lower(): value for name, value in posted[0].header_items()}
+    assert read_notice(headers, posted[0].data, secrets=(SECRET,), now=datetime.now(UTC)) == InboundMessage(
+        id="42", channel=Channel.SMS, sender=PHONE, recipient=NUMBER, body="Yes"
+    )
