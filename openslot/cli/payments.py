@@ -18,7 +18,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Runtime, Work
-from openslot.payments import connecting
+from openslot.payments import connecting, words
 from openslot.payments import operations as payments
 from openslot.payments.connecting import AccountOwner
 from openslot.payments.connections import notice_url
@@ -36,7 +36,7 @@ from openslot.payments.rules import status_of
 app = group("Payments.")
 
 PaymentId = Annotated[str, typer.Argument(help="Id of the payment, from `payment list`")]
-STATUSES = ("pending", "paid", "partially_refunded", "refunded", "refund_failed", "disputed")
+STATUSES = tuple(each for each in words.STATUSES if each != "not_required")
 OfUser = Annotated[str | None, typer.Option("--user", help="User's email address")]
 OfOrganization = Annotated[
     str | None, typer.Option("--organization", help="Instead of a user: an organization, for its members")

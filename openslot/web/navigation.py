@@ -115,7 +115,12 @@ PLACES = (
     _looked_after("/organization/members", Text("Members"), icon="people"),
     _looked_after("/organization/provisioning", Text("Provisioning"), icon="refresh"),
     _looked_after("/organization/domains", Text("Domains"), icon="globe"),
-    _looked_after("/organization/payments", Text("Payments of the organization"), label=Text("Payments"), icon="card"),
+    _looked_after(
+        "/organization/payments",
+        Text("Payment account of the organization"),
+        label=Text("Payment account"),
+        icon="card",
+    ),
     _looked_after("/organization/settings", Text("Organization settings"), label=Text("Settings"), icon="settings"),
     _looked_after("/organization/log", Text("Change log"), icon="note"),
     _of_organization(

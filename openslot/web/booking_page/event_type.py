@@ -1,5 +1,7 @@
 """A host's page, and an event type's: choose a day, choose a time, fill in the form, book."""
 
+from uuid import uuid4
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -9,7 +11,6 @@ from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
 from openslot.bookings.errors import PaymentUnavailable
-from openslot.bookings.models import Status
 from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
@@ -19,10 +20,9 @@ from openslot.event_types.rules import is_offered
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
 from openslot.integrations.mail.operations import sends_mail
-from openslot.payments import operations as payments
 from openslot.payments.words import show_amount
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.booking_page import forms
+from openslot.web.booking_page import forms, paying
 from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
 from openslot.web.booking_page.options import (
     Options,
@@ -88,7 +88,7 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
         return await _ask_again(context, form, Invalid())
     try:
         target = await _book(context, form)
-    except (SlotUnavailable, RateLimited, Invalid, PaymentUnavailable) as refusal:
+    except (SlotUnavailable, RateLimited, Invalid, PaymentUnavailable, paying.PriceChanged) as refusal:
         return await _ask_again(context, form.with_faults(forms.name_faults(refusal.faults)), refusal)
     return redirect(target)
 
@@ -125,12 +125,12 @@ async def _book(context: PageContext, form: Form[forms.BookingForm]) -> str:
     work = context.work
     await take(work.runtime, booking_limit(work.runtime.settings), context.address)
     wanted = forms.read_wanted(context.which, form, context.options)
-    booking = await work.runtime.run(PUBLIC, lambda it: payments.book(it, wanted))
-    if booking.status is Status.PENDING_PAYMENT:
-        url = await payments.open_checkout(work.runtime, booking.id)
-        if not context.options.is_embedded:
-            return url
-    return manage_path(work, booking.id, context.options, done="booked")
+    sent = paying.SentForm(path=context.path, key=forms.read_id(form["key"]), seen_price=form["price"])
+    booking_id = await paying.book(work.runtime, wanted, sent)
+    checkout = await paying.find_checkout(work, booking_id)
+    if checkout is not None and not context.options.is_embedded:
+        return checkout
+    return manage_path(work, booking_id, context.options, done="booked")
 
 
 async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusal: Refusal) -> Response:
@@ -139,7 +139,7 @@ async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusa
     if start is None:
         picked = await forms.pick_month(context.work, context.which, context.options)
         return _show(context, picked, form=form, status=status)
-    options, own = with_zone(context.options, form["tz"]), forms.read_hold(form["hold"])
+    options, own = with_zone(context.options, form["tz"]), forms.read_id(form["hold"])
     picked = await forms.pick_start(context.work, context.which, options, start, without=own)
     shown = _show(context, picked, form=form, status=status, warnings=list_warnings(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **headers_of(refusal)})
@@ -167,6 +167,8 @@ def _show(
         host_path=f"/{found.host_username}",
         event_type=event_type,
         price=show_amount(event_type.price).localize(options.locale) if event_type.price else None,
+        seen_price=paying.name_price(event_type.price, event_type.refund_policy),
+        key=forms.read_id(form["key"]) or uuid4(),
         policy=paying_policy(context.work.runtime.settings) if event_type.price else FRAMED,
         preview=preview_event_type(context.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),

@@ -73,13 +73,13 @@ def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) 
         notes=sent.notes,
         answers=_read_answers(form.values),
         guests=tuple(filter(None, GUESTS.split(sent.guests))),
-        hold_id=read_hold(sent.hold),
+        hold_id=read_id(sent.hold),
         source=read_source(form),
     )
 
 
-def read_hold(text: str) -> UUID | None:
-    """Read which hold a form has; a booking without one is possible too."""
+def read_id(text: str) -> UUID | None:
+    """Read the id of a hold, or of a form; None if there is none."""
     return UUID(text) if SHAPE.fullmatch(text) else None
 
 

@@ -1,19 +1,24 @@
-"""The page of a booking that waits for its payment, for its invitee: pay, or give the time up; and what was paid."""
+"""Paying for a booking: the way to the checkout, the page of one that waits for its payment, and what was paid."""
 
 import asyncio
 from datetime import datetime
+from functools import partial
+from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.access import idempotency
+from openslot.access.errors import KeyInUse
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound, PaymentUnavailable
 from openslot.bookings.links import read_manage_token
-from openslot.bookings.models import Booking, BookingDetails, Host
+from openslot.bookings.models import Booking, BookingDetails, BookingWanted, Host, Status
 from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
-from openslot.core.errors import RateLimited, Refusal, require
-from openslot.core.times import get_zone
+from openslot.core.errors import Conflict, RateLimited, Refusal, require
+from openslot.core.times import get_zone, iso
 from openslot.core.work import Runtime, Work
+from openslot.event_types.models import Money
 from openslot.http.doors import take
 from openslot.http.errors import status_of
 from openslot.i18n import Text
@@ -29,6 +34,8 @@ from openslot.web.pages import redirect
 
 READ_WITHIN = 6.0
 """How many seconds a page waits for the payment provider, before it shows what is known."""
+WAITS, WAIT = 20, 0.1
+"""How often, and for how many seconds, a form that is sent twice waits for its first copy."""
 UNDER_WAY = {PaymentState.OPENING, PaymentState.OPEN, PaymentState.PROCESSING}
 HEADINGS = {
     "open": Text("Pay to confirm your booking"),
@@ -37,6 +44,70 @@ HEADINGS = {
     "late": Text("The time was gone when your payment came"),
     "differs": Text("Your payment has to be checked"),
 }
+
+
+class PriceChanged(Conflict):
+    """The host has changed the price, or what goes back, since the form was shown: invitees see it before they pay."""
+
+    code = "price_changed"
+    message = Text("The host has changed the price or the refund policy. Nothing was booked: check it and try again")
+
+
+def name_price(price: Money | None, refund_policy: str) -> str:
+    """Write what a form says that its reader has seen."""
+    return f"{price.amount} {price.currency} {refund_policy}" if price else ""
+
+
+class SentForm(Struct, frozen=True, kw_only=True):
+    """A form that is sent, perhaps for the second time."""
+
+    path: str
+    key: UUID | None
+    """Of the form as it was shown to one reader; None: it is not known again."""
+    seen_price: str
+
+    def read_request(self, wanted: BookingWanted) -> idempotency.RetriedRequest | None:
+        if self.key is None:
+            return None
+        caller = f"{wanted.invitee.email.lower()}\0{iso(wanted.starts_at)}"
+        return idempotency.read_request(caller=caller, method="POST", path=self.path, key=str(self.key), body=b"")
+
+
+async def book(runtime: Runtime, wanted: BookingWanted, sent: SentForm) -> UUID:
+    """Book for the public at the price that was seen; a form that is sent twice leads to the same booking."""
+    for _ in range(WAITS):
+        try:
+            return await runtime.run(PUBLIC, partial(_book_once, wanted=wanted, sent=sent))
+        except KeyInUse:
+            await asyncio.sleep(WAIT)
+    raise KeyInUse
+
+
+async def _book_once(work: Work, *, wanted: BookingWanted, sent: SentForm) -> UUID:
+    request = sent.read_request(wanted)
+    kept = await idempotency.find_response(work, request) if request else None
+    if kept is not None:
+        booking_id = UUID(bytes=kept.body)
+        payment = await payments.find_of_booking(work, booking_id)
+        if payment is not None and payment.state is not PaymentState.RELEASED:
+            return booking_id
+    booking = await payments.book(work, wanted)
+    if booking.status is Status.PENDING_PAYMENT:
+        payment = require(await payments.find_of_booking(work, booking.id), BookingNotFound)
+        if name_price(payment.price, payment.refund_policy) != sent.seen_price:
+            raise PriceChanged
+        if request is not None:
+            answer = idempotency.StoredResponse(status=303, headers={}, body=booking.id.bytes)
+            await idempotency.store_response(work, request, answer)
+    return booking.id
+
+
+async def find_checkout(work: Work, booking_id: UUID) -> str | None:
+    """Return where a booking is paid, if it waits for that."""
+    payment = await payments.find_of_booking(work, booking_id)
+    if payment is None or payment.state not in {PaymentState.OPENING, PaymentState.OPEN}:
+        return None
+    return await payments.open_checkout(work.runtime, booking_id)
 
 
 class ShownMoney(Struct, frozen=True, kw_only=True):
@@ -138,6 +209,7 @@ async def _show(
         event_type=event_type,
         payment=payment,
         is_test=payment.mode is Mode.TEST,
+        opens=state == "open" and options.is_embedded and options.done == "booked",
         amount=words.show_amount(payment.price).localize(options.locale),
         policy_words=words.describe_policy(payment.refund_policy),
         chosen=_at(booking, booking.starts_at, options),

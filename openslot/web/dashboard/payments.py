@@ -19,6 +19,7 @@ from openslot.i18n.localization import localize
 from openslot.i18n.money import Amount
 from openslot.payments import operations, queries, rules
 from openslot.payments.models import ListedPayment, Mode, PaymentFilter, StoredPayment
+from openslot.payments.queries import PaymentOverview
 from openslot.payments.words import (
     PROBLEMS,
     REFUND_REASONS,
@@ -37,7 +38,7 @@ from openslot.web.list_queries import ListQuery, read_list_query
 from openslot.web.pages import locale_of, page, redirect
 
 ROWS, MAX_ROWS = 25, 10_000
-FILTERS = ("paid", "partially_refunded", "refunded", "refund_failed", "disputed", "pending")
+FILTERS = tuple(each for each in STATUSES if each != "not_required")
 NOTICES = {"refunded": Text("The refund was requested. It usually arrives within a few days.")}
 COLUMNS = (
     Text("Paid"),
@@ -200,6 +201,8 @@ async def show_payment(work: Work, user: User, payment_id: UUID) -> Response:
 
 class RefundForm(Struct, frozen=True, kw_only=True):
     amount: Annotated[str, Meta(max_length=20)] = ""
+    everything: bool = False
+    """Which button was pressed: everything that is left, or the amount."""
     left: int | None = None
     """What was left when the form was opened, in the smallest unit."""
 
@@ -215,7 +218,7 @@ async def ask_to_refund(work: Work, user: User, payment_id: UUID, form: Form[Any
         "payments/refund.html",
         user,
         here="/payments",
-        form=form.of(RefundForm).begin({"amount": write_amount(left)}),
+        form=form.of(RefundForm),
         payment=found.payment,
         booking=found.details.booking,
         left=show_amount(left),
@@ -226,14 +229,21 @@ async def ask_to_refund(work: Work, user: User, payment_id: UUID, form: Form[Any
 @post("/payments/{payment_id}/refund", shows=ask_to_refund, at={Conflict: "form"})
 async def refund_payment(work: Work, user: User, payment_id: UUID, form: Form[RefundForm]) -> Response:
     """Give back some of a payment, or all that is left of it."""
-    found = await queries.get_overview(work, user, payment_id)
+    found, sent = await queries.get_overview(work, user, payment_id), form.get()
+    amount = None if sent.everything else _read_amount(sent, found)
+    await operations.refund(work, user, payment_id, amount=amount, seen=sent.left)
+    return redirect(f"/payments/{payment_id}?done=refunded")
+
+
+def _read_amount(sent: RefundForm, found: PaymentOverview) -> int:
     try:
-        wanted = read_price(form.get().amount, found.payment.price.currency)
+        wanted = read_price(sent.amount, found.payment.price.currency)
     except BadAmount as bad:
         raise Invalid(details={"amount": bad.args[0]}) from None
-    is_known = form.get().left in (None, found.refundable)
-    if wanted and is_known and found.refundable and not 1 <= wanted.amount <= found.refundable:
+    if wanted is None:
+        raise Invalid(details={"amount": Text("Enter an amount")})
+    is_known = sent.left in (None, found.refundable)
+    if is_known and found.refundable and not 1 <= wanted.amount <= found.refundable:
         left = show_amount(found.payment.price, found.refundable)
         raise Invalid(details={"amount": Text("must be more than 0 and at most %(amount)s", amount=left)})
-    await operations.refund(work, user, payment_id, amount=wanted.amount if wanted else None, seen=form.get().left)
-    return redirect(f"/payments/{payment_id}?done=refunded")
+    return wanted.amount

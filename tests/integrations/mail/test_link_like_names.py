@@ -1,8 +1,6 @@
 """Names that look like links: no mail makes a link of them, and what is meant as a link stays one."""
 
-import re
 from datetime import timedelta
-from email.message import EmailMessage
 from html import unescape
 
 import pytest
@@ -24,22 +22,10 @@ from openslot.people import operations as people
 from openslot.people import organization_deletions
 from openslot.people.departures import on_behalf
 from tests.integrations.mail.conftest import Book, cancel, messages, move, work_off
+from tests.integrations.mail.support import EVIL, RAW, check_message
 from tests.support.clocks import MovingClock
 
-EVIL = "Pay http://evil.example/x www.evil.com evil.io/x pay@evil.com"
-RAW = re.compile(r"://evil|\.evil|evil\.\w|@evil", re.IGNORECASE)
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
-
-
-def check_message(message: EmailMessage) -> None:
-    """Fail if a part or a header that people read has a name that a program makes a link of."""
-    read = [str(message["Subject"]), *(str(message[name] or "") for name in ("From", "To", "Reply-To"))]
-    for each in message.walk():
-        if each.get_content_maintype() == "text":
-            read.append(unescape(str(each.get_content())).replace("\r\n ", ""))
-    assert any("evil" in each for each in read)
-    for text in read:
-        assert not RAW.search(text), ascii(text)
 
 
 @pytest.fixture

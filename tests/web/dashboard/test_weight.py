@@ -33,6 +33,8 @@ PAGES = (
     "/availability",
     "/availability/{schedule}/holidays",
     "/settings/profile",
+    "/settings/payments",
+    "/payments",
     "/organization/members",
     "/organization/settings",
 )

@@ -12,12 +12,14 @@ __all__ = ["books", "clock", "connection", "fake_stripe", "member", "paid", "set
 
 PAGE = "/mara/paid"
 INVITEE = "jonas@okafor.example"
+SEEN = "4900 EUR full"
+"""What the form says that the invitee has seen of the price."""
 SESSION = re.compile(r"cs_\w+")
 
 
 def filled(start: str = TEN, **changes: str) -> dict[str, str]:
     """Fill in the form of the booking page."""
-    typed = {"start": start, "tz": "Africa/Lagos", "name": "Jonas Okafor", "email": INVITEE}
+    typed = {"price": SEEN, "start": start, "tz": "Africa/Lagos", "name": "Jonas Okafor", "email": INVITEE}
     return {**typed, "notes": "", "guests": "", "hold": "", "website": "", **changes}
 
 

@@ -1,16 +1,19 @@
-"""Journeys through the checkout: paid, declined and tried again, given up, without scripts, and from another site."""
+"""Journeys through the checkout: paid, declined, expired, refunded, without scripts too, and from another site."""
 
 import httpx2
+import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from tests.payments.support import book_and_pay
+from tests.integrations.mail.conftest import messages
+from tests.payments.support import book_and_pay, money, tick
 from tests.support.browsers import open_as, open_page
+from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books
-from tests.web.payments.conftest import PAGE
+from tests.web.payments.conftest import INVITEE, PAGE, book, manage_of
 from tests.web.widget.sites import open_site, page_with, site
 
 START = f"{PAGE}?start=2026-03-20T10:00:00Z"
@@ -72,6 +75,76 @@ async def test_from_another_site_the_checkout_opens_in_the_whole_window(
         await arrive(page, books, client, settings)
         await page.get_by_role("button", name="Pay", exact=True).click()
         await expect(page.get_by_role("heading", name="Your meeting is confirmed")).to_be_visible(timeout=20_000)
+
+
+@pytest.mark.parametrize("has_scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_expired_and_booked_again(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    settings: Settings,
+    paid: EventType,
+    books: Books,
+    clock: MovingClock,
+    has_scripts: bool,
+) -> None:
+    page = await open_page(browser, client, java_script_enabled=has_scripts)
+    await page.goto(START)
+    await fill(page)
+    await arrive(page, books, client, settings)
+    (session,) = books.list("checkout.session")
+    clock.pass_time(minutes=37)
+    await page.get_by_role("button", name="Pay", exact=True).click()
+    await expect(page.get_by_text("The session has been completed or has expired")).to_be_visible()
+    await page.goto(manage_of(books, session["id"], "back"))
+    await expect(page.get_by_role("heading", name="The time was released")).to_be_visible()
+    await page.get_by_role("link", name="Choose another time").click()
+    await page.wait_for_url(f"**{PAGE}*")
+    await page.goto(START)
+    await fill(page)
+    await arrive(page, books, client, settings)
+    await page.get_by_role("button", name="Pay", exact=True).click()
+    await expect(page.get_by_role("heading", name="Your meeting is confirmed")).to_be_visible(timeout=20_000)
+    assert [each["payment_status"] for each in books.list("checkout.session")].count("paid") == 1
+
+
+@pytest.mark.parametrize("has_scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_refunded_in_part_and_then_the_rest(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    paid: EventType,
+    books: Books,
+    clock: MovingClock,
+    has_scripts: bool,
+) -> None:
+    session = await book(client)
+    books.pay(session)
+    await client.get(manage_of(books, session))
+    await tick(runtime, clock)
+    host, _ = await open_as(browser, client, runtime, user, java_script_enabled=has_scripts)
+    invitee = await open_page(browser, client, java_script_enabled=has_scripts)
+    await host.goto("/payments")
+    await host.get_by_role("link", name="Jonas Okafor").click()
+    await host.get_by_role("link", name="Refund…").click()
+    await host.get_by_label("Amount in EUR").fill("20")
+    await host.get_by_role("button", name="Refund this amount").click()
+    await expect(host.get_by_text("The refund was requested")).to_be_visible()
+    await tick(runtime, clock)
+    await invitee.goto(manage_of(books, session).partition("?")[0])
+    await expect(invitee.get_by_text("€49.00 paid, €20.00 refunded")).to_be_visible()
+
+    await host.get_by_role("link", name="Refund…").click()
+    await host.get_by_role("button", name="Refund everything: €29.00").click()
+    await expect(host.get_by_text("The refund was requested")).to_be_visible()
+    await tick(runtime, clock)
+    await host.reload()
+    await expect(host.get_by_role("link", name="Refund…")).to_have_count(0)
+    await invitee.reload()
+    await expect(invitee.get_by_text("€49.00 paid, €49.00 refunded")).to_be_visible()
+    assert money(books) == 0
+    subjects = [str(each["subject"]) for each in await messages(runtime, INVITEE)]
+    assert [each for each in subjects if "Refund" in each] == ["Refund of €20.00", "Refund of €29.00"]
 
 
 async def test_the_payment_is_shown_beside_the_list_of_bookings(

@@ -1,15 +1,17 @@
 """Booking pages of meetings that cost something: the price, the way to the checkout, and what comes of it."""
 
+import asyncio
+
 import httpx2
 
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.integrations.mail.conftest import messages
-from tests.payments.support import tick
+from tests.payments.support import TEN, tick
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe
 from tests.support.page import read_page
-from tests.web.payments.conftest import INVITEE, PAGE, book, filled, manage_of
+from tests.web.payments.conftest import INVITEE, PAGE, SESSION, book, filled, manage_of
 
 
 async def test_the_page_names_the_price_and_what_goes_back(client: httpx2.AsyncClient, paid: EventType) -> None:
@@ -145,7 +147,7 @@ async def test_cancelling_says_first_what_happens_to_the_money(
     client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, clock: MovingClock
 ) -> None:
     await runtime.pool.execute("update event_types set refund_policy = 'until:24' where id = $1", paid.id)
-    session = await book(client)
+    session = await book(client, price="4900 EUR until:24")
     books.pay(session)
     path = manage_of(books, session).partition("?")[0]
     await client.get(f"{path}?payment=done")
@@ -156,6 +158,77 @@ async def test_cancelling_says_first_what_happens_to_the_money(
     late = await client.get(f"{path}/cancel")
     assert "€49.00 will not be refunded" in late.text
     assert "Full refund until 24 hours before the start" in late.text
+
+
+async def test_a_form_that_is_sent_twice_leads_to_the_same_checkout(
+    client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    fields = read_page(await client.get(PAGE, params={"start": TEN})).fields
+    key = fields["key"].value
+    assert fields["price"].value == "4900 EUR full"
+    answers = await asyncio.gather(*(client.post(PAGE, data=filled(key=key)) for _ in range(3)))
+    assert [each.status_code for each in answers] == [303, 303, 303]
+    (address,) = {each.headers["location"] for each in answers}
+    assert len(books.list("checkout.session")) == 1
+
+    session = SESSION.search(address)
+    assert session is not None
+    books.pay(session.group())
+    await client.get(manage_of(books, session.group()))
+    again = await client.post(PAGE, data=filled(key=key))
+    assert "€49.00 paid" in (await client.get(again.headers["location"])).text
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 1
+
+
+async def test_only_who_has_the_form_is_led_to_its_checkout(client: httpx2.AsyncClient, paid: EventType) -> None:
+    key = read_page(await client.get(PAGE, params={"start": TEN})).fields["key"].value
+    assert (await client.post(PAGE, data=filled(key=key))).status_code == 303
+    other = read_page(await client.get(PAGE, params={"start": "2026-03-20T11:00:00Z"})).fields["key"].value
+    assert other != key
+    for changes in ({"key": other}, {"key": ""}, {"key": "x"}, {"key": key, "email": "eve@evil.example"}):
+        refused = await client.post(PAGE, data=filled(**changes))
+        assert refused.status_code == 409, changes
+        assert "cs_" not in refused.text
+
+
+async def test_a_form_whose_time_was_released_books_it_again(
+    client: httpx2.AsyncClient, paid: EventType, books: Books
+) -> None:
+    key = read_page(await client.get(PAGE, params={"start": TEN})).fields["key"].value
+    first = await book(client, key=key)
+    await client.post(f"{manage_of(books, first).partition('?')[0]}/give-up")
+    assert await book(client, key=key) != first
+
+
+async def test_a_price_or_policy_that_has_changed_is_shown_before_anything_is_booked(
+    client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    changes = (
+        ("""price = '{"amount": 5900, "currency": "EUR"}'""", "Continue to payment · €59.00"),
+        ("""price = '{"amount": 5900, "currency": "USD"}'""", "Continue to payment · US$59.00"),
+        ("refund_policy = 'none'", "No refund if you cancel"),
+    )
+    seen = "4900 EUR full"
+    for change, shown in changes:
+        await runtime.pool.execute(f"update event_types set {change} where id = $1", paid.id)
+        refused = await client.post(PAGE, data=filled(price=seen, notes="Pricing"))
+        assert refused.status_code == 409
+        assert "has changed the price or the refund policy" in refused.text
+        assert shown in refused.text
+        assert read_page(refused).fields["notes"].value == "Pricing"
+        seen = read_page(refused).fields["price"].value
+    assert (books.list("checkout.session"), await runtime.pool.fetchval("select count(*) from bookings")) == ([], 0)
+    session = await book(client, price=seen)
+    assert books.objects[session]["amount_total"] == 5900
+
+
+async def test_a_meeting_that_was_free_when_the_form_was_opened_names_its_price_first(
+    client: httpx2.AsyncClient, runtime: Runtime, paid: EventType
+) -> None:
+    refused = await client.post(PAGE, data=filled(price=""))
+    assert (refused.status_code, "€49.00" in refused.text) == (409, True)
+    await runtime.pool.execute("update event_types set price = null")
+    assert (await client.post(PAGE, data=filled())).headers["location"].startswith("/manage/")
 
 
 async def test_a_strangers_link_opens_nothing(client: httpx2.AsyncClient, paid: EventType) -> None:

@@ -20,6 +20,7 @@ from tests.support.fake_stripe import Books
 from tests.support.host import open_session
 from tests.support.page import read_page
 from tests.support.payments import insert_connection
+from tests.support.weights import weigh
 from tests.web.event_types.conftest import offer
 from tests.web.payments.conftest import INVITEE
 
@@ -88,8 +89,14 @@ async def test_a_part_is_refunded_and_never_more_than_is_left(
 ) -> None:
     payment = await book_and_pay(member, runtime, paid, books)
     path = f"/payments/{payment.id}/refund"
-    assert read_page(await member.get(path)).fields["amount"].value == "49.00"
-    for amount, fault in (("50", "at most €49.00"), ("0", "at most €49.00"), ("x", "Must be an amount")):
+    assert read_page(await member.get(path)).fields["amount"].value == ""
+    for amount, fault in (
+        ("50", "at most €49.00"),
+        ("0", "at most €49.00"),
+        ("x", "Must be an amount"),
+        ("", "Enter an amount"),
+        (" ", "Enter an amount"),
+    ):
         refused = await member.post(path, data={"amount": amount})
         assert refused.status_code == 400
         assert fault in read_page(refused).faults["amount"]
@@ -100,8 +107,22 @@ async def test_a_part_is_refunded_and_never_more_than_is_left(
     shown = await member.get(f"/payments/{payment.id}")
     assert "Partly refunded" in shown.text
     assert "€20.00" in shown.text
-    assert read_page(await member.get(path)).fields["amount"].value == "29.00"
+    assert "Refund everything: €29.00" in read_page(await member.get(path)).buttons
     assert (await list_mails(runtime, INVITEE))[-1][0] == "Refund of €20.00"
+
+
+async def test_only_an_explicit_choice_refunds_everything(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, clock: MovingClock
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    path = f"/payments/{payment.id}/refund"
+    for nothing in ({}, {"amount": ""}, {"left": "4900"}, {"amount": "", "left": "4900", "everything": "false"}):
+        assert (await member.post(path, data=nothing)).status_code == 400, nothing
+    await tick(runtime, clock)
+    assert money(books) == 4900
+    assert (await member.post(path, data={"amount": "", "left": "4900", "everything": "true"})).status_code == 303
+    await tick(runtime, clock)
+    assert money(books) == 0
 
 
 async def test_a_form_that_is_sent_twice_refunds_once(
@@ -147,6 +168,16 @@ async def test_the_bookings_page_and_the_question_before_cancelling_name_the_mon
     mails = await list_mails(runtime, INVITEE)
     assert any("Confirmed" in subject and "€49.00 paid" in text for subject, text in mails)
     assert any("Cancelled" in subject and "€49.00 will be refunded" in text for subject, text in mails)
+
+
+async def test_the_pages_stay_light(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    for path in ("/payments", f"/payments/{payment.id}", f"/payments/{payment.id}/refund", "/settings/payments"):
+        weight = await weigh(member, path)
+        assert weight.on_the_wire <= 40_000, (path, weight)
+        assert weight.unpacked <= 69_000, (path, weight)
 
 
 async def test_a_dispute_is_mailed_to_the_host_and_shown(

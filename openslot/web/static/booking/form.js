@@ -47,6 +47,8 @@ export function enhanceForm(form) {
     form.querySelector("[data-problem]").hidden = true;
     await answered();
     const start = startOf();
+    // The plain form knows the price that its reader has seen.
+    if ("priced" in form.dataset) return sendPlain(start);
     const body = JSON.stringify(wanted(start));
     if (sent.body !== body) sent = { body, key: newKey() };
     let response;
@@ -58,6 +60,10 @@ export function enhanceForm(form) {
       return complain();
     }
     tell("error", { code: response.headers.get("x-error-code") ?? "" });
+    sendPlain(start);
+  }
+
+  function sendPlain(start) {
     field("hold").value = heldFor(start) ?? "";
     keep();
     HTMLFormElement.prototype.submit.call(form);
@@ -93,10 +99,7 @@ export function enhanceForm(form) {
     const query = new URLSearchParams(location.search);
     for (const name of ["date", "shown", "month", "start", "view"]) query.delete(name);
     query.set("done", "booked");
-    const isFramed = parent !== window;
-    // A payment page can't be framed: it replaces the page around, or that of the booking leads there.
-    if (booking.paymentUrl && isFramed) open(booking.paymentUrl, "_top");
-    location.assign(booking.paymentUrl && !isFramed ? booking.paymentUrl : `${new URL(booking.manageUrl).pathname}?${query}`);
+    location.assign(`${new URL(booking.manageUrl).pathname}?${query}`);
   }
 
   function complain() {

@@ -1,0 +1,1 @@
+"""Mails about payments and plans."""
