@@ -207,7 +207,7 @@ async def test_another_of_ones_schedules_can_be_chosen(
     page = (await member.get(f"/event-types/{intro.id}")).text
     await save(member, intro, schedule=str(evening.id))
 
-    assert "Evening &lt;hours&gt;</option>" in page
+    assert ">Evening &lt;hours&gt;<" in page
     assert (await load(runtime, user, intro)).schedule_id == evening.id
 
 
