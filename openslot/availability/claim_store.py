@@ -1,5 +1,6 @@
 """All SQL of claims: rows that take time, written only under the host's lock, and what holds leave behind."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -327,6 +328,16 @@ async def delete_seats(db: Db, before: datetime, *, limit: int) -> int:
 async def delete_sessions(db: Db, before: datetime, *, limit: int) -> int:
     """Remove sessions that were never booked, or whose bookings have all moved to another one."""
     return count_of(await db.execute(DELETE_SESSIONS, before, limit, SESSIONS_WITHIN))
+
+
+async def delete_freed(db: Db, claim_ids: Sequence[UUID], seat_ids: Sequence[UUID]) -> None:
+    """Remove seats and times that are free, and that no booking has."""
+    seats = """delete from claim_seats t where t.id = any($1) and not t.active
+        and not exists (select from bookings b where b.seat_id = t.id)"""
+    claims = """delete from claims k where k.id = any($1) and not k.active
+        and not exists (select from bookings b where b.claim_id = k.id)"""
+    await db.execute(seats, seat_ids)
+    await db.execute(claims, claim_ids)
 
 
 async def delete_of_host(db: Db, host_no: int, limit: int) -> int:

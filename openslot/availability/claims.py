@@ -1,6 +1,6 @@
 """The verbs that take a host's time: claim, hold, move and free; each takes the host's lock before it reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -47,17 +47,18 @@ async def claim(
     kind_of: KindOf = lambda _: ClaimKind.BOOKING,
     hold_id: UUID | None = None,
     asked_at: datetime | None = None,
+    lasts: timedelta | None = None,
 ) -> Claimed:
     """Lock a slot and stage the change that takes it, or that turns the caller's own hold into the claim.
 
     A slot that the engine would not list is refused. `kind_of` says what the time of an event type is taken for; the
-    notice counts from `asked_at`, or from now.
+    notice counts from `asked_at`, or from now, and the time is as long as `lasts`, or as the event type is now.
     """
     await _lock(work, which)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     if held is not None:
         return await _keep(work, which, starts_at, held, kind_of=kind_of)
-    found = await _judge(work, which, starts_at, field="startTime", asked_at=asked_at)
+    found = await _judge(work, which, starts_at, field="startTime", asked_at=asked_at, lasts=lasts)
     return _take(work, found, starts_at, kind=kind_of(found.inputs.event_type), expires_at=None)
 
 
@@ -149,8 +150,12 @@ async def _judge(
     field: str,
     without: UUID | None = None,
     asked_at: datetime | None = None,
+    lasts: timedelta | None = None,
 ) -> SlotContext:
     found = await _find(work, which, starts_at, without=without)
+    if lasts is not None:
+        event_type = replace(found.inputs.event_type, duration_minutes=lasts // timedelta(minutes=1))
+        found = replace(found, inputs=replace(found.inputs, event_type=event_type))
     code = judge(replace(found.inputs, now=asked_at) if asked_at else found.inputs, starts_at)
     if code in NO_START:
         raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
@@ -294,6 +299,11 @@ async def tidy_claims(work: Work) -> str:
     seats = await repeat(lambda limit: claim_store.delete_seats(work.db, before, limit=limit))
     sessions = await repeat(lambda limit: claim_store.delete_sessions(work.db, before, limit=limit))
     return f"{holds + seats} holds, {sessions} sessions removed"
+
+
+async def erase_freed(work: Work, claim_ids: Sequence[UUID], seat_ids: Sequence[UUID]) -> None:
+    """Delete the time and the seats of bookings that are gone, unless others have it."""
+    await claim_store.delete_freed(work.db, claim_ids, seat_ids)
 
 
 async def erase_some(work: Work, host: User, limit: int) -> int:

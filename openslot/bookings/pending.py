@@ -19,13 +19,15 @@ async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Bookin
     """Confirm a booking that was paid for; if its time was freed before, it is claimed anew or refused."""
     details = await _get(work, booking_id)
     pending, event_type = details.booking, details.event_type
-    claim_id, seat_id = pending.claim_id, pending.seat_id
+    claim_id, seat_id, ends_at = pending.claim_id, pending.seat_id, pending.ends_at
     if await store.has_time(work.db, booking_id):
         claims.confirm(work, claim_id, seat_id)
     else:
         which = ByBooking(pending.event_type_id)
-        claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at)
-        claim_id, seat_id = claimed.claim_id, claimed.seat_id
+        # The invitee has paid for a meeting as long as it was then.
+        lasts = pending.ends_at - pending.starts_at
+        claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at, lasts=lasts)
+        claim_id, seat_id, ends_at = claimed.claim_id, claimed.seat_id, claimed.ends_at
     contact = await contacts.find_or_add(
         work, owner_id=pending.host_id, name=pending.invitee_name, email=pending.invitee_email
     )
@@ -35,6 +37,7 @@ async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Bookin
         contact_id=contact.id,
         claim_id=claim_id,
         seat_id=seat_id,
+        ends_at=ends_at,
         payment=payment,
         updated_at=work.now,
     )
@@ -58,7 +61,9 @@ async def note_payment(work: Work, booking_id: UUID, payment: Payment) -> None:
 
 async def erase_some_unpaid(work: Work, *, before: datetime, limit: int) -> int:
     """Delete some bookings whose time was freed before then and which nobody paid for; return how many."""
-    return await store.delete_unpaid(work.db, before=before, limit=limit)
+    gone = await store.delete_unpaid(work.db, before=before, limit=limit)
+    await claims.erase_freed(work, [claim_id for claim_id, _ in gone], [seat_id for _, seat_id in gone if seat_id])
+    return len(gone)
 
 
 async def _get(work: Work, booking_id: UUID) -> BookingDetails:

@@ -38,7 +38,7 @@ MOVED = BOOKINGS.stored.only(
     "no_show",
     "updated_at",
 )
-CONFIRMED = BOOKINGS.stored.only("status", "contact_id", "claim_id", "seat_id", "payment", "updated_at")
+CONFIRMED = BOOKINGS.stored.only("status", "ends_at", "contact_id", "claim_id", "seat_id", "payment", "updated_at")
 MARKED = BOOKINGS.stored.only("no_show", "updated_at")
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
 DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}"
@@ -205,9 +205,11 @@ async def delete_some(db: Db, host_id: UUID, limit: int) -> int:
     return count_of(await db.execute(statement, host_id, limit))
 
 
-async def delete_unpaid(db: Db, *, before: datetime, limit: int) -> int:
+async def delete_unpaid(db: Db, *, before: datetime, limit: int) -> list[tuple[UUID, UUID | None]]:
+    """Delete bookings that nobody paid for, and return their claims and seats."""
     statement = """
         delete from bookings where status = 'PENDING_PAYMENT' and id = any(array(
             select booking_id from payments where state = 'released' and held_until < $1
-            order by held_until limit $2))"""
-    return count_of(await db.execute(statement, before, limit))
+            order by held_until limit $2))
+        returning claim_id, seat_id"""
+    return [(row["claim_id"], row["seat_id"]) for row in await db.fetch(statement, before, limit)]

@@ -46,6 +46,17 @@ class CheckoutNotOpened(PaymentUnavailable):
         Unavailable.__init__(self, Text("The payment provider can't be reached right now"), retry_after=60)
 
 
+class CheckoutNotPossible(PaymentUnavailable):
+    """The payment provider refuses what is to be paid; nothing was booked, and trying again does not help."""
+
+    def __init__(self) -> None:
+        Unavailable.__init__(
+            self,
+            Text("This can't be booked right now: the payment provider refuses the price. The host has been notified"),
+            retry_after=3600,
+        )
+
+
 class PaymentConnectionChanged(Conflict):
     """Another account was connected or disconnected at the same time."""
 

@@ -260,6 +260,8 @@ class Problem(StrEnum):
     DISPUTED = "disputed"
     """The payer's bank asks for the money back."""
     DISPUTE_LOST = "dispute_lost"
+    CHECKOUT_REFUSED = "checkout_refused"
+    """The provider refuses to take this price, so nobody can book."""
     PROVIDER_LOST = "provider_lost"
     """The provider could not be asked for so long that the time was freed; money may have come."""
 

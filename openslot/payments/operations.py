@@ -21,6 +21,7 @@ from openslot.i18n import Text
 from openslot.payments import connection_store, connections, refund_rules, rules, settling, store
 from openslot.payments.errors import (
     CheckoutNotOpened,
+    CheckoutNotPossible,
     PaymentNotFound,
     RefundNotAllowed,
     RefundNotPossible,
@@ -33,13 +34,14 @@ from openslot.payments.models import (
     PaymentFilter,
     PaymentState,
     PaymentStep,
+    Problem,
     RefundReason,
     RevenueTotal,
     SessionWanted,
     StoredPayment,
     StoredRefund,
 )
-from openslot.payments.ports import AnswerUnreadable, Checkout, CheckoutFault, CheckoutUnavailable
+from openslot.payments.ports import AnswerUnreadable, Checkout, CheckoutFault, CheckoutRefused, CheckoutUnavailable
 from openslot.payments.rules import Facts
 from openslot.payments.store import FoundPayment
 
@@ -63,6 +65,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     version: int
     session: CheckoutSession | None = None
     is_absent: bool = False
+    is_refused: bool = False
     is_cut_off: bool = False
     gives_up: bool = False
 
@@ -108,6 +111,8 @@ async def open_checkout(runtime: Runtime, booking_id: UUID) -> str:
     payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
     if payment.url is None:
         payment = await _advance(runtime, payment.id, ReadPurpose.OPEN)
+    if Problem.CHECKOUT_REFUSED in payment.problems:
+        raise CheckoutNotPossible
     if payment.url is None or payment.session_id is None:
         raise CheckoutNotOpened
     return payment.url
@@ -154,6 +159,7 @@ async def _settle(work: Work, *, payment_id: UUID, reading: Reading) -> StoredPa
         refunds=refunds,
         session=reading.session,
         is_absent=reading.is_absent,
+        is_refused=reading.is_refused,
         is_cut_off=reading.is_cut_off,
         gives_up=reading.gives_up,
         now=work.now,
@@ -175,7 +181,9 @@ async def _read(runtime: Runtime, found: FoundPayment, purpose: ReadPurpose) -> 
             session = await _ask(runtime, checkout, found, gives_up=reading.gives_up)
     except CheckoutFault as fault:
         is_absent = payment.session_id is None and not _may_have_happened(fault)
-        return replace(reading, is_absent=is_absent, gives_up=reading.gives_up or purpose is ReadPurpose.OPEN)
+        is_refused = is_absent and isinstance(fault, CheckoutRefused)
+        gives_up = reading.gives_up or purpose is ReadPurpose.OPEN
+        return replace(reading, is_absent=is_absent, is_refused=is_refused, gives_up=gives_up)
     return replace(reading, session=session)
 
 

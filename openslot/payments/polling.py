@@ -1,9 +1,12 @@
 """Reading a payment provider's list of what happened: it makes everything complete, whether notices arrive or not."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import structlog
+from msgspec.structs import replace
 
 from openslot.accounts.member_store import list_administrators
 from openslot.core.actor import SYSTEM
@@ -105,23 +108,38 @@ async def _finish(work: Work, ending: ConnectionEnding) -> bool:
     key = work.runtime.secrets.open(ending.key)
     try:
         async with opened_by_key(work.runtime, ending.behalf_of, key) as checkout:
-            for session_id in ending.sessions:
-                await _end_session(checkout, ending, session_id)
+            tries = [partial(_end_session, checkout, ending, session_id) for session_id in ending.sessions]
             if ending.endpoint_id is not None:
-                await checkout.remove_endpoint(ending.endpoint_id)
-    except (KeyRefused, RightMissing, CheckoutRefused) as fault:
-        log.warning("a payment account could not be left properly", owner=str(ending.behalf_of), fault=str(fault))
+                tries.append(partial(checkout.remove_endpoint, ending.endpoint_id))
+            for each in tries:
+                await _try(ending, each)
+    except KeyRefused as fault:
+        _warn(ending, fault)
         return True
     except CheckoutFault:
         return work.now - ending.ended_at >= GIVE_UP_AFTER
     return True
 
 
+async def _try(ending: ConnectionEnding, deed: Callable[[], Awaitable[None]]) -> None:
+    """Do one of the things that are left to do; one that is refused does not keep the others from being done."""
+    try:
+        await deed()
+    except (RightMissing, CheckoutRefused) as fault:
+        _warn(ending, fault)
+
+
+def _warn(ending: ConnectionEnding, fault: CheckoutFault) -> None:
+    log.warning("a payment account could not be left properly", owner=str(ending.behalf_of), fault=str(fault))
+
+
 async def _end_session(checkout: Checkout, ending: ConnectionEnding, session_id: str) -> None:
     """Let nobody pay any more for a booking that is gone; what was paid a moment before goes back."""
     session = await checkout.expire_session(session_id, PaymentStep(ending.id, f"end-{session_id}"))
-    if session.is_paid and session.intent_id is not None and not session.refunds:
-        wanted = RefundWanted(intent_id=session.intent_id, amount=session.amount)
+    given = sum(each.amount.amount for each in session.refunds if not each.status.is_lost)
+    left = replace(session.amount, amount=session.amount.amount - given)
+    if session.is_paid and session.intent_id is not None and left.amount > 0:
+        wanted = RefundWanted(intent_id=session.intent_id, amount=left)
         await checkout.create_refund(wanted, PaymentStep(ending.id, f"refund-{session_id}"))
 
 

@@ -53,6 +53,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     """As the provider has just told it; None: it could not be asked."""
     is_absent: bool = False
     """Whether it is sure that the provider has no checkout for this payment, and never will."""
+    is_refused: bool = False
+    """Whether it has refused to open one: the price is not one that it takes."""
     is_cut_off: bool = False
     """Whether the provider can't be asked any more: its account was disconnected."""
     gives_up: bool = False
@@ -99,6 +101,8 @@ def _decide(facts: Facts) -> Iterator[Action]:
     if facts.payment.state is PaymentState.PAID:
         yield from _look_after(facts)
     elif facts.is_absent:
+        if facts.is_refused and Problem.CHECKOUT_REFUSED not in facts.payment.problems:
+            yield TellHost(Problem.CHECKOUT_REFUSED)
         yield from _release(facts)
     elif session is None:
         yield from _wait_for_provider(facts)
@@ -299,6 +303,7 @@ def list_remaining_problems(payment: StoredPayment, *, is_known: bool) -> tuple[
         Problem.REFUND_FAILED: payment.has_failed_refund,
         Problem.DISPUTED: payment.dispute is DisputeOutcome.OPEN,
         Problem.DISPUTE_LOST: payment.dispute is DisputeOutcome.LOST,
+        Problem.CHECKOUT_REFUSED: payment.session_id is None,
         Problem.PROVIDER_LOST: not is_known,
     }
     return tuple(each for each in payment.problems if remains[each])

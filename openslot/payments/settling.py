@@ -48,6 +48,8 @@ async def settle(work: Work, found: FoundPayment, facts: Facts) -> StoredPayment
     update = await begin_update(work, found, refunds=list(facts.refunds))
     actions = rules.decide(facts)
     if facts.session is not None:
+        if update.payment.session_id is None:
+            await store.forget_refused(work.db, update.booking.event_type_id)
         update.payment = rules.note_session(update.payment, facts.session)
     for action in actions:
         await ACTIONS[type(action)](work, update, facts, action)
@@ -133,6 +135,10 @@ async def _keep(_: Work, update: PaymentUpdate, __: Facts, action: Keep) -> None
 
 
 async def _tell_host(work: Work, update: PaymentUpdate, _: Facts, action: TellHost) -> None:
+    if action.problem is Problem.CHECKOUT_REFUSED and await store.forget_refused(work.db, update.booking.event_type_id):
+        # The host knows of this price: only the newest booking says so.
+        update.payment = replace(update.payment, problems=(action.problem,))
+        return
     tell_host(work, update, action.problem)
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from openslot.accounts.store import LOCK_HOST
 from openslot.bookings.models import Booking, BookingDetails
 from openslot.bookings.store import BELONGINGS, DETAIL_COLUMNS, to_details
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.core.rows import Rows
 from openslot.payments.models import (
@@ -42,6 +42,14 @@ LOCK_PAYMENT = f"select {LOCK_HOST} from payments p join users u on u.id = p.hos
 # About an event `v`: of a booking that was paid for, and of a host who was paid, or is being paid.
 IS_PAID = "exists (select from payments y where y.booking_id = v.subject_id and y.state = 'paid')"
 HAS_PAYMENTS = "exists (select from payments y where y.host_id = v.tenant_id)"
+
+DUE = f"""
+select {PAYMENTS.columns} from (
+    select p.*, row_number() over (partition by p.connection_id order by p.next_read_at) as place
+    from payments p where p.next_read_at <= $1 and not exists (
+        select from effects f where f.reaction = 'payments.read' and f.key = p.id::text
+          and f.state in ('queued', 'running'))) p
+order by p.place, p.next_read_at limit $2"""
 
 
 class FoundPayment(Struct, frozen=True, kw_only=True):
@@ -106,10 +114,16 @@ async def keep_refund_until(db: Db, payment_id: UUID, until: datetime | None) ->
     await db.execute("update payments set refund_until = $2 where id = $1", payment_id, until)
 
 
+async def forget_refused(db: Db, event_type_id: UUID) -> bool:
+    """Forget that checkouts of an event type were refused; False if none was, or its host was not told."""
+    statement = """update payments p set problems = array_remove(p.problems, 'checkout_refused') from bookings b
+        where b.id = p.booking_id and b.event_type_id = $1 and 'checkout_refused' = any(p.problems)"""
+    return count_of(await db.execute(statement, event_type_id)) > 0
+
+
 async def list_due(db: Db, *, now: datetime, limit: int) -> list[StoredPayment]:
-    statement = f"""select {PAYMENTS.columns} from payments p where p.next_read_at <= $1
-        order by p.next_read_at limit $2"""
-    return [PAYMENTS.read(row) for row in await db.fetch(statement, now, limit)]
+    """List payments to read that no worker was asked to read yet, of every account in turn."""
+    return [PAYMENTS.read(row) for row in await db.fetch(DUE, now, limit)]
 
 
 async def list_since(db: Db, host_id: UUID | None, *, since: datetime) -> list[StoredPayment]:

@@ -54,6 +54,10 @@ PROBLEMS = {
         Text("A dispute was lost"),
         Text("The payer's bank has taken the money back. The booking stays as it is until you cancel it."),
     ),
+    Problem.CHECKOUT_REFUSED: (
+        Text("Stripe refuses a price"),
+        Text("Somebody wanted to book and could not pay. Change the price or the currency of the event type."),
+    ),
     Problem.PROVIDER_LOST: (
         Text("A payment could not be checked"),
         Text("Stripe could not be reached for a day, so the time was released. Check in Stripe whether it was paid."),
