@@ -150,6 +150,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
         user=user,
         memberships=to_own_memberships(row),
         waiting_approvals=row["waiting_approvals"],
+        stopped_channels=tuple(row["stopped_channels"] or ()),
         event_colors=tuple(row["event_colors"]),
         takes_payments=row["takes_payments"],
     )

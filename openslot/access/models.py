@@ -188,6 +188,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     """The user's active memberships, if there is a session."""
     waiting_approvals: int = 0
     """How many decisions wait for an administrator of the platform, if one has the session."""
+    stopped_channels: tuple[str, ...] = ()
+    """Which outgoing messages are stopped, if an administrator of the platform has the session."""
     event_colors: tuple[str, ...] = ()
     """The user's event types, active ones first, each as its id and its color, if there is a session."""
     takes_payments: bool = False

@@ -140,6 +140,8 @@ async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
         case when u.is_admin then
             (select count(*) from approvals a where a.status = 'pending' and a.expires_at > $2)
         else 0 end as waiting_approvals,
+        case when u.is_admin then array(select w.channel from switches w where w.stopped_at is not null) end
+            as stopped_channels,
         array(select e.id || e.color from event_types e where e.owner_id = u.id
               order by e.active desc, e.id limit {MAX_COLORED}) as event_colors,
         {TAKES_PAYMENTS} as takes_payments

@@ -59,6 +59,8 @@ class ChangeAction(StrEnum):
     FLAG_SWITCHED = "flag.switched"
     FLAG_SET_FOR_USER = "flag.set_for_user"
     FLAG_RESET_FOR_USER = "flag.reset_for_user"
+    MESSAGING_STOPPED = "messaging.stopped"
+    MESSAGING_RESUMED = "messaging.resumed"
     EFFECTS_RETRIED = "effects.retried"
     BACKUP_CREATED = "backup.created"
     BACKUP_DOWNLOADED = "backup.downloaded"

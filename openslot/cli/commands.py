@@ -33,6 +33,7 @@ GROUPS = {
     "webhook": "webhooks",
     "calendar": "calendars",
     "mail": "mail",
+    "messaging": "messaging",
     "payment": "payments",
     "event-type": "event_types",
     "brand": "brand",

@@ -246,7 +246,8 @@ def replay_lane(lane: str) -> str:
 REPLANNED = "it was planned anew"
 
 # A waiting effect is moved, a running one gets no attempt after this one, and a dead one is skipped and replaced. Each
-# row is read again under its own lock: a worker starts it before or after that, and the round tells which.
+# row is read again under its own lock: a worker starts it before or after that, and the round tells which. What waited
+# because messages were stopped has another time now.
 PLAN = f"""
 with found as (
     update effects e set
@@ -263,6 +264,8 @@ with found as (
         target = case state when 'queued' then $7 else target end
     where reaction = $2 and key = $3 and state in ('queued', 'running', 'dead')
     returning id, round, state
+), moved as (
+    delete from held_effects where effect_id in (select id from found where state = 'queued')
 ), added as (
     insert into effects as e (id, reaction, key, state, next_try_at, payload, tenant_id, target, created_at)
     select $1, $2, $3, 'queued', $4::timestamptz, $5::jsonb, $6::uuid, $7::text, $8

@@ -236,6 +236,12 @@ class Skipped(Struct, frozen=True):
     reason: str
 
 
+class Waits(Struct, frozen=True):
+    """The channel of its message is stopped: it waits until that is resumed, and no attempt is counted."""
+
+    channel: str
+
+
 class Target(Struct, frozen=True, kw_only=True):
     """One of the many that an effect fans out to."""
 
@@ -251,7 +257,7 @@ class Expanded(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
 
-Outcome = Done | Skipped | Expanded
+Outcome = Done | Skipped | Waits | Expanded
 
 
 class TryLater(Exception):

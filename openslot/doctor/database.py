@@ -16,6 +16,7 @@ from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
+from openslot.flags.switch_store import list_status
 from openslot.jobs.health import PeriodicRun, count_effects, count_unknown, count_workers, list_runs
 from openslot.jobs.store import count_late
 from openslot.payments.connection_store import list_failing
@@ -113,6 +114,7 @@ async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_as
     for finding in await _look_at_effects(connection, wiring, now):
         yield finding
     yield await _look_at_periodic(connection, wiring, now, is_running=bool(workers))
+    yield await _look_at_messaging(connection)
     yield await _look_at_bookings(connection, now)
     yield await _look_at_payments(connection)
     yield await _look_at_people(connection)
@@ -163,6 +165,19 @@ async def _look_at_periodic(
 
 def _next(run: PeriodicRun, expression: str) -> datetime:
     return datetime.fromtimestamp(croniter(expression, run.started_at).get_next(), UTC)
+
+
+async def _look_at_messaging(connection: asyncpg.Connection) -> Finding:
+    stopped = [each for each in await list_status(connection) if each.stop is not None]
+    if not stopped:
+        return ok("messages", "No outgoing messages are stopped.")
+    described = "; ".join(
+        f"{each.channel} since {iso(stop.at)} by {stop.name} ({stop.reason}), {each.waiting} waiting"
+        for each in stopped
+        if (stop := each.stop) is not None
+    )
+    fix = " && ".join(f"openslot messaging resume --channel {each.channel} --reason WHY" for each in stopped)
+    return warning("messages", f"Outgoing messages are stopped: {described}.", fix)
 
 
 async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Finding:

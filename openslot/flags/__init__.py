@@ -1,1 +1,1 @@
-"""Feature flags: parts of the product that an operator can switch off, for everyone or for one user."""
+"""Feature flags and the kill switch: parts of the product, and outgoing messages, that an operator can switch off."""

@@ -1,9 +1,10 @@
-"""What happened to feature flags."""
+"""What happened to feature flags and to the kill switch of outgoing messages."""
 
 from typing import ClassVar
 from uuid import UUID
 
 from openslot.core.events import Event
+from openslot.flags.models import OutgoingChannel
 
 
 class FlagToggled(Event, frozen=True, kw_only=True):
@@ -42,4 +43,31 @@ class FlagOverrideRemoved(FlagOverrideEvent, frozen=True, kw_only=True):
     type: ClassVar[str] = "flag.override_removed"
 
 
-FLAG_EVENTS: tuple[type[Event], ...] = (FlagToggled, FlagOverrideSet, FlagOverrideRemoved)
+class MessagingEvent(Event, frozen=True, kw_only=True):
+    """Something happened to outgoing messages of some channels."""
+
+    channels: tuple[OutgoingChannel, ...]
+    reason: str
+
+
+class MessagingStopped(MessagingEvent, frozen=True, kw_only=True):
+    """Outgoing messages were stopped: they wait until they are resumed."""
+
+    type: ClassVar[str] = "messaging.stopped"
+
+
+class MessagingResumed(MessagingEvent, frozen=True, kw_only=True):
+    """Outgoing messages were resumed: those that waited are sent."""
+
+    type: ClassVar[str] = "messaging.resumed"
+    waiting: int
+    """How many there were."""
+
+
+FLAG_EVENTS: tuple[type[Event], ...] = (
+    FlagToggled,
+    FlagOverrideSet,
+    FlagOverrideRemoved,
+    MessagingStopped,
+    MessagingResumed,
+)

@@ -1,4 +1,4 @@
-"""The nouns: flags, and the users for whom a flag differs."""
+"""The nouns: flags, the users for whom a flag differs, and channels of outgoing messages that can be stopped."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,6 +6,8 @@ from enum import StrEnum
 from uuid import UUID
 
 from msgspec import Struct
+
+from openslot.core.actor import Actor
 
 
 class FlagKey(StrEnum):
@@ -52,3 +54,55 @@ class FlagValues(Struct, frozen=True, kw_only=True):
     flags: Mapping[str, bool] = {}
     overrides: Mapping[tuple[str, str], bool] = {}
     """By flag and user id."""
+
+
+class OutgoingChannel(StrEnum):
+    """A way in which messages go out, which can be stopped."""
+
+    SMS = "sms"
+    WHATSAPP = "whatsapp"
+    VOICE = "voice"
+    EMAIL = "email"
+
+
+ALL = "all"
+# Email is stopped only by its own name: almost everything that the product promises is told by email.
+ALL_CHANNELS = (OutgoingChannel.SMS, OutgoingChannel.WHATSAPP, OutgoingChannel.VOICE)
+
+
+class MessagingStop(Struct, frozen=True, kw_only=True):
+    """Since when a channel is stopped, by whom and why."""
+
+    at: datetime
+    actor: Actor
+    user_name: str | None
+    """Of the administrator, if it was one who still has an account."""
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """Who did it, in English: an administrator or an agent by name, or what it was done with."""
+        return self.user_name or self.actor.agent or ("terminal" if self.actor.user_id is None else "a deleted account")
+
+
+class ChannelStatus(Struct, frozen=True, kw_only=True):
+    channel: OutgoingChannel
+    stop: MessagingStop | None
+    waiting: int
+    """How many messages wait until it is resumed."""
+
+
+class DroppedMessage(Struct, frozen=True, kw_only=True):
+    """A message that waited while its channel was stopped, and was not sent afterwards."""
+
+    id: UUID
+    channel: OutgoingChannel
+    reaction: str
+    recipient: str | None
+    subject: str | None
+    """None: nothing was written yet when it lost its meaning."""
+    held_at: datetime
+    dropped_at: datetime
+    has_failed: bool
+    """Whether every try has failed; if not, it has lost its meaning."""
+    reason: str

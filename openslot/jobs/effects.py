@@ -19,6 +19,7 @@ from openslot.core.effects import (
     put_back_effect,
 )
 from openslot.core.events import Change, Effect, NewEffect, insert_effects, make_each
+from openslot.core.holding import LOOK_AGAIN_AFTER, hold_effect
 from openslot.core.work import (
     Done,
     Expanded,
@@ -29,6 +30,7 @@ from openslot.core.work import (
     Skipped,
     Target,
     TryLater,
+    Waits,
     Work,
     to_target,
 )
@@ -127,6 +129,8 @@ class Settlement(NamedTuple):
 
 async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate) -> timedelta | None:
     match outcome:
+        case Waits(channel):
+            return await _hold(runtime, effect, channel)
         case Skipped(reason):
             settlement = Settlement(EffectEnding(effect, "skipped", error=reason))
         case Done(vendor_id=vendor_id, changes=changes, write=write):
@@ -135,6 +139,13 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
             wanted = tuple(_expand(runtime, effect, target, gate) for target in targets)
             settlement = Settlement(EffectEnding(effect, "done"), changes, wanted=wanted)
     return await _store(runtime, settlement)
+
+
+async def _hold(runtime: Runtime, effect: Effect, channel: str) -> timedelta:
+    """Let an effect wait until its channel is resumed, or come again at once if it has been."""
+    async with runtime.transaction(SYSTEM) as work:
+        is_held = await hold_effect(work.db, effect, channel, now=work.now)
+    return LOOK_AGAIN_AFTER if is_held else AT_ONCE
 
 
 async def _store(runtime: Runtime, settlement: Settlement) -> timedelta | None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from openslot.core.actor import SYSTEM
 from openslot.core.effects import delete_finished, release_held
+from openslot.core.holding import forget_sent
 from openslot.core.retention import delete_events, find_old_events, kept_since
 from openslot.core.work import Periodic, Work
 from openslot.jobs import store
@@ -48,9 +49,10 @@ async def tidy_events(work: Work) -> str:
 
 
 async def tidy_planned(work: Work) -> str:
-    """Remove planned effects that finished longer ago than events are kept."""
+    """Remove planned effects that finished longer ago than events are kept, and notes about messages that were held."""
     before = kept_since(work.runtime.settings, now=work.now)
     effects = await repeat(lambda limit: delete_finished(work.db, before=before, limit=limit), size=SLIM)
+    await repeat(lambda limit: forget_sent(work.db, limit=limit), size=SLIM)
     return f"{effects} planned effects removed"
 
 

@@ -243,6 +243,7 @@ REMAINS = {
     "domains": "an organization's",
     "flag_version": "a number",
     "flags": "the platform's",
+    "switches": "which messages the platform has stopped, and by whom, until they are resumed",
     "finished_oidc_sign_ins": "hashes of sign-ins, for minutes",
     "funnel_steps": "which steps an account has taken after it signed up, under an id that leads to nobody",
     "funnel_visits": "a number for each day",

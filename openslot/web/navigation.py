@@ -137,6 +137,7 @@ PLACES = (
     _of_platform("/admin/approvals", Text("Approvals"), icon="inbox"),
     _of_platform("/admin/audit", Text("Tool audit"), icon="list"),
     _of_platform("/admin/flags", Text("Feature flags"), icon="flag"),
+    _of_platform("/admin/messaging", Text("Outgoing messages"), icon="chat"),
     _of_platform("/admin/jobs", Text("Jobs"), icon="pulse"),
     _of_platform("/admin/mailbox", Text("Mailbox"), icon="mail"),
     _of_platform("/admin/system", Text("System"), icon="shield"),

@@ -98,6 +98,8 @@ ROWS = (
     """insert into claim_seats (id, claim_id, created_at) select $2, claim_id, $4 from bookings where id = $3""",
     """insert into effects (id, reaction, key, state, next_try_at, tenant_id, created_at)
     values ($2, 'calendars.read', $6::text, 'queued', $4, $1, $4)""",
+    """insert into held_effects (effect_id, channel, round, due_at, held_at)
+    select id, 'email', 0, $4, $4 from effects where event_id = $5 limit 1""",
 )
 
 

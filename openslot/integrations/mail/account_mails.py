@@ -199,7 +199,7 @@ async def invite(work: Work, effect: Effect) -> Outcome:
 async def _send(
     work: Work, effect: Effect, letter: Letter, to: Recipient, *, host_id: UUID | None, is_public: bool = False
 ) -> Outcome:
-    draft = write_notice(effect, letter, to, host_id=host_id, is_public=is_public)
+    draft = write_notice(effect, letter, to, host_id=host_id, is_public=is_public, is_security=True)
     return await deliver(work, effect, draft, effect.actor if effect.cause else SYSTEM)
 
 

@@ -154,6 +154,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     calendar: Attachment | None = None
     unsubscribe_url: str | None = None
     is_public: bool = False
+    is_security: bool = False
+    """Whether it is sent even if email is stopped: to sign in, to verify an address, or about security."""
 
 
 # The transport of installations without a mail server.

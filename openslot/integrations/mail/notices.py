@@ -64,10 +64,18 @@ class Notice(Struct, Generic[E], frozen=True):
     event: type[E]
     write: Callable[[E], Letter]
     topic: MailTopic | None = None
+    is_security: bool = False
+    """As in `Draft`."""
 
 
 def write_notice(
-    effect: Effect, letter: Letter, to: Recipient, *, host_id: UUID | None, is_public: bool = False
+    effect: Effect,
+    letter: Letter,
+    to: Recipient,
+    *,
+    host_id: UUID | None,
+    is_public: bool = False,
+    is_security: bool = False,
 ) -> Draft:
     """Write a notice to the person that it is about, from Openslot: one from themselves would look like a fraud."""
     return Draft(
@@ -79,6 +87,7 @@ def write_notice(
         locale=choose_locale(to.locale),
         host_id=host_id,
         is_public=is_public,
+        is_security=is_security,
     )
 
 
@@ -123,6 +132,7 @@ LETTERS = (
             Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
             footer=ACCOUNT_FOOTER,
         ),
+        is_security=True,
     ),
     Notice(
         UserDeletionEnding,
@@ -133,6 +143,7 @@ LETTERS = (
             facts=(Fact(label=Text("Cancelled bookings"), lines=(str(event.cancelled_bookings),)),),
             footer=ACCOUNT_FOOTER,
         ),
+        is_security=True,
     ),
     Notice(
         MailLimitReached,
@@ -230,6 +241,7 @@ LETTERS = (
             Text("From now on you need a code from your authenticator app to sign in."),
             Text("Keep your recovery codes in a safe place. You need one if you lose your phone."),
         ),
+        is_security=True,
     ),
     Notice(
         TwoFactorTurnedOff,
@@ -240,6 +252,7 @@ LETTERS = (
             else Text("You have turned two-factor authentication off."),
             Text("Your password alone is enough to sign in."),
         ),
+        is_security=True,
     ),
     Notice(
         RecoveryCodeUsed,
@@ -250,6 +263,7 @@ LETTERS = (
                 "You have %(count)s recovery code left.", "You have %(count)s recovery codes left.", count=event.left
             ),
         ),
+        is_security=True,
     ),
     Notice(
         RecoveryCodesRenewed,
@@ -257,6 +271,7 @@ LETTERS = (
             Text("You have new recovery codes"),
             Text("New recovery codes were created. The earlier ones no longer work."),
         ),
+        is_security=True,
     ),
     Notice(
         IdentityConnected,
@@ -265,6 +280,7 @@ LETTERS = (
             Text("From now on you can also sign in through this service."),
             service=event.issuer,
         ),
+        is_security=True,
     ),
     Notice(
         IdentityDisconnected,
@@ -273,6 +289,7 @@ LETTERS = (
             Text("You can no longer sign in through this service."),
             service=event.issuer,
         ),
+        is_security=True,
     ),
 )
 NOTICES: dict[str, Notice[Any]] = {notice.event.type: notice for notice in LETTERS}

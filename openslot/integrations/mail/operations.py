@@ -12,6 +12,8 @@ from openslot.core.events import Effect
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater, Work
 from openslot.event_types.models import EventType
+from openslot.flags import switches
+from openslot.flags.models import OutgoingChannel
 from openslot.i18n.languages import DEFAULT, Locale, find_locale
 from openslot.integrations.mail import rules, store
 from openslot.integrations.mail.events import MailLimitReached
@@ -88,7 +90,7 @@ def mail_server(work: Work, _: Effect) -> Destination | None:
 
 
 async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:
-    """Send one mail; its result is in the log before the effect is closed."""
+    """Send one mail, unless email is stopped; its result is in the log before the effect is closed."""
     mailer = choose_mailer(work.runtime, cause)
     if draft.is_public:
         async with work.runtime.transaction(SYSTEM) as counted:
@@ -98,6 +100,8 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
     if isinstance(mail, str):
         return Skipped(mail)
     if mail is not None:
+        if not draft.is_security and (stop := await switches.find_stop(work, OutgoingChannel.EMAIL)) is not None:
+            return stop
         try:
             await mailer.send(mail)
         except MailRefused as fault:

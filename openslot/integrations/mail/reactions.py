@@ -168,7 +168,8 @@ async def notify(work: Work, effect: Effect) -> Outcome:
     if notice.topic is not None and notice.topic not in host.topics:
         return await leave_unsent(work, effect, UNWANTED)
     letter = notice.write(effect.event(notice.event))
-    draft = write_notice(effect, letter, to_owner(host), host_id=effect.tenant_id)
+    to, host_id = to_owner(host), effect.tenant_id
+    draft = write_notice(effect, letter, to, host_id=host_id, is_security=notice.is_security)
     return await deliver(work, effect, draft, effect.actor)
 
 

@@ -13,13 +13,16 @@ from openslot.bookings.events import BookingCancelled, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
 from openslot.core.effects import REPLANNED
 from openslot.core.events import EffectState
+from openslot.core.holding import name_stop
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.core.times import get_zone
 from openslot.event_types.models import Location, LocationKind
+from openslot.flags.models import OutgoingChannel
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.models import UNWANTED
 from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
+from openslot.integrations.mail.rules import BEGUN
 from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
 from openslot.web.words import Weekday
@@ -29,6 +32,7 @@ PLACES = {
     LocationKind.PHONE: Text("phone"),
     LocationKind.IN_PERSON: Text("in person"),
 }
+STOPPED = name_stop(OutgoingChannel.EMAIL)
 CANCELLERS = {"host": Text("cancelled by you"), "organization": Text("cancelled by your organization")}
 # Why something was left out, in the words of the code that left it out.
 REASONS = {
@@ -41,6 +45,8 @@ REASONS = {
     REPLANNED: Text("a newer change replaced it"),
     DONE_SINCE: Text("a later change was already carried out"),
     TOO_OLD: Text("it is too old"),
+    BEGUN: Text("the meeting has begun"),
+    STOPPED: Text("the administrator has stopped emails; it will be sent later"),
     "the endpoint is deleted": Text("the endpoint is deleted"),
     "the endpoint is paused": Text("the endpoint is paused"),
     "the endpoint is disabled": Text("the endpoint is switched off"),
@@ -158,7 +164,7 @@ def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
     status, tone = _STATUSES[effect.state](effect, user, now)
     note = (REASONS.get(effect.error) or show_failure(effect.error)) if effect.error else None
     is_failing = effect.state is EffectState.DEAD or _is_retried(effect)
-    shows_note = is_failing or effect.state is EffectState.SKIPPED
+    shows_note = is_failing or effect.state is EffectState.SKIPPED or _is_stopped(effect)
     return Step(
         id=effect.id,
         title=PLANNING[effect.kind] if effect.plans_others else _NAMES[effect.kind](effect),
@@ -192,8 +198,12 @@ def _name_mail(effect: TimelineEffect) -> Text:
     return Text("Confirmation to %(recipient)s", recipient=to) if to else Text("Confirmation to you")
 
 
+def _is_stopped(effect: TimelineEffect) -> bool:
+    return effect.state is EffectState.QUEUED and effect.error == STOPPED
+
+
 def _is_retried(effect: TimelineEffect) -> bool:
-    return effect.state is EffectState.QUEUED and effect.attempts > 0
+    return effect.state is EffectState.QUEUED and effect.attempts > 0 and not _is_stopped(effect)
 
 
 def _format_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:

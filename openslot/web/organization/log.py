@@ -65,6 +65,8 @@ PLATFORM_ACTIONS: dict[str, Text] = {
     ChangeAction.FLAG_SWITCHED: Text("Feature switched"),
     ChangeAction.FLAG_SET_FOR_USER: Text("Feature set for a user"),
     ChangeAction.FLAG_RESET_FOR_USER: Text("Feature reset for a user"),
+    ChangeAction.MESSAGING_STOPPED: Text("Outgoing messages stopped"),
+    ChangeAction.MESSAGING_RESUMED: Text("Outgoing messages resumed"),
     ChangeAction.EFFECTS_RETRIED: Text("Failed steps retried"),
     ChangeAction.BACKUP_CREATED: Text("Backup created"),
     ChangeAction.BACKUP_DOWNLOADED: Text("Backup downloaded"),

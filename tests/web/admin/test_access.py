@@ -56,6 +56,11 @@ GET /admin/flags/{key}                                         200 404 404 303
 POST /admin/flags/{key}                                        303 404 404 303
 POST /admin/flags/{key}/overrides                              400 404 404 303
 POST /admin/flags/{key}/overrides/{user_id}/remove             303 404 404 303
+GET /admin/messaging                                           200 404 404 303
+GET /admin/messaging/{channel}/stop                            200 404 404 303
+POST /admin/messaging/{channel}/stop                           400 404 404 303
+GET /admin/messaging/{channel}/resume                          200 404 404 303
+POST /admin/messaging/{channel}/resume                         400 404 404 303
 GET /admin/jobs                                                200 404 404 303
 POST /admin/jobs/effects/{effect_id}/retry                     303 404 404 303
 POST /admin/jobs/effects/retry                                 303 404 404 303
@@ -93,7 +98,11 @@ async def test_only_administrators_of_the_platform_come_in(
     found = []
     for method, path, *_ in LINES:
         slug = "support" if "/agents/" in path else "nothing"
-        values = dict.fromkeys(re.findall(r"\{(\w+)\}", path), NOBODY) | {"slug": slug, "key": "api_docs"}
+        values = dict.fromkeys(re.findall(r"\{(\w+)\}", path), NOBODY) | {
+            "slug": slug,
+            "key": "api_docs",
+            "channel": "email",
+        }
         target = path.format(**values)
         answers = [await client.request(method, target, headers=headers, timeout=120) for headers in (*people, {})]
         found.append([method, path, *(str(answer.status_code) for answer in answers)])

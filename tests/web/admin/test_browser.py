@@ -52,6 +52,8 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
         "/admin/audit?from=x",
         "/admin/flags",
         "/admin/flags/api_docs",
+        "/admin/messaging",
+        "/admin/messaging/email/stop",
         "/admin/jobs",
         "/admin/mailbox",
         letter,

@@ -104,6 +104,12 @@ async def forms(
             {},
             "flag.reset_for_user",
         ),
+        "/admin/messaging/{channel}/stop": ("/admin/messaging/all/stop", {"reason": "A loop"}, "messaging.stopped"),
+        "/admin/messaging/{channel}/resume": (
+            "/admin/messaging/all/resume",
+            {"reason": "Mended"},
+            "messaging.resumed",
+        ),
         "/admin/jobs/effects/{effect_id}/retry": (f"/admin/jobs/effects/{effect}/retry", {}, "effects.retried"),
         "/admin/jobs/effects/retry": ("/admin/jobs/effects/retry", {}, "effects.retried"),
         "/admin/system/backups": ("/admin/system/backups", {}, "backup.created"),

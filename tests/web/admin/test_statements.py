@@ -32,6 +32,8 @@ COSTS = {
     "/admin/audit": 2,
     "/admin/flags": 2,
     "/admin/flags/api_docs": 4,
+    "/admin/messaging": 3,
+    "/admin/messaging/email/stop": 2,
     "/admin/jobs": 5,
     "/admin/log": 2,
     "/admin/mailbox": 2,

@@ -1,0 +1,113 @@
+"""Pages: outgoing messages: which channels are stopped, what waits, what was dropped; stop and resume them."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from openslot.accounts.models import User
+from openslot.agents.roster import ROSTER
+from openslot.change_log.models import ChangeAction
+from openslot.core.errors import NotFound
+from openslot.core.text import LINE
+from openslot.core.work import Work
+from openslot.flags import switches
+from openslot.flags.models import ALL, ALL_CHANNELS, MessagingStop, OutgoingChannel
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.admin.change_log import log_platform
+from openslot.web.dashboard.rows import REASONS
+from openslot.web.pages import page, redirect
+
+HERE = "/admin/messaging"
+CHANNELS: dict[str, Text] = {
+    OutgoingChannel.SMS: Text("SMS"),
+    OutgoingChannel.WHATSAPP: Text("WhatsApp"),
+    OutgoingChannel.VOICE: Text("Voice calls"),
+    OutgoingChannel.EMAIL: Text("Email"),
+    ALL: Text("SMS, WhatsApp and voice calls"),
+}
+NOTICES = {
+    "stopped": Text("The messages are stopped. They wait until you resume them."),
+    "resumed": Text("The messages are resumed. Those that waited are being sent."),
+}
+
+
+class ReasonForm(Struct, frozen=True, kw_only=True):
+    reason: Annotated[str, Meta(pattern=LINE, max_length=switches.LONGEST_REASON), WhenEmpty(Text("Enter the reason"))]
+
+
+@get("/admin/messaging")
+async def show_messaging(work: Work, user: User) -> Response:
+    found = await switches.get_status(work)
+    return page(
+        "admin/messaging.html",
+        user,
+        here=HERE,
+        notices=NOTICES,
+        statuses=found,
+        channels=CHANNELS,
+        name_of=name_stopper,
+        may_stop_all=any(each.stop is None for each in found if each.channel in ALL_CHANNELS),
+        may_resume_all=any(each.stop is not None for each in found if each.channel in ALL_CHANNELS),
+        dropped=[(each, REASONS.get(each.reason)) for each in await switches.list_dropped(work)],
+    )
+
+
+@get("/admin/messaging/{channel}/stop")
+async def ask_to_stop(work: Work, user: User, channel: str, form: Form[ReasonForm] = Form()) -> Response:
+    return await _ask(work, user, channel, form, is_stop=True)
+
+
+@get("/admin/messaging/{channel}/resume")
+async def ask_to_resume(work: Work, user: User, channel: str, form: Form[ReasonForm] = Form()) -> Response:
+    return await _ask(work, user, channel, form, is_stop=False)
+
+
+@post("/admin/messaging/{channel}/stop", shows=ask_to_stop)
+async def stop_messaging(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
+    """Let outgoing messages of a channel wait."""
+    _check_channel(channel)
+    after = {"reason": form.get().reason.strip()}
+    await switches.stop_messaging(work, channel, reason=after["reason"])
+    await log_platform(work, request, user, ChangeAction.MESSAGING_STOPPED, channel, after=after)
+    return redirect(f"{HERE}?done=stopped")
+
+
+@post("/admin/messaging/{channel}/resume", shows=ask_to_resume)
+async def resume_messaging(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
+    """Send what waits."""
+    _check_channel(channel)
+    after = {"reason": form.get().reason.strip()}
+    await switches.resume_messaging(work, channel, reason=after["reason"])
+    await log_platform(work, request, user, ChangeAction.MESSAGING_RESUMED, channel, after=after)
+    return redirect(f"{HERE}?done=resumed")
+
+
+async def _ask(work: Work, user: User, channel: str, form: Form[ReasonForm], *, is_stop: bool) -> Response:
+    _check_channel(channel)
+    concerned = switches.read_channels(channel)
+    found = [each for each in await switches.get_status(work) if each.channel in concerned]
+    return page(
+        "admin/switch_messaging.html",
+        user,
+        here=HERE,
+        form=form,
+        label=CHANNELS[channel],
+        is_stop=is_stop,
+        is_email=channel == OutgoingChannel.EMAIL,
+        waiting=sum(each.waiting for each in found),
+    )
+
+
+def _check_channel(channel: str) -> None:
+    if channel not in CHANNELS:
+        raise NotFound
+
+
+def name_stopper(stop: MessagingStop) -> str:
+    """Say who has stopped messages: a person or an agent by name, or what it was done with."""
+    if stop.user_name is not None:
+        return stop.user_name
+    if stop.actor.agent is not None:
+        return ROSTER[stop.actor.agent].name if stop.actor.agent in ROSTER else stop.actor.agent
+    return Text("a deleted account") if stop.actor.user_id is not None else Text("the command line")
