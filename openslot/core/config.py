@@ -168,6 +168,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     agent_approval_by_person: Annotated[
         bool, Meta(description="Only a person may approve agents' calls of tier T3; the Orchestrator may only reject")
     ] = False
+    codebase_root: Annotated[
+        Path | None, Meta(description="Directory of the source code that agents may read; Openslot's own if not set")
+    ] = None
     chat_webhook: Annotated[
         str | None,
         Meta(
@@ -303,6 +306,13 @@ def _find_text(field: str, found: Mapping[str, str]) -> str:
         raise StartupError(f"{file_name} is wrong: the file can't be used: {reason}.") from None
 
 
+def list_secret_files(environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> list[Path]:
+    """List the files that hold settings: those that variables name, and .env itself."""
+    found = {**dotenv_values(dotenv), **environ}
+    named = [found.get(file_variable(field)) for field in SECRET]
+    return [dotenv, *(Path(path.strip()) for path in named if path and path.strip())]
+
+
 def _read_secret(path: Path) -> str:
     with path.open("rb") as file:
         content = file.read(LARGEST_SECRET + 1)
@@ -331,6 +341,8 @@ def _checked(values: dict[str, object]) -> Settings:
         _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
     _check_url("twilio_url", find_setting_fault(settings.twilio_url, has_path=True))
     _check_url("stripe_url", find_setting_fault(settings.stripe_url, has_path=True))
+    if settings.codebase_root is not None and not settings.codebase_root.is_dir():
+        raise StartupError("OPENSLOT_CODEBASE_ROOT is wrong: it must be a directory.")
     _check_plans(settings)
     _check_oidc(settings)
     if settings.smtp_url is not None and settings.mail_from is None:

@@ -28,7 +28,7 @@ from openslot.integrations.oidc.provider import find_provider, get_provider, rea
 
 MAIL_ANSWERS_WITHIN = timedelta(seconds=10)
 # Names that are documented but not read by this version yet.
-LATER = {"OPENSLOT_IMAGES_URL", "OPENSLOT_CODEBASE_ROOT"}
+LATER = {"OPENSLOT_IMAGES_URL"}
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 200_000_000
 BACKUP_EVERY = timedelta(days=7)
 

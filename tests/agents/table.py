@@ -46,7 +46,7 @@ DOMAINS = {
     "Email": 1,
     "Images": 1,
 }
-LATER = {"Analytics", "Infrastructure", "Codebase", "Images"}
+LATER = {"Analytics", "Infrastructure", "Images"}
 
 # How many tools need each scope.
 SCOPES = {

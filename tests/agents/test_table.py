@@ -96,6 +96,10 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
         "check_availability": {"eventTypeId": str(meeting.id), "timezone": "UTC"},
         "check_budget": {},
         "check_global_budget": {},
+        "search_files": {"query": "class Refusal"},
+        "read_file": {"path": "openslot/app.py"},
+        "list_directory": {},
+        "get_history": {},
         "send_email": {"category": "internal", "to": admin.email, "subject": "Report", "text": "All is well."},
     }
 

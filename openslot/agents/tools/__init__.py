@@ -1,11 +1,11 @@
 """Every tool of the server, by domain."""
 
 from openslot.agents.registry import Tool
-from openslot.agents.tools import audit, bookings, budget, contacts, email, events, flags, users
+from openslot.agents.tools import audit, bookings, budget, codebase, contacts, email, events, flags, users
 
 TOOLS = tuple(
     each
-    for domain in (flags, audit, users, bookings, contacts, events, budget, email)
+    for domain in (flags, audit, users, bookings, contacts, events, budget, codebase, email)
     for each in vars(domain).values()
     if isinstance(each, Tool)
 )
