@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import structlog
 
-from openslot.accounts.events import OrganizationDeleted, UserDeletionBegun
+from openslot.accounts.events import OrganizationDeleted, UserDeletionBegun, UserDisabled
 from openslot.core.actor import SYSTEM, Destination
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Runtime, Skipped, TryLater, Work
@@ -82,7 +82,7 @@ async def read_due(runtime: Runtime, billing: Billing) -> int:
 
 
 async def end_orphans(runtime: Runtime, billing: Billing) -> int:
-    """Cancel the subscriptions of accounts and organizations that are deleted."""
+    """Cancel the subscriptions of accounts that are disabled or deleted, and of organizations that are deleted."""
     orphans = await store.list_orphans(runtime.pool, billing.mode, limit=AT_ONCE)
     faults: list[CheckoutFault] = []
     for each in orphans:
@@ -148,7 +148,7 @@ def to_provider(work: Work, _: Effect) -> Destination:
 SUBSCRIPTION_REACTIONS = (
     Reaction(
         name="plans.cancel_orphans",
-        on=(UserDeletionBegun, OrganizationDeleted),
+        on=(UserDisabled, UserDeletionBegun, OrganizationDeleted),
         run=cancel_orphans,
         wanted_if=store.HAS_SUBSCRIBER,
         delays=DELAYS,

@@ -62,6 +62,8 @@ class Subscription(Struct, frozen=True, kw_only=True):
     """When it ends, if it was cancelled for a later time."""
     bought_plan: str | None = None
     """The plan that it was bought for, by a note of ours; the price decides first."""
+    subscriber_id: str | None = None
+    """Whose it is, by a note of ours."""
 
 
 class PlanCheckout(Struct, frozen=True, kw_only=True):

@@ -49,10 +49,19 @@ def decide(
     known = _note_checkout(stored, checkout)
     chosen = choose(stored, found)
     if chosen is None:
-        return SubscriptionDecision(_plan_reading(replace(known, checked_at=now), now=now))
+        # A subscription that the provider does not list any more is over: its customer was deleted.
+        status = SubscriptionStatus.CANCELLED if known.is_subscribed else known.status
+        return SubscriptionDecision(_plan_reading(replace(known, status=status, checked_at=now), now=now))
     others = [each for each in found if each.id != chosen.id and not each.status.is_over]
     noted = _note_subscription(known, chosen, prices, now=now)
     return SubscriptionDecision(_plan_reading(noted, now=now), others[0] if others else None)
+
+
+def is_ours(stored: Subscriber, subscription: Subscription, prices: PlanPrices) -> bool:
+    """Answer whether a subscription is one of this subscriber: a customer may have bought other things too."""
+    if subscription.subscriber_id is not None:
+        return subscription.subscriber_id == str(stored.id)
+    return subscription.id == stored.subscription_id or subscription.price_id in prices.by_plan.values()
 
 
 def choose(stored: Subscriber, found: Sequence[Subscription]) -> Subscription | None:

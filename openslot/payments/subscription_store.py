@@ -15,9 +15,10 @@ from openslot.payments.subscription_models import StoredPrice, Subscriber
 SUBSCRIBERS = Rows(Subscriber, "subscribers s")
 CHANGED = SUBSCRIBERS.stored.without("id", "user_id", "organization_id", "mode", "version", "created_at")
 PRICES = Rows(StoredPrice, "plan_prices")
-# Whose subscription has to end: nobody's, or an account's that is being deleted.
+# Whose subscription has to end: nobody's, or an account's that is disabled or being deleted.
 IS_ORPHAN = """((s.user_id is null and s.organization_id is null)
-    or exists (select from users u where u.id = s.user_id and u.deleting_since is not null))"""
+    or exists (select from users u where u.id = s.user_id
+        and (u.deleting_since is not null or u.disabled_at is not null)))"""
 
 # The rows have lost their owner by the time that an organization's deletion is recorded.
 HAS_SUBSCRIBER = """exists (select from subscribers s where s.user_id = v.subject_id

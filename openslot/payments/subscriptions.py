@@ -22,7 +22,7 @@ from openslot.payments import subscription_rules as rules
 from openslot.payments import subscription_store as store
 from openslot.payments.errors import AlreadySubscribed, BillingUnavailable, PlanNotSold, PlanSetByAdministrator
 from openslot.payments.models import Mode, PaymentStep
-from openslot.payments.ports import Billing, Billings, CheckoutFault
+from openslot.payments.ports import Billing, Billings, CheckoutFault, CheckoutRefused
 from openslot.payments.subscription_models import (
     PlanCheckout,
     PlanCheckoutWanted,
@@ -38,6 +38,8 @@ CHECKOUT_LASTS = timedelta(hours=1)
 SAME_CLICK = timedelta(minutes=1)
 # How much of its time a checkout needs to be worth going back to.
 WORTH_REUSING = timedelta(minutes=10)
+# The provider's own word for what is not there.
+MISSING = "resource_missing"
 CANCEL_SECOND = "plans.cancel_second"
 TELL_SECOND = "plans.tell_second"
 
@@ -112,7 +114,13 @@ async def subscribe(runtime: Runtime, owner: PlanOwner, plan: Plan) -> str:
             begun = await _begin(runtime, billing, owner, plan)
             if begun.session_url is not None:
                 return begun.session_url
-            return await _open_checkout(runtime, billing, owner, begun, price_id)
+            try:
+                return await _open_checkout(runtime, billing, owner, begun, price_id)
+            except CheckoutRefused as refused:
+                if refused.code != MISSING or begun.customer_id is None:
+                    raise
+            again = await _forget_customer(runtime, begun, plan)
+            return await _open_checkout(runtime, billing, owner, again, price_id)
     except CheckoutFault as fault:
         raise BillingUnavailable from fault
 
@@ -139,8 +147,8 @@ async def read_anew(runtime: Runtime, billing: Billing, subscriber_id: UUID) -> 
         if stored is None:
             return
         checkout = await billing.get_checkout(stored.session_id) if stored.session_id else None
-        found = await _list_subscriptions(billing, stored, checkout)
         prices = find_prices(runtime.settings)
+        found = await _list_subscriptions(billing, stored, checkout, prices)
         async with runtime.transaction(SYSTEM) as work:
             decision = rules.decide(stored, found, checkout, prices, now=work.now)
             if await _write(work, stored, decision):
@@ -184,7 +192,7 @@ async def end(runtime: Runtime, billing: Billing, subscriber: Subscriber) -> Non
     if subscriber.session_id is not None:
         step = PaymentStep(subscriber.id, "expire-plan", subscriber.attempt)
         checkout = await billing.expire_checkout(subscriber.session_id, step)
-    for each in await _list_subscriptions(billing, subscriber, checkout):
+    for each in await _list_subscriptions(billing, subscriber, checkout, find_prices(runtime.settings)):
         if not each.status.is_over:
             await billing.cancel_subscription(each.id)
     if subscriber.user_id is None and subscriber.organization_id is None:
@@ -241,6 +249,12 @@ async def _begin_attempt(work: Work, stored: Subscriber, plan: Plan) -> Subscrib
     return replace(begun, version=begun.version + 1)
 
 
+async def _forget_customer(runtime: Runtime, begun: Subscriber, plan: Plan) -> Subscriber:
+    """Begin anew without a customer who was deleted at the provider."""
+    async with runtime.transaction(SYSTEM) as work:
+        return await _begin_attempt(work, replace(begun, customer_id=None), plan)
+
+
 async def _open_checkout(runtime: Runtime, billing: Billing, owner: PlanOwner, begun: Subscriber, price_id: str) -> str:
     assert begun.session_plan is not None and begun.session_expires_at is not None  # noqa: S101, PT018 - just begun
     page = f"{runtime.settings.public_url}{owner.path}"
@@ -276,11 +290,11 @@ async def _follow_first(runtime: Runtime, billing: Billing, begun: Subscriber, m
 
 
 async def _list_subscriptions(
-    billing: Billing, stored: Subscriber, checkout: PlanCheckout | None
+    billing: Billing, stored: Subscriber, checkout: PlanCheckout | None, prices: PlanPrices
 ) -> list[Subscription]:
     customers = {stored.customer_id, checkout.customer_id if checkout else None}
     found = [await billing.list_subscriptions(each) for each in customers if each is not None]
-    return [each for some in found for each in some]
+    return [each for some in found for each in some if rules.is_ours(stored, each, prices)]
 
 
 async def _write(work: Work, stored: Subscriber, decision: rules.SubscriptionDecision) -> bool:

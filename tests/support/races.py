@@ -47,10 +47,11 @@ LOST_TIME = """
 select count(*) from claims c where c.active and (
     c.kind = 'booking' and not exists (select from bookings b where b.claim_id = c.id and b.status = 'CONFIRMED')
     or c.kind = 'session' and not exists (select from claim_seats t where t.claim_id = c.id and t.active))"""
-# A meeting of someone who is gone, or one that was asked for before its host left an organization.
+# A meeting of someone who was gone before it ended, or one that was asked for before its host left an organization.
 LEFT_BEHIND = """
 select count(*) from bookings b join users u on u.id = b.host_id
-where b.status = 'CONFIRMED' and (u.disabled_at is not null or b.created_at < u.left_at)"""
+where b.status = 'CONFIRMED' and (
+    b.ends_at > u.disabled_at or b.created_at < u.left_at and b.ends_at > u.left_at)"""
 FAULTS = {
     "overlaps": OVERLAPS,
     "astray": ASTRAY,

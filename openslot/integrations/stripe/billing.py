@@ -20,10 +20,11 @@ from openslot.integrations.stripe.billing_wire import (
     to_subscription,
 )
 from openslot.integrations.stripe.client import Sleep, StripeClient
+from openslot.integrations.stripe.expiring import expire
 from openslot.integrations.stripe.forms import Parameters, segment
 from openslot.integrations.stripe.notices import PLAN_EVENTS, list_notices
 from openslot.integrations.stripe.wire import PAGE, SUBSCRIBER, WireList, find_language
-from openslot.payments.models import CheckoutStatus, Mode, PaymentNotice, PaymentStep
+from openslot.payments.models import Mode, PaymentNotice, PaymentStep
 from openslot.payments.ports import AnswerUnreadable, CheckoutRefused
 from openslot.payments.subscription_models import PlanCheckout, PlanCheckoutWanted, Price, Subscription
 
@@ -66,22 +67,22 @@ class StripeBilling:
         return to_checkout(self._check(found))
 
     async def expire_checkout(self, session_id: str, step: PaymentStep) -> PlanCheckout:
-        try:
-            path = f"checkout/sessions/{segment(session_id)}/expire"
-            return to_checkout(self._check(await self._client.post(path, WirePlanCheckout, key=step.key)))
-        except CheckoutRefused as refused:
-            # Only an open session can be expired: this one was finished or has expired a moment ago.
-            session = await self.get_checkout(session_id)
-            if session.status is CheckoutStatus.OPEN:
-                raise refused from None
-            return session
+        def convert(found: WirePlanCheckout) -> PlanCheckout:
+            return to_checkout(self._check(found))
+
+        return await expire(
+            self._client, session_id, step, wire=WirePlanCheckout, convert=convert, read=self.get_checkout
+        )
 
     async def list_subscriptions(self, customer_id: str) -> list[Subscription]:
-        found = await self._client.get(
-            "subscriptions",
-            WireList[WireSubscription],
-            {"customer": customer_id, "status": "all", "limit": PAGE},
-        )
+        query: Parameters = {"customer": customer_id, "status": "all", "limit": PAGE}
+        try:
+            found = await self._client.get("subscriptions", WireList[WireSubscription], query)
+        except CheckoutRefused as refused:
+            # A customer who was deleted has none.
+            if refused.code != "resource_missing":
+                raise
+            return []
         return [to_subscription(self._check(each)) for each in reversed(found.data)]
 
     async def cancel_subscription(self, subscription_id: str, *, is_credited: bool = False) -> None:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from openslot.integrations.stripe.amounts import from_stripe
-from openslot.integrations.stripe.wire import mode_of, moment
+from openslot.integrations.stripe.wire import SUBSCRIBER, mode_of, moment
 from openslot.payments.models import CheckoutStatus, Mode
 from openslot.payments.ports import AnswerUnreadable
 from openslot.payments.subscription_models import BillingPeriod, PlanCheckout, Price, Subscription, SubscriptionStatus
@@ -85,6 +85,7 @@ def to_subscription(subscription: WireSubscription) -> Subscription:
     item = max(subscription.items.data, key=lambda each: each.current_period_end)
     ends_at = subscription.cancel_at or (item.current_period_end if subscription.cancel_at_period_end else None)
     known = subscription.status in set(SubscriptionStatus)
+    notes = subscription.metadata or {}
     return Subscription(
         id=subscription.id,
         mode=subscription.mode,
@@ -95,7 +96,8 @@ def to_subscription(subscription: WireSubscription) -> Subscription:
         period_end=moment(item.current_period_end),
         created_at=moment(subscription.created),
         ends_at=moment(ends_at) if ends_at else None,
-        bought_plan=(subscription.metadata or {}).get(BOUGHT_PLAN),
+        bought_plan=notes.get(BOUGHT_PLAN),
+        subscriber_id=notes.get(SUBSCRIBER),
     )
 
 

@@ -11,6 +11,7 @@ from openslot.core.outbound import Outbound
 from openslot.event_types.models import Money
 from openslot.integrations.stripe.amounts import AmountNotPossible, to_stripe
 from openslot.integrations.stripe.client import API_VERSION, Sleep, StripeClient
+from openslot.integrations.stripe.expiring import expire
 from openslot.integrations.stripe.forms import Parameters, segment
 from openslot.integrations.stripe.notices import PAYMENT_EVENTS, list_notices
 from openslot.integrations.stripe.wire import (
@@ -29,7 +30,6 @@ from openslot.integrations.stripe.wire import (
 )
 from openslot.payments.models import (
     CheckoutSession,
-    CheckoutStatus,
     KeyCheck,
     KeyRight,
     Mode,
@@ -111,15 +111,10 @@ class StripeCheckout:
         return await self._complete(found.data[0]) if found.data else None
 
     async def expire_session(self, session_id: str, step: PaymentStep) -> CheckoutSession:
-        try:
-            path = f"checkout/sessions/{segment(session_id)}/expire"
-            return to_session(self._check(await self._client.post(path, WireSession, key=step.key)))
-        except CheckoutRefused as refused:
-            # Only an open session can be expired: this one was finished or has expired a moment ago.
-            session = await self.get_session(session_id)
-            if session.status is CheckoutStatus.OPEN:
-                raise refused from None
-            return session
+        def convert(found: WireSession) -> CheckoutSession:
+            return to_session(self._check(found))
+
+        return await expire(self._client, session_id, step, wire=WireSession, convert=convert, read=self.get_session)
 
     async def create_refund(self, wanted: RefundWanted, step: PaymentStep) -> Refund:
         parameters: Parameters = {

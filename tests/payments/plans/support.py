@@ -35,6 +35,16 @@ class Story:
         assert await subscriptions.read_owner(self.runtime, self.owner.id)
         return begun
 
+    async def open_elsewhere(self, price_id: str, customer_id: str) -> str:
+        """Let the operator sell something else to the same customer, and return the id of the checkout."""
+        sent = {
+            "mode": "subscription",
+            "line_items": [{"price": price_id, "quantity": 1}],
+            "success_url": "https://shop.example/",
+            "customer": customer_id,
+        }
+        return str(self.books.create_session(sent)["id"])
+
     async def pass_minute(self) -> None:
         """Let a minute pass, and its job run."""
         self.clock.pass_time(minutes=1)

@@ -40,6 +40,14 @@ def create_customer(books: Books, sent: Object) -> Object:
     )
 
 
+def delete_customer(books: Books, customer_id: str) -> None:
+    """Delete a customer in Stripe's own pages, which ends all subscriptions."""
+    for subscription in books.list("subscription"):
+        if subscription["customer"] == customer_id and subscription["status"] != "canceled":
+            cancel(books, subscription["id"])
+    del books.objects[customer_id]
+
+
 def subscribe(books: Books, session_id: str) -> Object:
     """Let somebody finish a checkout of the mode `subscription`."""
     session = books.get_open(session_id)

@@ -97,6 +97,8 @@ class Books:
                 param="expires_at",
                 is_kept=False,
             )
+        if sent.get("customer") is not None:
+            self.get("customer", sent["customer"], "customer")
         currency, total = self._add_up(sent)
         session = self.add(
             Session,
