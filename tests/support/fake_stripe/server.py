@@ -135,5 +135,7 @@ async def serving(clock: Clock) -> AsyncIterator[FakeStripe]:
     """Run a Stripe on a free port of loopback."""
     fake = FakeStripe(clock)
     async with listening(fake.serve) as fake.url:
-        yield fake
-        await fake.settle()
+        try:
+            yield fake
+        finally:
+            await fake.settle()
