@@ -76,6 +76,14 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             reads=READS,
             writes=booking_limit(settings),
         ),
+        # Providers choose how they write; each handler verifies the bytes before it reads them.
+        Door(
+            name="notices",
+            prefixes=("/api/notices/",),
+            enter=enter_freely,
+            refuse=refuse_with_json,
+            headers=headers,
+        ),
         Door(
             name="service",
             prefixes=("/api/", "/healthz", "/readyz", "/metrics"),

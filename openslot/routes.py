@@ -21,7 +21,14 @@ def _domain_modules(name: str) -> Iterator[str]:
             yield f"openslot.{domain}.{name}"
 
 
-NOTICES = Mount(prefix="", handlers=collect("openslot.integrations.stripe.notice_api"))
+NOTICES = Mount(
+    prefix="",
+    handlers=collect(
+        "openslot.integrations.stripe.notice_api",
+        "openslot.integrations.twilio.notice_api",
+        "openslot.integrations.gateway.notice_api",
+    ),
+)
 API = (
     Mount(prefix="/api/v1", handlers=collect(*_domain_modules("api"))),
     Mount(prefix="/api/public", handlers=collect(*_domain_modules("public_api"))),

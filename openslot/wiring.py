@@ -42,6 +42,7 @@ from openslot.integrations.stripe.billing import open_billings
 from openslot.integrations.stripe.checkout import open_checkouts
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.messaging.connection_events import MESSAGING_CONNECTION_EVENTS
+from openslot.messaging.jobs import MESSAGING_JOBS
 from openslot.messaging.ports import MessageProviders
 from openslot.payments.connection_events import PAYMENT_CONNECTION_EVENTS
 from openslot.payments.events import PAYMENT_EVENTS
@@ -103,6 +104,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *PEOPLE_JOBS,
     *PAYMENT_JOBS,
     *PAYMENT_CONNECTION_JOBS,
+    *MESSAGING_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,

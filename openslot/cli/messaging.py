@@ -1,21 +1,118 @@
-"""messaging …: the kill switch of outgoing messages."""
+"""messaging …: connected numbers for messages and calls, and the kill switch of what goes out."""
 
+import sys
 from typing import Annotated
 
 import typer
 
+from openslot.accounts import operations as accounts
+from openslot.accounts import organizations
+from openslot.accounts.models import Organization
+from openslot.change_log.models import ChangeAction, NewChange
+from openslot.change_log.operations import log_change
 from openslot.cli.command import command, group
-from openslot.cli.output import Answer, TableRows
-from openslot.core.work import Work
+from openslot.cli.organizations import BY_OPERATOR
+from openslot.cli.output import Answer, TableRows, pick
+from openslot.core.actor import OPERATOR
+from openslot.core.errors import Invalid
+from openslot.core.ids import parse_id
+from openslot.core.work import Runtime, Work
 from openslot.flags import switches
 from openslot.flags.models import ALL, ChannelStatus, DroppedMessage
+from openslot.messaging import connecting
+from openslot.messaging.connecting import NumberOwner, NumberWanted
+from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
+from openslot.messaging.connections import can_be_notified, notice_urls
+from openslot.messaging.models import ProviderName
 
-app = group("Outgoing messages: stop and resume them.")
+app = group("Numbers for messages and calls; stop and resume what goes out.")
 
 ChannelOption = Annotated[
     str, typer.Option("--channel", help="sms, whatsapp, voice or email; all is every one of them but email")
 ]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why; the team chat and the page of messages show it")]
+
+CANT_ARRIVE = "OPENSLOT_BASE_URL is no public https address, so notices of the provider can't arrive."
+
+
+@command(app, "connect")
+async def connect_number(
+    runtime: Runtime,
+    *,
+    account: Annotated[str, typer.Option("--account", help="Twilio's account SID, or the address of a gateway")],
+    number: Annotated[str, typer.Option("--number", help="The number, such as +493012345678")],
+    channel: Annotated[ConnectionChannel, typer.Option("--channel", help="What the number is used for")],
+    user: Annotated[str | None, typer.Option("--user", help="User's email address")] = None,
+    organization: Annotated[
+        str | None, typer.Option("--organization", help="Instead of a user: an organization, for its members")
+    ] = None,
+    provider: Annotated[ProviderName, typer.Option("--provider", help="Who runs the number")] = ProviderName.TWILIO,
+    token_stdin: Annotated[
+        bool, typer.Option("--token-stdin", help="Read the account's auth token from standard input")
+    ] = False,
+) -> Answer:
+    """Connect a number, or give a connected one another token; prints the addresses for the provider's notices."""
+    if not token_stdin:
+        raise Invalid("Specify --token-stdin and pass the token on standard input")
+    work = runtime.work(OPERATOR)
+    owner = await _find_owner(work, user, organization)
+    wanted = NumberWanted(
+        provider=provider, channel=channel, number=number, account=account, token=sys.stdin.readline().strip()
+    )
+    checked = await connecting.check_number(work, owner, wanted)
+    async with work.transaction():
+        connection = await connecting.connect(work, owner, checked)
+        if isinstance(owner, Organization):
+            await _log(work, ChangeAction.NUMBER_CONNECTED, connection)
+    urls = notice_urls(runtime.settings, connection)
+    shown = pick(connection, "id provider channel number account account_name", notice_urls=urls)
+    lines = [f"Connected: {connection.id}", *(f"Notices ({about}): {url}" for about, url in urls.items())]
+    if not can_be_notified(runtime.settings):
+        lines.append(CANT_ARRIVE)
+    return Answer(shown, "\n".join(lines))
+
+
+@command(app, "disconnect", confirm="Disconnect the number {connection_id}? Its messages and calls stay.")
+async def disconnect_number(
+    work: Work, connection_id: Annotated[str, typer.Argument(help="Id of the connection, from `messaging list`")]
+) -> Answer:
+    """Delete a number's tokens; its messages and calls stay."""
+    connection = await connecting.disconnect(work, None, parse_id(connection_id))
+    if connection.organization_id is not None:
+        await _log(work, ChangeAction.NUMBER_DISCONNECTED, connection)
+    return Answer({"disconnected": connection.id}, f"{connection.number} is disconnected.")
+
+
+@command(app, "list")
+async def list_numbers(work: Work) -> Answer:
+    """List the connected numbers."""
+    found = await connecting.list_all_connections(work)
+    names = "id provider channel number account user_id organization_id last_error connected_at"
+    columns = ("Id", "Channel", "Number", "Provider", "Account", "Fault")
+    rows = [(each.id, each.channel, each.number, each.provider, each.account, each.last_error or "") for each in found]
+    return Answer(
+        {"numbers": [pick(each, names) for each in found]}, TableRows(columns, rows, "No number is connected.")
+    )
+
+
+async def _find_owner(work: Work, user: str | None, organization: str | None) -> NumberOwner:
+    if (user is None) == (organization is None):
+        raise Invalid("Specify --user or --organization")
+    if user is not None:
+        return await accounts.get_user_by_email(work, user)
+    return await organizations.get_organization(work, organization or "")
+
+
+async def _log(work: Work, action: ChangeAction, connection: MessagingConnection) -> None:
+    change = NewChange(
+        action=action,
+        author=BY_OPERATOR,
+        subject=connection.number,
+        subject_id=connection.id,
+        organization_id=connection.organization_id,
+        after={"channel": connection.channel} if action is ChangeAction.NUMBER_CONNECTED else {},
+    )
+    await log_change(work, change)
 
 
 @command(app, "stop")

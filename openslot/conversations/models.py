@@ -45,6 +45,22 @@ class MessageStatus(StrEnum):
     FAILED = "failed"
     CANCELED = "canceled"
 
+    @property
+    def rank(self) -> int:
+        """A status with a higher rank replaces one with a lower rank, in whatever order they are reported."""
+        return RANKS[self]
+
+
+RANKS = {status: rank for rank, status in enumerate(MessageStatus)}
+
+
+class MessageFile(Struct, frozen=True):
+    """A file that came with a message; it stays at the provider."""
+
+    position: int
+    content_type: str
+    """As the sender says."""
+
 
 class MessagePurpose(StrEnum):
     """Why a message was sent."""
@@ -79,6 +95,8 @@ class Message(Struct, frozen=True):
     error: str | None = None
     """Why it was not delivered: a `RefusalReason`, or another word."""
 
+    files: tuple[MessageFile, ...] = ()
+
 
 class Conversation(Struct, frozen=True, kw_only=True):
     id: UUID
@@ -91,6 +109,10 @@ class Conversation(Struct, frozen=True, kw_only=True):
     message_count: int
     created_at: datetime
     updated_at: datetime
+    read_at: datetime | None = None
+    """Up to which arrival the owner has read."""
+    last_inbound_at: datetime | None = None
+    """When the contact's last message arrived here."""
     messages: tuple[Message, ...] = ()
     """The newest, oldest first among them."""
 
@@ -136,6 +158,14 @@ def find_message_faults(*, phone: str, content: str, at: datetime, vendor_id: st
     if vendor_id is not None and not (vendor_id.isprintable() and 1 <= len(vendor_id) <= 255):
         faults["vendorId"] = "must be 1 to 255 printable characters"
     return faults
+
+
+# What a number must be so that there can be a thread with it: short codes and names are no numbers.
+E164 = re.compile(r"\+[1-9][0-9]{1,14}", re.ASCII)
+
+
+def is_number(sender: str) -> bool:
+    return E164.fullmatch(sender) is not None
 
 
 def first_status(direction: MessageDirection) -> MessageStatus:

@@ -56,6 +56,75 @@ async def record_message(
     return await store.get_message_of_vendor(work.db, thread_id, vendor_id)
 
 
+async def receive_message(
+    work: Work,
+    *,
+    owner_id: UUID,
+    connection_id: UUID,
+    phone: str,
+    channel: Channel,
+    content: str,
+    at: datetime,
+    vendor_id: str,
+) -> Message | None:
+    """Keep a message that came through a number, or None if it is kept already, in whichever thread."""
+    if await store.is_known(work.db, connection_id, vendor_id):
+        return None
+    thread_id = await store.keep_thread(
+        work.db, new_id(), owner_id=owner_id, phone=phone, channel=channel, at=at, now=work.now
+    )
+    message = Message(
+        new_id(),
+        thread_id,
+        clean(content)[:MAX_CHARACTERS],
+        MessageDirection.INBOUND,
+        MessageStatus.RECEIVED,
+        at,
+        connection_id,
+    )
+    is_new = await store.insert_message(work.db, message, vendor_id=vendor_id, now=work.now)
+    return message if is_new else None
+
+
+class StatusReport(Struct, frozen=True, kw_only=True):
+    """What a provider says of a message that it was asked to send."""
+
+    connection_id: UUID
+    vendor_id: str
+    message_id: UUID | None = None
+    """Our own id, where the report names it: its answer may not have been read yet."""
+    status: MessageStatus
+    error: str | None = None
+
+
+async def keep_report(work: Work, report: StatusReport) -> str | None:
+    """Write what became of a message, unless more is known already, and return its recipient; None: no such message."""
+    row = await store.lock_reported(work.db, report.connection_id, report.vendor_id, report.message_id)
+    if row is None:
+        return None
+    phone: str = row["contact_phone"]
+    known = MessageStatus(row["status"])
+    if report.status.rank > known.rank:
+        await store.update_status(
+            work.db, row["id"], report.status, vendor_id=report.vendor_id, error=report.error, now=work.now
+        )
+    elif row["vendor_id"] is None:
+        await store.update_status(work.db, row["id"], known, vendor_id=report.vendor_id, error=None, now=work.now)
+    return phone
+
+
+async def mark_read(work: Work, owner: User, thread: Conversation) -> None:
+    """Remember that the owner has read a thread as it was when it was looked up."""
+    if thread.last_inbound_at is not None:
+        await store.mark_read(work.db, owner.id, thread.id, up_to=thread.last_inbound_at)
+
+
+async def delete_thread(work: Work, owner: User, conversation_id: UUID) -> None:
+    """Delete a thread with its messages and files, here and at the provider."""
+    if not await store.delete_thread(work.db, owner.id, conversation_id):
+        raise ConversationNotFound
+
+
 async def list_conversations(
     work: Work, owner: User, *, phone: str | None = None, span: Span = ALWAYS, page: int = 1, limit: int = 20
 ) -> tuple[list[Conversation], int]:

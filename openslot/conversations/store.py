@@ -6,8 +6,8 @@ from uuid import UUID
 import msgspec
 
 from openslot.contacts.store import NAMED_BY_PHONE, OF_PERSON, fold_person
-from openslot.conversations.models import Channel, Conversation, Message
-from openslot.core.db import Db, Row
+from openslot.conversations.models import Channel, Conversation, Message, MessageStatus
+from openslot.core.db import Db, Row, count_of
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -15,11 +15,15 @@ from openslot.core.rows import Rows
 NEWEST = 50
 CONTACT = NAMED_BY_PHONE.format(phone="c.contact_phone")
 CONVERSATIONS = Rows(Conversation, "conversations c", computed={"contact": CONTACT}, given={"messages"})
-MESSAGE_ROWS = Rows(Message, "messages")
+MESSAGE_ROWS = Rows(Message, "messages", given={"files"})
 MESSAGES = """(
     select coalesce(json_agg(m order by m.at, m.id), '[]') from (
-        select * from messages where conversation_id = c.id
+        select {columns} from messages where conversation_id = c.id
         order by at desc, id desc limit {limit} offset {offset}) m) as messages"""
+WITH_FILES = """*, (
+    select coalesce(json_agg(json_build_object('position', f.position, 'content_type', f.content_type)
+        order by f.position), '[]')
+    from message_media f where f.message_id = messages.id) as files"""
 _messages = msgspec.json.Decoder(tuple[Message, ...])
 
 
@@ -33,7 +37,7 @@ async def list_conversations(
             select * from conversations where owner_id = $1 and {of_phone}
                 and last_message_at >= coalesce($3::timestamptz, '-infinity')
                 and last_message_at < coalesce($4::timestamptz, 'infinity'))
-        select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(limit="$7", offset=0)}
+        select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(columns="*", limit="$7", offset=0)}
         from (select count(*) as total from found) t
         left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
         order by c.last_message_at desc, c.id desc"""
@@ -74,7 +78,44 @@ async def get_message_of_vendor(db: Db, conversation_id: UUID, vendor_id: str) -
     row = await db.fetchrow(statement, conversation_id, vendor_id)
     if row is None:
         raise LookupError(f"no message {vendor_id!r} in {conversation_id}")
-    return MESSAGE_ROWS.read(row)
+    return MESSAGE_ROWS.read(row, files=())
+
+
+async def is_known(db: Db, connection_id: UUID, vendor_id: str) -> bool:
+    """Tell whether a message that came or went through a number is kept already."""
+    statement = "select exists (select from messages where connection_id = $1 and vendor_id = $2)"
+    found: bool = await db.fetchval(statement, connection_id, vendor_id)
+    return found
+
+
+async def lock_reported(db: Db, connection_id: UUID, vendor_id: str, message_id: UUID | None) -> Row | None:
+    """Look up the message that a provider reports about, by its id or else by ours, and lock it until the commit."""
+    statement = """select m.id, m.status, m.vendor_id, c.contact_phone
+        from messages m join conversations c on c.id = m.conversation_id
+        where m.connection_id = $1 and m.direction = 'outbound'
+          and (m.vendor_id = $2 or m.id = $3 and m.vendor_id is null)
+        order by m.vendor_id is null limit 1 for update of m"""
+    return await db.fetchrow(statement, connection_id, vendor_id, message_id)
+
+
+async def update_status(
+    db: Db, message_id: UUID, status: MessageStatus, *, vendor_id: str | None, error: str | None, now: datetime
+) -> None:
+    statement = """update messages
+        set status = $2, vendor_id = coalesce(vendor_id, $3), error = coalesce($4, error), updated_at = $5
+        where id = $1"""
+    await db.execute(statement, message_id, status, vendor_id, error, now)
+
+
+async def mark_read(db: Db, owner_id: UUID, conversation_id: UUID, *, up_to: datetime) -> None:
+    statement = """update conversations set read_at = $3
+        where owner_id = $1 and id = $2 and (read_at is null or read_at < $3)"""
+    await db.execute(statement, owner_id, conversation_id, up_to)
+
+
+async def delete_thread(db: Db, owner_id: UUID, conversation_id: UUID) -> bool:
+    statement = "delete from conversations where owner_id = $1 and id = $2"
+    return count_of(await db.execute(statement, owner_id, conversation_id)) == 1
 
 
 LIST = f"""
@@ -82,12 +123,12 @@ with found as not materialized (
     select * from conversations f where owner_id = $1 and ($2::text is null or channel = $2)
         and last_message_at >= coalesce($3::timestamptz, '-infinity')
         and last_message_at < coalesce($4::timestamptz, 'infinity') and {{of_person}})
-select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(limit=1, offset=0)}
+select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(columns="*", limit=1, offset=0)}
 from (select count(*) as total from found) t
 left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
 order by c.last_message_at desc, c.id desc"""
 FIND = f"""
-select {CONVERSATIONS.columns}, {MESSAGES.format(limit="$3", offset="$4")}
+select {CONVERSATIONS.columns}, {MESSAGES.format(columns=WITH_FILES, limit="$3", offset="$4")}
 from conversations c where c.owner_id = $1 and c.id = $2"""
 
 

@@ -19,6 +19,7 @@ from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.flags.switch_store import list_status
 from openslot.jobs.health import PeriodicRun, count_effects, count_unknown, count_workers, list_runs
 from openslot.jobs.store import count_late
+from openslot.messaging import connection_store as messaging
 from openslot.payments.connection_store import list_failing
 
 LATE_AFTER = timedelta(minutes=5)
@@ -117,6 +118,7 @@ async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_as
     yield await _look_at_messaging(connection)
     yield await _look_at_bookings(connection, now)
     yield await _look_at_payments(connection)
+    yield await _look_at_numbers(connection)
     yield await _look_at_people(connection)
 
 
@@ -199,6 +201,15 @@ async def _look_at_payments(connection: asyncpg.Connection) -> Finding:
     reasons = ", ".join(sorted({each.last_error or "" for each in failing}))
     meaning = f"Accounts for payments that can't be read, so that nobody can pay: {len(failing)} ({reasons})."
     return warning("payments", meaning, "openslot payment connect --user EMAIL --key-stdin")
+
+
+async def _look_at_numbers(connection: asyncpg.Connection) -> Finding:
+    failing = await messaging.list_failing(connection)
+    if not failing:
+        return ok("numbers", "Every connected number for messages and calls can be used.")
+    reasons = ", ".join(sorted({each.last_error or "" for each in failing}))
+    meaning = f"Numbers for messages and calls that can't be used: {len(failing)} ({reasons})."
+    return warning("numbers", meaning, "openslot messaging list")
 
 
 async def _look_at_people(connection: asyncpg.Connection) -> Finding:

@@ -73,6 +73,13 @@ def notice_urls(settings: Settings, connection: MessagingConnection) -> dict[str
     return {"messages": f"{base}/messages", "status": f"{base}/status"}
 
 
+def status_url(settings: Settings, connection: MessagingConnection, message_id: UUID) -> str | None:
+    """Write where the provider reports what becomes of a message; it names the message, whose answer may be lost."""
+    if connection.provider is ProviderName.GATEWAY or not can_be_notified(settings):
+        return None
+    return f"{notice_urls(settings, connection)['status']}?message={message_id}"
+
+
 def can_be_notified(settings: Settings) -> bool:
     """Answer whether the provider can reach this installation: only by https, at an address that is public."""
     try:

@@ -1,6 +1,6 @@
 """What messaging refuses."""
 
-from openslot.core.errors import Conflict, NotFound
+from openslot.core.errors import Conflict, Forbidden, NotFound
 from openslot.i18n import Text
 
 
@@ -16,3 +16,10 @@ class MessagingConnectionChanged(Conflict):
 
     code = "messaging_connection_changed"
     message = Text("Another number was connected or disconnected meanwhile. Try again")
+
+
+class MessageNoticeRefused(Forbidden):
+    """A notice is not from the message provider of this connection, or there is no such connection."""
+
+    code = "message_notice_refused"
+    message = Text("The notice is not valid")

@@ -55,6 +55,9 @@ WITHOUT = {
     "/api/admin/agent-mcp",
     # These ask Stripe, or are asked by it before anything is known of them.
     "/api/notices/stripe/{connection_id}",
+    "/api/notices/gateway/{connection_id}",
+    "/api/notices/twilio/{connection_id}/messages",
+    "/api/notices/twilio/{connection_id}/status",
     "/settings/payments",
     "/settings/payments/disconnect",
     "/organization/payments",

@@ -46,6 +46,9 @@ ACTIONS: dict[str, Text] = {
     ChangeAction.DOMAIN_REMOVED: Text("Domain removed"),
     ChangeAction.PAYMENTS_CONNECTED: Text("Payments connected"),
     ChangeAction.PAYMENTS_DISCONNECTED: Text("Payments disconnected"),
+    ChangeAction.NUMBER_CONNECTED: Text("Number connected"),
+    ChangeAction.NUMBER_CHANGED: Text("Settings of a number changed"),
+    ChangeAction.NUMBER_DISCONNECTED: Text("Number disconnected"),
 }
 PLATFORM_ACTIONS: dict[str, Text] = {
     ChangeAction.PLAN_CHANGED: Text("Plan of a user changed"),

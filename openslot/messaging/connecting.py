@@ -1,0 +1,230 @@
+"""The verbs that connect and disconnect a number at a message provider."""
+
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.accounts.member_store import find_role
+from openslot.accounts.models import Organization, User
+from openslot.conversations.models import Channel
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.sealing import seal
+from openslot.core.text import parse_phone
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.messaging import connection_store as store
+from openslot.messaging.connection_events import MessagingConnected, MessagingDisconnected, MessagingTokenReplaced
+from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
+from openslot.messaging.connections import describe_fault, keep_failure, opened, opened_by, tell
+from openslot.messaging.errors import MessagingConnectionChanged, MessagingNotConnected
+from openslot.messaging.models import (
+    AccountCheck,
+    MessageCredentials,
+    NumberState,
+    OutboundMessage,
+    ProviderName,
+    SentMessage,
+)
+from openslot.messaging.ports import MessageFault, MessageRefused, TokenRefused
+
+REFUSED = Text("was refused. Check that all of it was copied, and that it belongs to this account")
+MISSING = Text("is not a number of this account")
+NOT_CAPABLE = Text("can't send messages on this channel")
+NOT_CHECKED = Text("could not be checked (%(reason)s). Try again in a minute")
+NOT_ACTIVE = Text("can't be used: the provider says that it is not active or not allowed")
+NO_MEMBER = Text("must be an active member of the organization")
+NOT_SENT = Text("got no message (%(reason)s)")
+TEST = Text("This is a test message from %(name)s. Messages from this number work.")
+
+NumberOwner = User | Organization
+
+
+class NumberWanted(Struct, frozen=True, kw_only=True):
+    """A number to connect, with what opens its account."""
+
+    provider: ProviderName = ProviderName.TWILIO
+    channel: ConnectionChannel
+    number: str
+    account: str
+    token: str
+    second_token: str | None = None
+
+    @property
+    def credentials(self) -> MessageCredentials:
+        return MessageCredentials(account=self.account, token=self.token, second_token=self.second_token)
+
+
+class CheckedNumber(Struct, frozen=True, kw_only=True):
+    """A number whose account was checked, and the connection in whose place it comes."""
+
+    wanted: NumberWanted
+    found: AccountCheck
+    known: MessagingConnection | None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the number is connected already, and gets another token."""
+        known, wanted = self.known, self.wanted
+        return known is not None and (known.provider, known.number, known.account) == (
+            wanted.provider,
+            wanted.number,
+            wanted.account,
+        )
+
+
+async def check_number(work: Work, owner: NumberOwner, wanted: NumberWanted) -> CheckedNumber:
+    """Ask the provider whether an account and its number can be used, and refuse what can't; begins no transaction."""
+    try:
+        wanted = replace(wanted, number=parse_phone(wanted.number))
+    except ValueError as fault:
+        raise Invalid(details={"number": fault.args[0]}) from None
+    known = await store.find_of_owner(work.db, owner.id, wanted.channel)
+    try:
+        async with opened_by(work.runtime, owner.id, wanted.provider, wanted.credentials) as account:
+            # Providers tell of a number whether it can send; for calls it is enough that it is there.
+            found = await account.check(channel=wanted.channel.messages or Channel.SMS, number=wanted.number)
+    except TokenRefused:
+        raise Invalid(details={"token": REFUSED}) from None
+    except MessageRefused:
+        raise Invalid(details={"account": NOT_ACTIVE}) from None
+    except MessageFault as fault:
+        raise Invalid(details={"account": NOT_CHECKED.fill(reason=describe_fault(fault))}) from None
+    if found.number is NumberState.MISSING:
+        raise Invalid(details={"number": MISSING})
+    if found.number is NumberState.NOT_CAPABLE and wanted.channel is not ConnectionChannel.VOICE:
+        raise Invalid(details={"number": NOT_CAPABLE})
+    return CheckedNumber(wanted=wanted, found=found, known=known)
+
+
+async def connect(work: Work, owner: NumberOwner, checked: CheckedNumber) -> MessagingConnection:
+    """Keep a number that was checked: with its new token if it was connected, or in the place of another one."""
+    await store.lock_owner(work.db, owner.id)
+    known = await store.find_of_owner(work.db, owner.id, checked.wanted.channel)
+    if (known and known.id) != (checked.known and checked.known.id):
+        raise MessagingConnectionChanged
+    if known is not None and checked.is_same:
+        return await _replace_token(work, known, checked)
+    if known is not None:
+        await _end(work, known)
+    return await _insert(work, owner, checked)
+
+
+async def list_connections(work: Work, owner: NumberOwner) -> list[MessagingConnection]:
+    """List the numbers that a user or an organization itself has connected."""
+    return await store.list_of_owner(work.db, owner.id)
+
+
+async def list_all_connections(work: Work) -> list[MessagingConnection]:
+    return await store.list_live(work.db)
+
+
+async def get_connection(work: Work, owner: NumberOwner | None, connection_id: UUID) -> MessagingConnection:
+    """Read a live connection of a user or an organization itself; without an owner, of anybody, for the operator."""
+    found = await store.find(work.db, connection_id)
+    if found is None or found.token is None or (owner is not None and found.owner_id != owner.id):
+        raise MessagingNotConnected
+    return found
+
+
+async def disconnect(work: Work, owner: NumberOwner | None, connection_id: UUID) -> MessagingConnection:
+    """Delete a connection's tokens; its messages and calls stay."""
+    await store.lock_owner(work.db, (await get_connection(work, owner, connection_id)).owner_id)
+    connection = await get_connection(work, owner, connection_id)
+    await _end(work, connection)
+    return connection
+
+
+async def change_settings(
+    work: Work, owner: NumberOwner, connection_id: UUID, *, can_cancel: bool, default_host_id: UUID | None
+) -> MessagingConnection:
+    """Choose who gets messages of strangers, and whether "C" cancels."""
+    await store.lock_owner(work.db, owner.id)
+    connection = await get_connection(work, owner, connection_id)
+    if connection.organization_id is None:
+        default_host_id = None
+    elif default_host_id and await find_role(work.db, connection.organization_id, default_host_id) is None:
+        raise Invalid(details={"defaultHost": NO_MEMBER})
+    changed = replace(connection, can_cancel=can_cancel, default_host_id=default_host_id)
+    await store.update(work.db, changed)
+    return changed
+
+
+async def check_connection(work: Work, connection: MessagingConnection) -> None:
+    """Ask the provider whether a connected number can still be used, and keep the answer; begins no transaction."""
+    try:
+        async with opened(work.runtime, connection) as account:
+            await account.check(channel=connection.channel.messages or Channel.SMS, number=connection.number)
+    except MessageFault as fault:
+        await keep_failure(work, connection, fault)
+        return
+    async with work.transaction():
+        await store.keep_success(work.db, connection.id, now=work.now)
+
+
+async def send_test(work: Work, connection: MessagingConnection, *, recipient: str, name: str) -> SentMessage:
+    """Send a message to the owner's own phone at once; begins no transaction."""
+    channel = connection.channel.messages
+    if channel is None:
+        raise MessagingNotConnected
+    try:
+        recipient = parse_phone(recipient)
+    except ValueError as fault:
+        raise Invalid(details={"phone": fault.args[0]}) from None
+    message = OutboundMessage(
+        id=new_id(), channel=channel, sender=connection.number, recipient=recipient, body=str(TEST.fill(name=name))
+    )
+    try:
+        async with opened(work.runtime, connection) as account:
+            return await account.send(message)
+    except MessageRefused as refused:
+        raise Invalid(details={"phone": NOT_SENT.fill(reason=refused.reason.replace("_", " "))}) from None
+    except MessageFault as fault:
+        raise Invalid(details={"phone": NOT_SENT.fill(reason=describe_fault(fault))}) from None
+
+
+async def _replace_token(work: Work, known: MessagingConnection, checked: CheckedNumber) -> MessagingConnection:
+    """Use another token; the one before verifies notices until it is replaced too, or a second one is given."""
+    wanted = checked.wanted
+    is_new = known.token is not None and work.runtime.secrets.open(known.token) != wanted.token
+    second = await seal(work, wanted.second_token) if wanted.second_token else known.second_token
+    changed = replace(
+        known,
+        token=await seal(work, wanted.token),
+        second_token=known.token if is_new and not wanted.second_token else second,
+        account_name=checked.found.account_name or known.account_name,
+        last_checked_at=work.now,
+        last_error=None,
+        failing_since=None,
+        told_at=None,
+    )
+    await store.update(work.db, changed)
+    await work.record(MessagingTokenReplaced(**tell(changed)))
+    return changed
+
+
+async def _insert(work: Work, owner: NumberOwner, checked: CheckedNumber) -> MessagingConnection:
+    wanted = checked.wanted
+    connection = MessagingConnection(
+        id=new_id(),
+        user_id=owner.id if isinstance(owner, User) else None,
+        organization_id=owner.id if isinstance(owner, Organization) else None,
+        provider=wanted.provider,
+        channel=wanted.channel,
+        number=wanted.number,
+        account=wanted.account,
+        account_name=checked.found.account_name,
+        token=await seal(work, wanted.token),
+        second_token=await seal(work, wanted.second_token) if wanted.second_token else None,
+        last_checked_at=work.now,
+        connected_at=work.now,
+    )
+    await store.insert(work.db, connection)
+    await work.record(MessagingConnected(**tell(connection)))
+    return connection
+
+
+async def _end(work: Work, connection: MessagingConnection) -> None:
+    await store.update(work.db, replace(connection, token=None, second_token=None, disconnected_at=work.now))
+    await work.record(MessagingDisconnected(**tell(connection)))
