@@ -113,6 +113,7 @@ VERSION_HEADER = "mcp-protocol-version"
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 ENCODED = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
 
 

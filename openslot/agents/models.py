@@ -45,6 +45,12 @@ class AgentSetup(Agent, frozen=True, kw_only=True):
     scopes: frozenset[str]
     """What its new keys may do."""
     active_keys: int
+    last_used_at: datetime | None
+    """When one of its keys was last used, to the minute."""
+    connected_at: datetime | None
+    """When its program last introduced itself, as it does at the beginning."""
+    client_name: str | None
+    client_version: str | None
 
 
 class CallCounts(Struct, frozen=True, kw_only=True):

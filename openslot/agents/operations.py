@@ -9,7 +9,10 @@ from openslot.agents.events import AgentLevelChanged, AgentScopesChanged
 from openslot.agents.models import AgentSetup, Level
 from openslot.agents.roster import SCOPES
 from openslot.core.errors import Invalid
+from openslot.core.text import is_line
 from openslot.core.work import Work
+
+LONGEST_CLIENT = 100
 
 
 async def list_agents(work: Work) -> list[AgentSetup]:
@@ -41,6 +44,18 @@ async def set_scopes(work: Work, slug: str, scopes: Collection[str]) -> None:
     await store.set_scopes(work.db, slug, scopes)
     await access.set_key_scopes(work, slug, scopes)
     await work.record(AgentScopesChanged(agent=slug, before=sorted(agent.scopes), after=sorted(scopes)))
+
+
+async def note_client(work: Work, slug: str, client: object) -> None:
+    """Note how an agent's program has introduced itself; what is no short line is left out."""
+    given = client if isinstance(client, dict) else {}
+    name, version = (_read_line(given.get(field)) for field in ("name", "version"))
+    await store.note_client(work.db, slug, name, version, now=work.now)
+
+
+def _read_line(value: object) -> str | None:
+    is_short = isinstance(value, str) and len(value.strip()) > 0 and len(value) <= LONGEST_CLIENT and is_line(value)
+    return str(value).strip() if is_short else None
 
 
 async def _lock(work: Work, slug: str) -> AgentSetup:

@@ -10,7 +10,7 @@ from msgspec import Raw
 from openslot import __version__
 from openslot.access.door import take_place
 from openslot.access.models import AgentEntry
-from openslot.agents import audit, budget
+from openslot.agents import audit, budget, operations
 from openslot.agents import jsonrpc as rpc
 from openslot.agents.calls import ToolResponse, call_tool, caller_of, keep_refused_meta
 from openslot.agents.door import CODES, error_data
@@ -19,6 +19,7 @@ from openslot.agents.jsonrpc import RpcFault, RpcMessage
 from openslot.agents.models import AuditStatus, Caller, CallRecord
 from openslot.agents.schemas import describe_tool
 from openslot.agents.tools import TOOLS
+from openslot.core.actor import SYSTEM
 from openslot.core.errors import Invalid, RateLimited
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
@@ -64,12 +65,18 @@ async def _answer(context: RpcContext, message: RpcMessage, *, is_stateless: boo
             return _write_tools(caller.scopes, is_stateless=is_stateless)
         case "initialize":
             version = rpc.choose_version(message.params.get("protocolVersion"))
+            await _note_client(context, message.params.get("clientInfo"))
             return Raw(encode({"protocolVersion": version, **INTRODUCTION, "serverInfo": SERVER}))
         case "ping" if not is_stateless:
             return Raw(b"{}")
         case "server/discover" if is_stateless:
+            await _note_client(context, message.meta.get(rpc.CLIENT_INFO))
             return Raw(encode({**INTRODUCTION, "supportedVersions": rpc.SUPPORTED, **COMPLETE, **NOT_CACHED}))
     raise _not_found(message.method, is_stateless=is_stateless)
+
+
+async def _note_client(context: RpcContext, client: object) -> None:
+    await operations.note_client(context.runtime.work(SYSTEM), context.entry.agent, client)
 
 
 async def _count_model_cost(context: RpcContext, caller: Caller, message: RpcMessage) -> None:

@@ -5,6 +5,8 @@ from datetime import date, datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from openslot.access.models import CredentialKind
+from openslot.access.store import BUCKETS, LAST_STAMP
 from openslot.agents.models import AgentSetup, Level
 from openslot.agents.rules import warning_at
 from openslot.core.db import Db, Row
@@ -15,7 +17,9 @@ AGENTS = Rows(
     "agents g",
     computed={
         "active_keys": """(select count(*) from agent_keys k where k.agent = g.slug and k.revoked_at is null
-            and (k.expires_at is null or k.expires_at > now()))"""
+            and (k.expires_at is null or k.expires_at > now()))""",
+        "last_used_at": f"""(select max(greatest(k.last_used_at, {LAST_STAMP})) from agent_keys k
+            left join rate_log r on r.bucket = '{BUCKETS[CredentialKind.AGENT_KEY]}' || k.id where k.agent = g.slug)""",
     },
 )
 
@@ -31,6 +35,11 @@ async def lock_agent(db: Db, slug: str) -> AgentSetup | None:
 
 async def set_level(db: Db, slug: str, level: Level) -> None:
     await db.execute("update agents set autonomy_level = $2 where slug = $1", slug, level)
+
+
+async def note_client(db: Db, slug: str, name: str | None, version: str | None, *, now: datetime) -> None:
+    statement = "update agents set client_name = $2, client_version = $3, connected_at = $4 where slug = $1"
+    await db.execute(statement, slug, name, version, now)
 
 
 async def set_scopes(db: Db, slug: str, scopes: Collection[str]) -> None:

@@ -76,6 +76,7 @@ NOT_EXPORTED = {
     "contact_import_lines": "lines of a file that the user has sent; contacts.json has what became of them",
     "data_export_pieces": "the export itself",
     "data_exports": "the export itself",
+    "chat_messages": "what the operator's team chat was told of broken connections, which activity.json has",
     "held_effects": "that a message waited while messages were stopped; emails.json has the email",
     "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",
     "event_feed": "numbers of the entries of activity.json, for the REST API's feed",

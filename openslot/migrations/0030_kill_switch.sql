@@ -1,4 +1,4 @@
--- The kill switch of outgoing messages, what waits because of it, and how each agent last connected.
+-- The kill switch of outgoing messages, what waits because of it, what the team chat was told, and how each agent last connected.
 
 -- Which channels of outgoing messages are stopped, since when, by whom and why. All rows are there from the beginning: whoever
 -- lets an effect wait locks the channel's row, so that it can't be resumed at the same moment.
@@ -16,6 +16,14 @@ alter table agents
     add column client_name text,
     add column client_version text,
     add column connected_at timestamptz;
+
+-- What the team chat was told, or would have been.
+create table chat_messages (
+    effect_id uuid primary key references effects on delete cascade,
+    at timestamptz not null,
+    text text not null
+);
+create index chat_messages_at on chat_messages (at);
 
 -- Messages that wait because their channel is stopped, or have waited; those that were sent afterwards are deleted from here.
 create table held_effects (

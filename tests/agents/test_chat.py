@@ -1,4 +1,4 @@
-"""The team chat is told who waits, how it was decided and who spends much; it is told no arguments."""
+"""The team chat is told who waits, who decided, who spends much, what is stopped or broken; never arguments."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -6,12 +6,18 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from openslot.accounts.models import User
 from openslot.agents import approvals, budget
+from openslot.agents.chat import list_feed
 from openslot.agents.models import ToolCall
-from openslot.core.actor import SYSTEM, Destination
+from openslot.core.actor import SYSTEM, Actor, ActorKind, Destination
 from openslot.core.config import Networks, Settings
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.integrations.calendars.events import CalendarBroken
 from openslot.integrations.chat import Chat, ChatDeferred, team_chat
+from openslot.payments.connection_events import PaymentsUnreadable
+from openslot.payments.models import Mode
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, send, shared_database
 from tests.agents.spending import call_of, clock, make_key
@@ -19,6 +25,7 @@ from tests.support.clocks import MovingClock
 from tests.support.effects import work_off, work_until_settled
 from tests.support.fake_chat import FakeChat
 from tests.support.receiver import receiving
+from tests.support.switches import resume, stop
 
 __all__ = ["clock", "shared_database"]
 
@@ -118,3 +125,70 @@ async def test_without_a_chat_nothing_is_posted_and_nothing_fails(settings: Sett
         row = await runtime.pool.fetchrow("select state, last_error from effects where reaction = 'agents.tell_chat'")
     assert row is not None
     assert (row["state"], row["last_error"]) == ("skipped", "no team chat is configured")
+
+
+async def test_the_kill_switch_is_told_with_who_and_why(
+    runtime: Runtime, clock: MovingClock, chat: FakeChat, admin: User
+) -> None:
+    session = Actor(kind=ActorKind.SESSION, user_id=admin.id)
+    await stop(runtime, "all", reason="wrong texts", actor=session)
+    await resume(runtime, "sms", reason="mended", actor=Actor(kind=ActorKind.AGENT, agent="devops"))
+    await stop(runtime, "email", reason="a loop")
+    await work_off(runtime, clock)
+
+    assert chat.posted == [
+        f"Outgoing messages are stopped: SMS, WhatsApp, voice calls. By {admin.email}. Reason: wrong texts",
+        "Outgoing messages are resumed: SMS, with 0 waiting messages. By DevOps. Reason: mended",
+        "Outgoing messages are stopped: email. By the command line. Reason: a loop",
+    ]
+
+
+async def test_broken_connections_are_told_once_each(
+    runtime: Runtime, clock: MovingClock, chat: FakeChat, user: User, admin: User
+) -> None:
+    account = new_id()
+    async with runtime.transaction(SYSTEM) as work:
+        await work.record(
+            CalendarBroken(
+                connection_id=new_id(),
+                owner_id=user.id,
+                label="Work",
+                reason="refused",
+                since=clock.now,
+                closes_at=None,
+            )
+        )
+        # Each administrator of an organization has an event of their own.
+        for told in (user, admin):
+            await work.record(
+                PaymentsUnreadable(
+                    connection_id=account,
+                    user_id=told.id,
+                    organization_id=new_id(),
+                    mode=Mode.TEST,
+                    account_name="Harbor",
+                    reason="key",
+                    since=clock.now,
+                    base_url="https://here.example",
+                )
+            )
+    await work_off(runtime, clock)
+
+    assert sorted(chat.posted) == [
+        f"The calendar “Work” of {user.email} can't be synced since 2026-03-16 12:00 UTC: refused",
+        "The payment account “Harbor” of an organization can't be read since 2026-03-16 12:00 UTC: key",
+    ]
+
+
+async def test_the_feed_has_every_message_also_without_a_chat(settings: Settings, clock: MovingClock) -> None:
+    async with open_runtime(settings, clock=clock) as runtime:
+        await budget.report(runtime, "support", 160_000)
+        clock.pass_time(minutes=1)
+        await stop(runtime, "sms", reason="a loop")
+        await work_off(runtime, clock)
+        feed = await list_feed(runtime.work(SYSTEM))
+
+    assert [(each.text.partition(":")[0], each.state) for each in feed] == [
+        ("Outgoing messages are stopped", "skipped"),
+        ("Budget warning for 2026-03-16", "skipped"),
+    ]

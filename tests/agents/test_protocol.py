@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from openslot.agents.protocol import LARGEST_BATCH
+from openslot.core.work import Runtime
 from tests.support.agent import PATH, TestAgent
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -202,3 +203,24 @@ async def test_a_batch_is_neither_empty_nor_large_nor_a_handshake(orchestrator: 
     assert (await post([request("ping")] * (LARGEST_BATCH + 1))).status_code == 400
     assert (await post([request("initialize", {})])).json()[0]["error"]["code"] == -32600
     assert (await post([{"jsonrpc": "2.0", "method": "notifications/x"}])).status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("introduced", "noted"),
+    [
+        ({"name": "Claude", "version": "2.1"}, ("Claude", "2.1")),
+        ({"name": "x" * 101, "version": 3}, (None, None)),
+        ({"name": "a\nb"}, (None, None)),
+        ("Claude", (None, None)),
+        (None, (None, None)),
+    ],
+)
+async def test_the_roster_knows_which_program_has_connected(
+    orchestrator: TestAgent, runtime: Runtime, introduced: object, noted: tuple[str | None, str | None]
+) -> None:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": introduced}
+    await orchestrator.ask("initialize", params)
+    row = await runtime.pool.fetchrow("select * from agents where slug = 'orchestrator'")
+    assert row is not None
+    assert (row["client_name"], row["client_version"]) == noted
+    assert row["connected_at"] is not None

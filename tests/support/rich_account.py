@@ -100,6 +100,7 @@ ROWS = (
     values ($2, 'calendars.read', $6::text, 'queued', $4, $1, $4)""",
     """insert into held_effects (effect_id, channel, round, due_at, held_at)
     select id, 'email', 0, $4, $4 from effects where event_id = $5 limit 1""",
+    "insert into chat_messages (effect_id, at, text) select id, $4, 'jonas' from effects where event_id = $5 limit 1",
 )
 
 

@@ -48,6 +48,7 @@ GET /admin/approvals                                           200 404 404 303
 GET /admin/approvals/{approval_id}                             404 404 404 303
 POST /admin/approvals/{approval_id}/approve                    404 404 404 303
 POST /admin/approvals/{approval_id}/reject                     404 404 404 303
+GET /admin/team-chat                                           200 404 404 303
 GET /admin/audit                                               200 404 404 303
 GET /admin/audit/export.csv                                    200 404 404 303
 POST /admin/audit/verify                                       200 404 404 303

@@ -48,6 +48,7 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
         f"{key}/deactivate",
         "/admin/approvals",
         f"/admin/approvals/{waiting['error']['data']['approvalId']}",
+        "/admin/team-chat",
         "/admin/audit",
         "/admin/audit?from=x",
         "/admin/flags",

@@ -29,6 +29,7 @@ COSTS = {
     "/admin/agents/support": 5,
     "/admin/approvals": 3,
     "/admin/approvals/{approval}": 4,
+    "/admin/team-chat": 2,
     "/admin/audit": 2,
     "/admin/flags": 2,
     "/admin/flags/api_docs": 4,
