@@ -151,6 +151,7 @@ export const drag = (link, pressed, latest) => {
   addEventListener("pointerup", letGo, { signal: stop.signal });
   addEventListener("pointercancel", letGo, { signal: stop.signal });
   addEventListener("keydown", (event) => { if (MOVES[event.key] === "stop") { stop.abort(); end(); } }, { signal: stop.signal });
+  if (pressed.pointerType === "touch") begin(link);
   follow(latest);
 };
 

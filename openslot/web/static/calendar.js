@@ -1,7 +1,7 @@
 // The calendar of bookings: the panel of a booking, the line of now, and the way to other days.
 // Without this script a booking opens its own page, and is moved by the form there.
 
-const WIDE = "(min-width: 75rem)", MINUTE = 60000;
+const WIDE = "(min-width: 75rem)", MINUTE = 60000, LONG_PRESS = 400, STILL = 8;
 const isRight = getComputedStyle(document.documentElement).direction === "rtl";
 let loaded = Date.now(), mover = null, moves = null;
 
@@ -13,14 +13,18 @@ for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, (
 
 document.addEventListener("pointerdown", async (event) => {
   const link = find(event);
-  if (!link || event.button !== 0 || event.pointerType === "touch" || moves?.isMoving()) return;
+  if (!link || event.button !== 0 || moves?.isMoving()) return;
+  const isTouch = event.pointerType === "touch", stop = new AbortController();
   let latest = event;
-  const note = (next) => { latest = next; };
-  for (const kind of ["pointermove", "pointerup"]) addEventListener(kind, note);
-  const { drag } = await loadMover();
-  for (const kind of ["pointermove", "pointerup"]) removeEventListener(kind, note);
-  if (latest.type !== "pointerup") drag(link, event, latest);
+  for (const kind of ["pointermove", "pointerup", "pointercancel"]) addEventListener(kind, (next) => { latest = next; }, { signal: stop.signal });
+  // A finger that moves at once scrolls the page.
+  const [{ drag }] = await Promise.all([loadMover(), isTouch && new Promise((done) => setTimeout(done, LONG_PRESS))]);
+  stop.abort();
+  const hasScrolled = isTouch && Math.hypot(latest.clientX - event.clientX, latest.clientY - event.clientY) > STILL;
+  if (!hasScrolled && !/up|cancel/.test(latest.type)) drag(link, event, latest);
 });
+document.addEventListener("touchmove", (event) => { if (moves?.isMoving() && !event.target.closest("dialog")) event.preventDefault(); }, { passive: false });
+document.addEventListener("contextmenu", (event) => { if (moves?.isMoving() && find(event)) event.preventDefault(); });
 document.addEventListener("dragstart", (event) => { if (find(event)) event.preventDefault(); });
 
 // A booking is shown beside the days where there is room.

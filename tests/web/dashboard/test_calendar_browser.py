@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import httpx2
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, CDPSession, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
@@ -181,3 +181,37 @@ async def test_without_scripts_the_form_moves_it(
     await page.get_by_role("button", name="Move").click()
     await expect(page.get_by_role("status")).to_contain_text("The booking was rescheduled")
     assert await find_start(runtime) == TWELVE.replace(day=17, hour=13)
+
+
+async def touch(page: Page, finger: CDPSession, *steps: tuple[str, float, float]) -> None:
+    """Send what a finger does."""
+    for kind, x, y in steps:
+        points = [] if kind == "touchEnd" else [{"x": x, "y": y}]
+        await finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        # As long as the press that begins to move it, with some room.
+        await page.wait_for_timeout(900 if kind == "touchStart" else 50)
+
+
+async def test_a_booking_is_moved_by_a_long_press_and_a_finger(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
+) -> None:
+    await book()
+    page, faults = await open_as(browser, client, runtime, user, viewport=PHONE, has_touch=True)
+    await page.goto("/bookings/day?date=2026-03-16")
+    link = page.locator(".cal-booking", has_text="Jonas Okafor")
+    await link.scroll_into_view_if_needed()
+    box, line = await link.bounding_box(), await page.locator(".cal-hours span", has_text="13:00").bounding_box()
+    assert box is not None
+    assert line is not None
+    x, y = box["x"] + 40, box["y"] + 4
+    # The script that moves is loaded before the press is long.
+    await link.hover()
+    finger = await page.context.new_cdp_session(page)
+    await touch(page, finger, ("touchStart", x, y), ("touchMove", x, y + 20), ("touchMove", x, line["y"] + 4))
+    await expect(page.locator(".cal-target")).to_have_text("To 13:00")
+    await touch(page, finger, ("touchEnd", 0, 0))
+    dialog = page.get_by_role("dialog", name="Move the booking")
+    await expect(dialog).to_contain_text("Move Jonas Okafor to today, 13:00?")
+    await dialog.get_by_role("button", name="Move").click()
+    await expect(page.get_by_role("status")).to_contain_text("The booking was rescheduled")
+    assert faults == []
