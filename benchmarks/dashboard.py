@@ -3,7 +3,7 @@
 import asyncio
 import time
 from contextlib import nullcontext
-from statistics import mean, median
+from statistics import mean
 from typing import NamedTuple
 
 import asyncpg
@@ -127,22 +127,21 @@ async def _count_statements(here: Stage, session: str) -> dict[str, int]:
 
 async def _measure(here: Stage, own: Server, session: str, counts: dict[str, int]) -> None:
     connection = await asyncpg.connect(here.url)
-    print(f"{'ms of a page':<28}{'median':>8}{'web':>7}{'database':>10}{'aim':>6}{'statements':>12}")
+    print(f"{'ms of a page':<28}{'took':>8}{'web':>7}{'database':>10}{'aim':>6}{'statements':>12}")
     base_url, headers = f"http://127.0.0.1:{own.port}", {"cookie": session}
     with httpx2.Client(base_url=base_url, headers=headers, timeout=60) as client:
         for path, aim in PATHS.items():
             client.get(path)
             pids = own.pid, *[row["pid"] for row in await connection.fetch(BACKENDS, True)]
             costs = [_take(client, path, pids) for _ in range(REPEATS)]
-            # Another process had the caches in the others.
-            web, database = (mean(sorted(each)[:KEPT_REPEATS]) for each in list(zip(*costs, strict=True))[1:])
-            took = median(cost.took for cost in costs)
+            # In the others another process had the processor or its caches.
+            took, web, database = (mean(sorted(each)[:KEPT_REPEATS]) for each in zip(*costs, strict=True))
             print(f"{path:<28}{took:>8.1f}{web:>7.1f}{database:>10.1f}{aim:>6}{counts[path]:>12}", flush=True)
     await connection.close()
 
 
 def _take(client: httpx2.Client, path: str, pids: tuple[int, ...]) -> Cost:
-    began, before = time.perf_counter(), [used_by(pid) for pid in pids]
+    before, began = [used_by(pid) for pid in pids], time.perf_counter()
     answer = client.get(path)
     took = time.perf_counter() - began
     if answer.status_code != 200:
