@@ -204,7 +204,9 @@ def _is_it(found: WireMessage, message: OutboundMessage, since: datetime) -> boo
     text = (found.body or "").removeprefix(TRIAL).strip()
     if message.template is None:
         return text == (message.body or "").strip()
-    return all(value in text for value in message.template.variables.values())
+    filled = [value for value in message.template.variables.values() if value.strip()]
+    # Without anything filled in, every other message would look the same.
+    return bool(filled) and all(value in text for value in filled)
 
 
 def _is_since(created: str | None, since: datetime) -> bool:

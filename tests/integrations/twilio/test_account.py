@@ -159,6 +159,9 @@ async def test_a_lost_template_is_found_by_what_was_filled_in(
     clock.pass_time(seconds=2)
     other = replace(TEMPLATE, variables={"1": "Jonas", "2": "11:00"})
     assert await account.find_sent(replace(wanted, template=other), since=SINCE) is None
+    for nothing in ({}, {"1": ""}):
+        empty = replace(wanted, template=replace(TEMPLATE, variables=nothing))
+        assert await account.find_sent(empty, since=SINCE) is None
     assert await account.find_sent(wanted, since=SINCE) is not None
 
 
