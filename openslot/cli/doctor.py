@@ -9,7 +9,7 @@ import typer
 from openslot.cli.output import Answer, AsJson, console, show
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
+from openslot.doctor.finding import Finding, FindingState, find_worst, ok, problem, warning
 
 app = typer.Typer(add_completion=False)
 
@@ -21,7 +21,7 @@ def doctor(as_json: AsJson = False) -> None:
     """Check everything and report what is wrong. Exits with 1 if there is a problem."""
     findings = examine()
     counted = Counter(finding.state for finding in findings)
-    worst = max(counted, key=list(FindingState).index)
+    worst = find_worst(findings)
     if as_json:
         show(Answer({"state": worst, "findings": findings}, ""), as_json=True)
     else:

@@ -1,10 +1,9 @@
 """The doctor's checks of the database: server, schema, clock, workers, effects, periodic jobs and accounts."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import asyncpg
-from croniter import croniter
 
 from openslot.accounts.store import count_users
 from openslot.bookings.operations import list_without_time
@@ -17,12 +16,11 @@ from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.flags.switch_store import list_status
-from openslot.jobs.health import PeriodicRun, count_effects, count_unknown, count_workers, list_runs
+from openslot.jobs.health import LATE_AFTER, count_effects, count_unknown, count_workers, list_health
 from openslot.jobs.store import count_late
 from openslot.messaging import connection_store as messaging
 from openslot.payments.connection_store import list_failing
 
-LATE_AFTER = timedelta(minutes=5)
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
 CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
 
@@ -150,10 +148,10 @@ async def _look_at_unknown(connection: asyncpg.Connection, wiring: Wiring) -> li
 async def _look_at_periodic(
     connection: asyncpg.Connection, wiring: Wiring, now: datetime, *, is_running: bool
 ) -> Finding:
-    wanted = {periodic.name: periodic.expression for periodic in wiring.periodic}
-    runs = [run for run in await list_runs(connection) if run.name in wanted]
-    failed = [f"{run.name} at {iso(run.started_at)}: {run.result}" for run in runs if run.status == "failed"]
-    late = [run.name for run in runs if is_running and now - _next(run, wanted[run.name]) > LATE_AFTER]
+    jobs = await list_health(connection, wiring.periodic, now=now)
+    runs = [(job, job.run) for job in jobs if job.run is not None]
+    failed = [f"{job.name} at {iso(run.started_at)}: {run.result}" for job, run in runs if job.state == "failed"]
+    late = [job.name for job in jobs if is_running and job.state == "late"]
     if failed:
         meaning = f"Failed: {'; '.join(failed)}. Their cleanup waits until they succeed."
         return problem(
@@ -162,11 +160,7 @@ async def _look_at_periodic(
     if late:
         meaning = f"More than 5 minutes late, so the workers are overloaded or stuck: {', '.join(late)}."
         return warning("periodic jobs", meaning, "openslot worker")
-    return ok("periodic jobs", f"{len(runs)} of {len(wanted)} have run, none failed.")
-
-
-def _next(run: PeriodicRun, expression: str) -> datetime:
-    return datetime.fromtimestamp(croniter(expression, run.started_at).get_next(), UTC)
+    return ok("periodic jobs", f"{len(runs)} of {len(jobs)} have run, none failed.")
 
 
 async def _look_at_messaging(connection: asyncpg.Connection) -> Finding:

@@ -1,5 +1,6 @@
 """The findings of the doctor."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -33,3 +34,7 @@ def warning(name: str, meaning: str, fix: str) -> Finding:
 def problem(name: str, meaning: str, fix: str) -> Finding:
     """Report that something does not work, or is not safe."""
     return Finding(name=name, state=FindingState.PROBLEM, meaning=meaning, fix=fix)
+
+
+def find_worst(findings: Iterable[Finding]) -> FindingState:
+    return max((finding.state for finding in findings), key=list(FindingState).index, default=FindingState.OK)

@@ -1,16 +1,20 @@
 """The state of deferred work: which workers run, and what is unfinished, late or failed."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
+from croniter import croniter
 from msgspec import Struct
 
 from openslot.core.db import Db
+from openslot.core.work import Periodic
 from openslot.jobs import store
 
 UnfinishedState = Literal["waiting", "queued", "running", "dead"]
+PeriodicState = Literal["ok", "running", "late", "failed", "never_run"]
+LATE_AFTER = timedelta(minutes=5)
 
 
 class UnfinishedEffect(Struct, frozen=True, kw_only=True):
@@ -44,6 +48,17 @@ class PeriodicRun(Struct, frozen=True, kw_only=True):
     result: str | None
 
 
+class PeriodicHealth(Struct, frozen=True, kw_only=True):
+    """How a periodic job stands: its last run, and when the next one is due."""
+
+    name: str
+    expression: str
+    state: PeriodicState
+    run: PeriodicRun | None
+    next_due_at: datetime
+    """In the past if it is overdue; after now if it has never run."""
+
+
 async def list_unfinished(db: Db, state: UnfinishedState | None = None, *, limit: int) -> list[UnfinishedEffect]:
     return [UnfinishedEffect(**row) for row in await store.list_unfinished(db, state, limit=limit)]
 
@@ -66,3 +81,22 @@ async def count_workers(db: Db) -> int:
 
 async def list_runs(db: Db) -> list[PeriodicRun]:
     return [PeriodicRun(**row) for row in await store.list_runs(db)]
+
+
+async def list_health(db: Db, periodic: Sequence[Periodic], *, now: datetime) -> list[PeriodicHealth]:
+    """List every periodic job of this version with its state; failed is worse than late."""
+    runs = {run.name: run for run in await list_runs(db)}
+    return [judge_run(each, runs.get(each.name), now=now) for each in periodic]
+
+
+def judge_run(job: Periodic, run: PeriodicRun | None, *, now: datetime) -> PeriodicHealth:
+    last = run.started_at if run is not None else now
+    due_at = datetime.fromtimestamp(croniter(job.expression, last).get_next(), UTC)
+    state: PeriodicState
+    if run is None:
+        state = "never_run"
+    elif run.status != "failed" and now - due_at > LATE_AFTER:
+        state = "late"
+    else:
+        state = run.status
+    return PeriodicHealth(name=job.name, expression=job.expression, state=state, run=run, next_due_at=due_at)

@@ -46,7 +46,8 @@ DOMAINS = {
     "Email": 1,
     "Images": 1,
 }
-LATER = {"Analytics", "Infrastructure", "Images"}
+LATER = {"Analytics", "Images"}
+LATER_TOOLS = {"run_system_tests", "set_messaging_kill_switch"}
 
 # How many tools need each scope.
 SCOPES = {

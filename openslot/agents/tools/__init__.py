@@ -1,11 +1,22 @@
 """Every tool of the server, by domain."""
 
 from openslot.agents.registry import Tool
-from openslot.agents.tools import audit, bookings, budget, codebase, contacts, email, events, flags, users
+from openslot.agents.tools import (
+    audit,
+    bookings,
+    budget,
+    codebase,
+    contacts,
+    email,
+    events,
+    flags,
+    infrastructure,
+    users,
+)
 
 TOOLS = tuple(
     each
-    for domain in (flags, audit, users, bookings, contacts, events, budget, codebase, email)
+    for domain in (flags, infrastructure, audit, users, bookings, contacts, events, budget, codebase, email)
     for each in vars(domain).values()
     if isinstance(each, Tool)
 )

@@ -14,9 +14,8 @@ from openslot.core.config import SECRET, Networks, Settings, environment_name
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import NotFound, StartupError
 from openslot.core.work import Work
-from openslot.doctor.database import look_at_database
 from openslot.doctor.finding import FindingState
-from openslot.doctor.machine import look_at_machine
+from openslot.doctor.running import examine_running
 from openslot.i18n import Text
 from openslot.routing import Request, Response, Stream, get, post
 from openslot.web.admin.agents import write_usd
@@ -74,8 +73,7 @@ async def download_backup(request: Request, work: Work, user: User, name: str) -
 
 async def _system_page(work: Work, user: User, *, problem: str | None = None) -> Response:
     settings = work.runtime.settings
-    findings = [*await asyncio.to_thread(lambda: list(look_at_machine(settings)))]
-    findings += await look_at_database(settings, work.runtime.wiring, is_asleep=False)
+    findings = await examine_running(work.runtime)
     backups = await asyncio.to_thread(find_backups, settings)
     return page(
         "admin/system.html",

@@ -1,0 +1,116 @@
+"""Tools: how the installation runs."""
+
+import asyncio
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from openslot import __version__
+from openslot.agents.registry import naming, tool
+from openslot.core.errors import NotFound
+from openslot.core.shapes import Shape
+from openslot.core.text import LINE
+from openslot.core.times import Instant, iso
+from openslot.core.work import Work
+from openslot.doctor.finding import Finding, FindingState, find_worst, problem
+from openslot.doctor.running import examine_running
+from openslot.jobs.health import PeriodicHealth, PeriodicState, count_workers, list_health
+
+CHECKED_WITHIN = 30.0
+"""Seconds."""
+
+
+class CronJob(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A periodic job and its last run."""
+
+    job: str
+    expression: Annotated[str, Meta(description="When it is due: a cron expression in UTC", examples=["*/5 * * * *"])]
+    state: Annotated[
+        PeriodicState,
+        Meta(description="late: due for more than 5 minutes; failed: the last run did"),
+    ]
+    last_started_at: Instant | None
+    lateness_ms: Annotated[int | None, Meta(description="How long after it was due the last run began")]
+    result: Annotated[str | None, Meta(description="What the last run did, or why it failed")]
+    next_due_at: Instant
+
+
+class CronHealth(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Periodic jobs, and who runs them."""
+
+    data: list[CronJob]
+    workers: Annotated[int, Meta(description="Workers that have reported in the last 30 seconds; 0: no job runs")]
+    is_healthy: Annotated[bool, Meta(description="Whether a worker runs and none of these jobs is late or failed")]
+
+
+class SystemFinding(Struct, frozen=True, kw_only=True):
+    """One thing that was checked."""
+
+    name: Annotated[str, Meta(examples=["mail"])]
+    state: FindingState
+    meaning: str
+    fix: Annotated[str | None, Meta(description="The command or step that fixes it")]
+
+
+class SystemStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the doctor finds."""
+
+    state: Annotated[FindingState, Meta(description="The worst of all findings")]
+    version: str
+    checked_at: Instant
+    findings: list[SystemFinding]
+
+
+_show_finding = Shape(SystemFinding, Finding).show
+
+
+@tool(scope="infra:read")
+async def get_cron_health(
+    work: Work,
+    *,
+    job: Annotated[
+        Annotated[str, Meta(pattern=LINE, max_length=100)] | None, Meta(description="Only this job; all if left out")
+    ] = None,
+) -> CronHealth:
+    """Get how the periodic jobs stand: when each last ran, what came of it, and which are late, failing or never ran.
+
+    Use it when reminders, cleanups or synchronizations seem to stop. A job that has never run is normal until it is
+    due for the first time. It costs nothing and changes nothing.
+    """
+    found = await list_health(work.db, work.runtime.wiring.periodic, now=work.now)
+    shown = [_show_job(each) for each in found if job is None or each.name == job]
+    if not shown:
+        with naming("job"):
+            raise NotFound("There is no periodic job with this name")
+    workers = await count_workers(work.db)
+    is_healthy = workers > 0 and not any(each.state in {"late", "failed"} for each in shown)
+    return CronHealth(data=shown, workers=workers, is_healthy=is_healthy)
+
+
+@tool(scope="infra:read", reaches_outside=True)
+async def get_system_status(work: Work) -> SystemStatus:
+    """Get what `openslot doctor` finds: database, migrations, workers, effects, disk, mail, address, backups and more.
+
+    Use it first when something does not work; each finding says what is wrong and how to fix it. It connects to the
+    mail server and the sign-in provider without sending anything, and takes up to 30 seconds. It costs nothing and
+    changes nothing.
+    """
+    try:
+        findings = await asyncio.wait_for(examine_running(work.runtime), CHECKED_WITHIN)
+    except TimeoutError:
+        findings = [problem("doctor", "The checks did not end within 30 seconds.", "openslot doctor")]
+    shown = [_show_finding(each) for each in findings]
+    return SystemStatus(state=find_worst(findings), version=__version__, checked_at=iso(work.now), findings=shown)
+
+
+def _show_job(found: PeriodicHealth) -> CronJob:
+    run = found.run
+    return CronJob(
+        job=found.name,
+        expression=found.expression,
+        state=found.state,
+        last_started_at=iso(run.started_at) if run is not None else None,
+        lateness_ms=run.lateness_ms if run is not None else None,
+        result=run.result if run is not None else None,
+        next_due_at=iso(found.next_due_at),
+    )

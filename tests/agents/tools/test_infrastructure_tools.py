@@ -1,0 +1,106 @@
+"""Tools: how the periodic jobs stand, and what the doctor finds."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from openslot.core.errors import NotFound
+from openslot.core.work import Periodic, Runtime
+from openslot.jobs.health import PeriodicRun, judge_run
+from tests.agents.tools.conftest import Run
+
+NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
+
+
+async def do_nothing(work: object) -> str:
+    return ""
+
+
+HOURLY = Periodic(name="tidy", expression="0 * * * *", run=do_nothing)
+
+
+@pytest.mark.parametrize(
+    ("minutes_ago", "status", "state"),
+    [
+        (None, None, "never_run"),
+        (0, "running", "running"),
+        (60, "ok", "ok"),
+        (56, "ok", "ok"),
+        (64, "ok", "late"),
+        (124, "ok", "late"),
+        (126, "running", "late"),
+        (126, "failed", "failed"),
+        (10, "failed", "failed"),
+    ],
+)
+def test_a_job_is_judged_by_its_last_run(minutes_ago: int | None, status: Any, state: str) -> None:
+    run = None
+    if minutes_ago is not None:
+        at = NOON - timedelta(minutes=minutes_ago)
+        run = PeriodicRun(name="tidy", started_at=at, lateness_ms=3, status=status, result=None)
+
+    assert judge_run(HOURLY, run, now=NOON).state == state
+
+
+@pytest.mark.parametrize(("minutes", "state"), [(5, "ok"), (6, "late")])
+def test_five_minutes_are_not_late(minutes: int, state: str) -> None:
+    run = PeriodicRun(name="tidy", started_at=NOON, lateness_ms=0, status="ok", result=None)
+    now = NOON + timedelta(hours=1, minutes=minutes)
+
+    health = judge_run(HOURLY, run, now=now)
+    assert (health.state, health.next_due_at) == (state, NOON + timedelta(hours=1))
+
+
+async def keep_run(runtime: Runtime, name: str, *, ago: timedelta, status: str, result: str | None = None) -> None:
+    await runtime.pool.execute(
+        """insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status, result)
+        values ($1, '* * * * *', $2, $2, 7, $3, $4)
+        on conflict (name) do update set started_at = $2, lateness_ms = 7, status = $3, result = $4""",
+        *(name, runtime.clock() - ago, status, result),
+    )
+
+
+async def test_cron_health_names_what_is_late_failing_or_has_never_run(run: Run, runtime: Runtime) -> None:
+    await runtime.pool.execute("delete from periodic_runs")
+    names = [each.name for each in runtime.wiring.periodic]
+    late, failed, never = names[:3]
+    await keep_run(runtime, late, ago=timedelta(days=60), status="ok", result="did it")
+    await keep_run(runtime, failed, ago=timedelta(seconds=1), status="failed", result="boom")
+    await keep_run(runtime, "of another version", ago=timedelta(days=9), status="failed")
+
+    health = await run("get_cron_health")
+
+    assert [each["job"] for each in health["data"]] == names
+    states = {each["job"]: each for each in health["data"]}
+    assert (states[late]["state"], states[late]["result"], states[late]["latenessMs"]) == ("late", "did it", 7)
+    assert (states[failed]["state"], states[failed]["result"]) == ("failed", "boom")
+    assert (states[never]["state"], states[never]["lastStartedAt"]) == ("never_run", None)
+    assert (health["workers"], health["isHealthy"]) == (0, False)
+
+
+async def test_cron_health_of_one_job(run: Run, runtime: Runtime) -> None:
+    name = runtime.wiring.periodic[0].name
+    await keep_run(runtime, name, ago=timedelta(seconds=1), status="ok")
+    await runtime.pool.execute(
+        """insert into worker_beats (worker_id, host, pid, started_at, beat_at)
+        values (gen_random_uuid(), 'here', 1, now(), now())"""
+    )
+
+    health = await run("get_cron_health", job=name)
+
+    assert ([each["job"] for each in health["data"]], health["workers"], health["isHealthy"]) == ([name], 1, True)
+    with pytest.raises(NotFound) as refused:
+        await run("get_cron_health", job="no such job")
+    assert refused.value.details == {"job": "does not exist"}
+
+
+async def test_the_status_is_what_the_doctor_finds(run: Run, runtime: Runtime) -> None:
+    status = await run("get_system_status")
+
+    findings = {each["name"]: each for each in status["findings"]}
+    assert findings["migrations"]["state"] == "ok"
+    assert (findings["worker"]["state"], findings["worker"]["fix"]) == ("problem", "openslot worker")
+    assert {"database", "clock", "disk space", "mail", "backups", "periodic jobs"} <= set(findings)
+    assert status["state"] == "problem"
+    assert str(runtime.settings.database_url) not in str(status)
