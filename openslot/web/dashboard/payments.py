@@ -140,6 +140,7 @@ async def show_payments(request: Request, work: Work, user: User) -> Response:
         status=400 if query.form.faults else 200,
         form=query.form,
         rows=[(each, _show(each.payment)) for each in found],
+        names_mode=len({each.payment.mode for each in found}) > 1,
         totals=await operations.list_totals(work, user),
         takes_payments=bool(found) or await queries.takes_payments(work, user),
         statuses=[(each, STATUSES[each][0]) for each in FILTERS],

@@ -23,6 +23,7 @@ from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.models import UNWANTED
 from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
 from openslot.integrations.mail.rules import BEGUN
+from openslot.payments.events import RefundRequested
 from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
 from openslot.web.words import Weekday
@@ -206,6 +207,10 @@ def _is_retried(effect: TimelineEffect) -> bool:
     return effect.state is EffectState.QUEUED and effect.attempts > 0 and not _is_stopped(effect)
 
 
+def _name_other(effect: TimelineEffect) -> Text:
+    return Text("Refund") if effect.event_type == RefundRequested.type else Text("Another step")
+
+
 def _format_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
     if _is_retried(effect):
         return words.retry_in(effect.next_try_at - now), "bad"
@@ -225,7 +230,7 @@ _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.REMINDER: _name_mail,
     EffectKind.WEBHOOK: _name_webhook,
     EffectKind.CALENDAR: _name_calendar,
-    EffectKind.OTHER: lambda _: Text("Another step"),
+    EffectKind.OTHER: _name_other,
 }
 _STATUSES: dict[EffectState, Callable[[TimelineEffect, User, datetime], tuple[Text, str]]] = {
     EffectState.QUEUED: _format_queued,

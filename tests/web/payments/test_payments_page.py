@@ -56,6 +56,21 @@ async def test_the_list_has_totals_a_filter_and_a_file(
     assert "49.00,0.00,EUR,Paid,test" in file
 
 
+async def test_the_list_says_once_that_all_of_it_is_test_mode_and_names_it_where_both_are_mixed(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    for hour in (10, 11, 12):
+        payment = await book_and_pay(member, runtime, paid, books, f"2026-03-20T{hour}:00:00Z")
+    await runtime.pool.execute("delete from revenue")
+    shown = read_page(await member.get("/payments"))
+    assert (shown.headings[0], shown.text.count("Test mode")) == ("Payments received Test mode", 1)
+    await runtime.pool.execute("update payments set mode = 'live' where id = $1", payment.id)
+    shown = read_page(await member.get("/payments"))
+    assert (shown.headings[0], shown.text.count("Test mode")) == ("Payments received", 2)
+    await runtime.pool.execute("update payments set mode = 'live'")
+    assert "Test mode" not in read_page(await member.get("/payments")).text
+
+
 async def test_only_who_can_be_paid_or_was_finds_the_page_in_the_navigation(
     member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, stranger: User
 ) -> None:
@@ -106,6 +121,7 @@ async def test_a_part_is_refunded_and_never_more_than_is_left(
 
     shown = await member.get(f"/payments/{payment.id}")
     assert "Partly refunded" in shown.text
+    assert "Another step" not in (await member.get(f"/bookings/{payment.booking_id}")).text
     assert "€20.00" in shown.text
     assert "Refund everything: €29.00" in read_page(await member.get(path)).buttons
     assert (await list_mails(runtime, INVITEE))[-1][0] == "Refund of €20.00"
