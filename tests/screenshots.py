@@ -85,7 +85,7 @@ PICTURES = (
     Picture(name="availability", path="/availability", by="mara", act=open_schedule, is_whole=True),
     Picture(name="webhooks", path="/settings/webhooks/new", by="mara"),
     Picture(name="agents", path="/admin/agents", by="ada"),
-    Picture(name="analytics", path="/admin/analytics", by="ada"),
+    Picture(name="analytics", path="/analytics", by="mara"),
     Picture(name="members", path="/organization/members", by="ada"),
 )
 
