@@ -1,6 +1,6 @@
 """What messaging refuses."""
 
-from openslot.core.errors import Conflict, Forbidden, NotFound
+from openslot.core.errors import Conflict, Forbidden, NotFound, Unavailable
 from openslot.i18n import Text
 
 
@@ -23,3 +23,17 @@ class MessageNoticeRefused(Forbidden):
 
     code = "message_notice_refused"
     message = Text("The notice is not valid")
+
+
+class MessageFileNotFound(NotFound):
+    """No such file of a message, or it is gone, too large, of a type that is not shown, or somebody else's."""
+
+    code = "message_file_not_found"
+    message = Text("This file is gone, too large, or of a type that is not shown")
+
+
+class MessageFileUnavailable(Unavailable):
+    """The message provider does not give a file at the moment."""
+
+    code = "message_file_unavailable"
+    message = Text("The provider can't be reached")
