@@ -47,7 +47,7 @@ async def spoil(runtime: Runtime, text: str) -> None:
     await runtime.pool.execute("update bookings set invitee_name = $1, invitee_email = $1", text)
     await runtime.pool.execute("update event_types set name = $1, description = $1", text)
     await runtime.pool.execute("update users set name = $1", text)
-    await runtime.pool.execute("update payments set problem = $2, intent_id = $1", text, Problem.DISPUTED)
+    await runtime.pool.execute("update payments set problems = array[$2], intent_id = $1", text, Problem.DISPUTED)
     await runtime.pool.execute("update refunds set error = $1, vendor_id = $1", text)
     await runtime.pool.execute("update payment_connections set account_name = $1, last_error = $1", text)
 
