@@ -61,6 +61,13 @@ async def keep_run(runtime: Runtime, name: str, *, ago: timedelta, status: str, 
     )
 
 
+async def start_worker(runtime: Runtime) -> None:
+    await runtime.pool.execute(
+        """insert into worker_beats (worker_id, host, pid, started_at, beat_at)
+        values (gen_random_uuid(), 'here', 1, now(), now())"""
+    )
+
+
 async def test_cron_health_names_what_is_late_failing_or_has_never_run(run: Run, runtime: Runtime) -> None:
     await runtime.pool.execute("delete from periodic_runs")
     names = [each.name for each in runtime.wiring.periodic]
@@ -79,13 +86,22 @@ async def test_cron_health_names_what_is_late_failing_or_has_never_run(run: Run,
     assert (health["workers"], health["isHealthy"]) == (0, False)
 
 
+@pytest.mark.parametrize(("ago", "status"), [(timedelta(days=60), "ok"), (timedelta(seconds=1), "failed")])
+async def test_a_late_or_failed_job_is_not_healthy(run: Run, runtime: Runtime, ago: timedelta, status: str) -> None:
+    name = runtime.wiring.periodic[0].name
+    await keep_run(runtime, name, ago=ago, status=status)
+    await start_worker(runtime)
+
+    health = await run("get_cron_health", job=name)
+
+    assert (health["workers"], health["isHealthy"]) == (1, False)
+
+
 async def test_cron_health_of_one_job(run: Run, runtime: Runtime) -> None:
     name = runtime.wiring.periodic[0].name
     await keep_run(runtime, name, ago=timedelta(seconds=1), status="ok")
-    await runtime.pool.execute(
-        """insert into worker_beats (worker_id, host, pid, started_at, beat_at)
-        values (gen_random_uuid(), 'here', 1, now(), now())"""
-    )
+    assert not (await run("get_cron_health", job=name))["isHealthy"]
+    await start_worker(runtime)
 
     health = await run("get_cron_health", job=name)
 
