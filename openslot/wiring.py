@@ -44,6 +44,7 @@ from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.messaging.connection_events import MESSAGING_CONNECTION_EVENTS
 from openslot.messaging.jobs import MESSAGING_JOBS
 from openslot.messaging.ports import MessageProviders
+from openslot.messaging.sending import SENDING_REACTIONS
 from openslot.payments.connection_events import PAYMENT_CONNECTION_EVENTS
 from openslot.payments.events import PAYMENT_EVENTS
 from openslot.payments.jobs import PAYMENT_JOBS
@@ -94,6 +95,7 @@ REACTIONS = (
     *EXPORT_REACTIONS,
     *SUBSCRIPTION_REACTIONS,
     *PLAN_REACTIONS,
+    *SENDING_REACTIONS,
 )
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,

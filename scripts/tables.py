@@ -28,6 +28,8 @@ SETTINGS_IN_DETAIL = {
     "postal_address": "agent-email.md#marketing",
     "limit_mail_recipient": "mail.md#limits",
     "limit_mail_host": "mail.md#limits",
+    "limit_messages": "messages.md#limits",
+    "limit_messages_recipient": "messages.md#limits",
     "keep_mail_days": "retention.md",
     "sign_up": "sign-in.md#sign-up",
     "hold_share": "booking-page.md#held-times",

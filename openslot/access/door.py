@@ -153,6 +153,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
         stopped_channels=tuple(row["stopped_channels"] or ()),
         event_colors=tuple(row["event_colors"]),
         takes_payments=row["takes_payments"],
+        has_number=row["has_number"],
     )
 
 

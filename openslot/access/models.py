@@ -194,6 +194,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     """The user's event types, active ones first, each as its id and its color, if there is a session."""
     takes_payments: bool = False
     """Whether the user can be paid for meetings or was, if there is a session."""
+    has_number: bool = False
+    """Whether a number for messages or calls is connected for the user, if there is a session."""
     limit: LimitVerdict | None = None
     """Of the credential, if it has one."""
 

@@ -23,6 +23,9 @@ TAKES_PAYMENTS = """(exists (select from payments p where p.host_id = u.id)
         or exists (select from payment_connections c where c.user_id = u.id and c.disconnected_at is null)
         or exists (select from memberships o join payment_connections c on c.organization_id = o.organization_id
                    where o.user_id = u.id and o.active and c.disconnected_at is null))"""
+HAS_NUMBER = """(exists (select from messaging_connections c where c.user_id = u.id and c.disconnected_at is null)
+        or exists (select from memberships o join messaging_connections c on c.organization_id = o.organization_id
+                   where o.user_id = u.id and o.active and c.disconnected_at is null))"""
 COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_at,
     greatest(k.last_used_at, {LAST_STAMP}) as last_used_at"""
 
@@ -144,7 +147,7 @@ async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
             as stopped_channels,
         array(select e.id || e.color from event_types e where e.owner_id = u.id
               order by e.active desc, e.id limit {MAX_COLORED}) as event_colors,
-        {TAKES_PAYMENTS} as takes_payments
+        {TAKES_PAYMENTS} as takes_payments, {HAS_NUMBER} as has_number
         from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null"""
     return await db.fetchrow(statement, token_hash, now)

@@ -3,7 +3,6 @@
 import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
@@ -171,13 +170,3 @@ def is_number(sender: str) -> bool:
 def first_status(direction: MessageDirection) -> MessageStatus:
     """Choose the status of a message if none is given."""
     return MessageStatus.RECEIVED if direction is MessageDirection.INBOUND else MessageStatus.SENT
-
-
-class Messenger(Protocol):
-    """Sends messages on the channels that a host has connected."""
-
-    async def list_channels(self, owner_id: UUID) -> frozenset[Channel]: ...
-
-    async def send(self, owner_id: UUID, *, channel: Channel, phone: str, content: str) -> str:
-        """Send a message, and return the id by which the service will report about it."""
-        ...

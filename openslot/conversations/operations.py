@@ -10,13 +10,11 @@ from openslot.conversations import store
 from openslot.conversations.models import (
     MAX_CHARACTERS,
     Channel,
-    ChannelNotConnected,
     Conversation,
     ConversationNotFound,
     Message,
     MessageDirection,
     MessageStatus,
-    Messenger,
     clean,
     find_message_faults,
     first_status,
@@ -24,7 +22,7 @@ from openslot.conversations.models import (
 from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
-from openslot.core.text import EMPTY, at_most_characters, parse_phone
+from openslot.core.text import parse_phone
 from openslot.core.work import Work
 
 ALWAYS = Span()
@@ -166,34 +164,3 @@ async def get_thread(work: Work, owner: User, conversation_id: UUID, *, page: in
         await store.find_thread(work.db, owner.id, conversation_id, limit=MESSAGES, offset=(page - 1) * MESSAGES),
         ConversationNotFound,
     )
-
-
-async def find_messenger(work: Work, owner: User, channel: Channel) -> Messenger | None:
-    """Find the service that sends messages on a channel, or None if the owner has not connected it."""
-    messenger = work.runtime.ports.find(Messenger)
-    if messenger is None or channel not in await messenger.list_channels(owner.id):
-        return None
-    return messenger
-
-
-async def reply(work: Work, owner: User, conversation_id: UUID, content: str) -> Message:
-    """Send a message to the other side of a thread, and keep it; for work that began without a transaction."""
-    if not content.strip():
-        raise Invalid(details={"content": EMPTY})
-    if len(content) > MAX_CHARACTERS:
-        raise Invalid(details={"content": at_most_characters(MAX_CHARACTERS)})
-    thread = await get_thread(work, owner, conversation_id)
-    messenger = require(await find_messenger(work, owner, thread.channel), ChannelNotConnected)
-    vendor_id = await messenger.send(owner.id, channel=thread.channel, phone=thread.contact_phone, content=content)
-    # If the process dies here, the service's report about the message is what keeps it: the id is the same.
-    async with work.transaction():
-        return await record_message(
-            work,
-            owner_id=owner.id,
-            phone=thread.contact_phone,
-            channel=thread.channel,
-            direction=MessageDirection.OUTBOUND,
-            content=content,
-            at=work.now,
-            vendor_id=vendor_id,
-        )

@@ -131,6 +131,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             ge=1, le=1_000_000, description="Emails for one host in 24 hours triggered by the public, divided by kind"
         ),
     ] = 1000
+    limit_messages: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="SMS and WhatsApp messages that one host sends in 24 hours")
+    ] = 200
+    limit_messages_recipient: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Messages to one number in 24 hours that nobody has written by hand")
+    ] = 10
     keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that emails and the email log are kept")] = (
         90
     )

@@ -37,3 +37,24 @@ class MessageFileUnavailable(Unavailable):
 
     code = "message_file_unavailable"
     message = Text("The provider can't be reached")
+
+
+class MessageLimitReached(Conflict):
+    """The host, or the recipient, has as many messages as are allowed in 24 hours."""
+
+    code = "message_limit_exceeded"
+    message = Text("The limit of messages in 24 hours is reached. Try again later")
+
+
+class RecipientOptedOut(Conflict):
+    """The recipient has asked for no more messages."""
+
+    code = "recipient_opted_out"
+    message = Text("This person has replied STOP and gets no messages until they reply START")
+
+
+class WhatsAppWindowClosed(Conflict):
+    """The contact has not written on WhatsApp for 24 hours."""
+
+    code = "whatsapp_window_closed"
+    message = Text("WhatsApp allows a reply only within 24 hours of the last message from this person")

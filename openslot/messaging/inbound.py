@@ -5,7 +5,7 @@ from uuid import UUID
 import structlog
 
 from openslot.conversations import operations as conversations
-from openslot.conversations.models import Message, MessageStatus, is_number
+from openslot.conversations.models import Message, is_number
 from openslot.conversations.operations import StatusReport
 from openslot.core.sealing import seal
 from openslot.core.work import Work
@@ -82,7 +82,7 @@ async def keep_status(
         connection_id=connection.id,
         vendor_id=notice.id,
         message_id=message_id,
-        status=MessageStatus(notice.status.value),
+        status=rules.read_status(notice.status),
         error=notice.reason or notice.code,
     )
     phone = await conversations.keep_report(work, report)

@@ -35,6 +35,9 @@ class NavigationAudience(StrEnum):
     """Those who belong to none and may create one."""
     PAID = "paid"
     """Those who can be paid for meetings, or were."""
+    CONNECTED = "connected"
+    """Those who have a number for messages or calls."""
+    UNCONNECTED = "unconnected"
     PLATFORM = "platform"
     """Administrators of the platform."""
 
@@ -66,6 +69,7 @@ _in_bar = partial(_main, is_in_bar=True)
 _of_organization = partial(NavigationItem, group=NavigationGroup.ORGANIZATION)
 _looked_after = partial(_of_organization, audience=NavigationAudience.ADMINISTRATORS)
 _of_platform = partial(NavigationItem, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM)
+TALKS, CALLS = Text("Conversations"), Text("Calls")
 PLACES = (
     _in_bar("/", Text("Home"), keys="g h", icon="home"),
     _in_bar("/bookings", Text("Bookings"), keys="g b", icon="calendar"),
@@ -85,8 +89,10 @@ PLACES = (
     _main("/contacts", Text("Contacts"), keys="g c", icon="people"),
     NavigationItem("/contacts/new", Text("New contact")),
     NavigationItem("/contacts/import", Text("Import contacts")),
-    NavigationItem("/conversations", Text("Conversations"), keys="g m"),
-    NavigationItem("/calls", Text("Calls"), keys="g p"),
+    _main("/conversations", TALKS, keys="g m", audience=NavigationAudience.CONNECTED, icon="chat"),
+    _main("/calls", CALLS, keys="g p", audience=NavigationAudience.CONNECTED, icon="phone"),
+    NavigationItem("/conversations", TALKS, keys="g m", audience=NavigationAudience.UNCONNECTED),
+    NavigationItem("/calls", CALLS, keys="g p", audience=NavigationAudience.UNCONNECTED),
     _main("/analytics", Text("Analytics"), keys="g s", icon="chart"),
     _main(
         "/payments",
@@ -163,6 +169,7 @@ def audiences_of(entry: Entry) -> frozenset[NavigationAudience]:
         audiences.add(NavigationAudience.MEMBERS)
     elif entry.user is not None and may_create_organization(entry.user):
         audiences.add(NavigationAudience.FOUNDERS)
+    audiences.add(NavigationAudience.CONNECTED if entry.has_number else NavigationAudience.UNCONNECTED)
     if entry.takes_payments:
         audiences.add(NavigationAudience.PAID)
     if entry.user is not None and entry.user.is_admin:

@@ -10,11 +10,14 @@ from openslot.calls import operations as history
 from openslot.calls.models import CallDirection, CallStatus
 from openslot.calls.operations import CallsFilter
 from openslot.conversations import operations as inbox
-from openslot.conversations.models import Channel, ChannelNotConnected, MessageStatus
+from openslot.conversations.models import Channel, MessageStatus
 from openslot.conversations.operations import MESSAGES, InboxFilter
+from openslot.core.errors import Conflict
 from openslot.core.text import Prose
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
+from openslot.messaging import sending
+from openslot.messaging.models import LONGEST_BODY, RefusalReason
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.dashboard.curl import Curl, curl
 from openslot.web.list_queries import ListQuery, Pager, read_list_query, read_page
@@ -22,12 +25,26 @@ from openslot.web.pages import page, redirect
 
 CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
 ROWS = 25
-NOTICES = {"sent": Text("The message was sent.")}
+NOTICES = {"sent": Text("The message is being sent.")}
 MESSAGE_STATUSES = {
     MessageStatus.QUEUED: Text("waiting to be sent"),
+    MessageStatus.SENDING: Text("being sent"),
+    MessageStatus.UNKNOWN: Text("may not have been sent"),
+    MessageStatus.SENT: Text("sent"),
     MessageStatus.DELIVERED: Text("delivered"),
     MessageStatus.READ: Text("read"),
+    MessageStatus.UNDELIVERED: Text("not delivered"),
     MessageStatus.FAILED: Text("not delivered"),
+    MessageStatus.CANCELED: Text("not sent"),
+}
+TROUBLE = {MessageStatus.UNKNOWN, MessageStatus.UNDELIVERED, MessageStatus.FAILED, MessageStatus.CANCELED}
+FAULTS = {
+    RefusalReason.OPTED_OUT: Text("this person has replied STOP"),
+    RefusalReason.INVALID_NUMBER: Text("the number can't get messages"),
+    RefusalReason.NOT_ALLOWED: Text("the provider does not allow it"),
+    RefusalReason.OUTSIDE_WINDOW: Text("WhatsApp allows a reply only within 24 hours"),
+    sending.NOT_CONNECTED: Text("the number was disconnected"),
+    sending.UNAVAILABLE: Text("the provider could not be reached"),
 }
 CALL_DIRECTIONS = {CallDirection.INBOUND: Text("Incoming"), CallDirection.OUTBOUND: Text("Outgoing")}
 CALL_STATUSES = {
@@ -83,22 +100,21 @@ async def show_conversation(
         thread=thread,
         channel=CHANNELS[thread.channel],
         statuses=MESSAGE_STATUSES,
+        trouble=TROUBLE,
+        message_faults=FAULTS,
+        longest=LONGEST_BODY,
         pager=pager,
         form=form,
-        can_reply=await inbox.find_messenger(work, user, thread.channel) is not None,
+        can_reply=await sending.find_number(work, user, thread.channel) is not None,
+        is_window_closed=sending.is_window_closed(work, thread),
         notices=NOTICES,
     )
 
 
-@post(
-    "/conversations/{conversation_id}/reply",
-    transaction="none",
-    shows=show_conversation,
-    at={ChannelNotConnected: "content"},
-)
+@post("/conversations/{conversation_id}/reply", shows=show_conversation, at={Conflict: "content"})
 async def reply_to_conversation(work: Work, user: User, conversation_id: UUID, form: Form[ReplyForm]) -> Response:
-    """Send a message on the channel of the thread."""
-    await inbox.reply(work, user, conversation_id, form.get().content)
+    """Let a message be sent on the channel of the thread."""
+    await sending.reply(work, user, conversation_id, form.get().content)
     return redirect(f"/conversations/{conversation_id}?done=sent")
 
 

@@ -6,7 +6,12 @@ let loaded;
 let lastG = -Infinity;
 // What is typed while the palette is on its way, how far the arrow keys went, and whether Enter followed; null: it is not.
 let typed = null;
-const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+const EARLY = {
+  ArrowDown: () => (typed.steps += 1),
+  ArrowUp: () => (typed.steps -= 1),
+  Enter: () => (typed.isSent = true),
+  Escape: () => (typed = null),
+};
 
 const fetchPalette = async () => {
   const answer = await fetch(links[0].dataset.palette);
@@ -58,10 +63,8 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (typed !== null) {
     event.preventDefault();
-    if (event.key === "Escape") typed = null;
-    else if (event.key.length === 1) typed.text += event.key;
-    else if (event.key === "Enter") typed.isSent = true;
-    else typed.steps += STEPS[event.key] ?? 0;
+    if (event.key.length === 1) typed.text += event.key;
+    else EARLY[event.key]?.();
     return;
   }
   if (isTyping(event.target)) return;

@@ -37,7 +37,7 @@ COSTS = {
     "/contacts/imports/{done}/delete": 2,
     "/conversations": 2,
     "/conversations?q=noor": 2,
-    "/conversations/{thread}": 2,
+    "/conversations/{thread}": 3,
     "/calls": 2,
     "/calls?q=noor": 2,
     "/calls/{call}": 2,

@@ -1,21 +1,14 @@
 """Conversations: the list, one thread, and the reply where a channel is connected."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
 from datetime import timedelta
-from uuid import UUID
 
 import httpx2
 
 from openslot.accounts.models import User
-from openslot.app import create_app
-from openslot.conversations.models import Channel, MessageDirection, MessageStatus, Messenger
-from openslot.core.config import Settings
+from openslot.conversations.models import Channel, MessageDirection, MessageStatus
 from openslot.core.work import Runtime
-from openslot.runtime import open_runtime
-from tests.support.clocks import MONDAY, MovingClock
-from tests.support.host import open_session
-from tests.support.live import connect, serving
+from tests.support.clocks import MONDAY
+from tests.support.messaging import insert_number
 from tests.support.page import read_page
 from tests.web.contacts.conftest import PHONE, Add, Say
 
@@ -118,69 +111,67 @@ async def test_without_a_connected_channel_there_is_no_reply(
     assert await runtime.pool.fetchval("select count(*) from messages") == 1
 
 
-class Phone:
-    """Sends nothing, and remembers what it was asked to send."""
-
-    def __init__(self, *channels: Channel) -> None:
-        self.channels = frozenset(channels)
-        self.sent: list[tuple[UUID, Channel, str, str]] = []
-
-    async def list_channels(self, owner_id: UUID) -> frozenset[Channel]:
-        """List the channels."""
-        return self.channels
-
-    async def send(self, owner_id: UUID, *, channel: Channel, phone: str, content: str) -> str:
-        """Remember the message."""
-        self.sent.append((owner_id, channel, phone, content))
-        return f"id-{len(self.sent)}"
-
-
-@asynccontextmanager
-async def with_phone(
-    settings: Settings, clock: MovingClock, user: User, phone: Phone
-) -> AsyncIterator[httpx2.AsyncClient]:
-    async with open_runtime(settings, clock=clock, fakes={Messenger: phone}) as opened:
-        app = create_app(settings)
-        app._open_runtime = lambda: nullcontext(opened)
-        session = await open_session(opened, user)
-        async with serving(app) as url, connect(url, headers=session) as client:
-            yield client
-
-
-async def test_a_reply_is_sent_and_kept_where_the_channel_is_connected(
-    settings: Settings, clock: MovingClock, user: User, runtime: Runtime, say: Say
+async def test_a_reply_waits_in_its_thread_if_the_channel_is_connected(
+    member: httpx2.AsyncClient, user: User, runtime: Runtime, say: Say
 ) -> None:
     thread = (await say()).conversation_id
     elsewhere = (await say(channel=Channel.WHATSAPP)).conversation_id
-    phone = Phone(Channel.SMS)
-    async with with_phone(settings, clock, user, phone) as client:
-        assert "<textarea" in (await client.get(f"/conversations/{thread}")).text
-        assert "<textarea" not in (await client.get(f"/conversations/{elsewhere}")).text
-        refused = [
-            await client.post(f"/conversations/{thread}/reply", data={"content": content})
-            for content in ("", "  ", "x" * 5001)
-        ]
-        other = await client.post(f"/conversations/{elsewhere}/reply", data={"content": "Hello"})
-        sent = await client.post(f"/conversations/{thread}/reply", data={"content": "Behind the\r\ngreen gate <b>"})
-        page = (await client.get(sent.headers["location"])).text
+    await insert_number(runtime, user_id=user.id)
+    assert "<textarea" in (await member.get(f"/conversations/{thread}")).text
+    assert "<textarea" not in (await member.get(f"/conversations/{elsewhere}")).text
+    refused = [
+        await member.post(f"/conversations/{thread}/reply", data={"content": content})
+        for content in ("", "  ", "x" * 1601)
+    ]
+    other = await member.post(f"/conversations/{elsewhere}/reply", data={"content": "Hello"})
+    sent = await member.post(f"/conversations/{thread}/reply", data={"content": "Behind the\r\ngreen gate <b>"})
+    page = (await member.get(sent.headers["location"])).text
 
     assert [answer.status_code for answer in (*refused, other)] == [400, 400, 400, 400]
     assert read_page(refused[0]).faults == {"content": "Must not be empty"}
-    assert "5000 characters" in read_page(refused[2]).faults["content"]
-    assert phone.sent == [(user.id, Channel.SMS, PHONE, "Behind the\ngreen gate <b>")]
-    assert "The message was sent." in page
+    assert "1600 characters" in read_page(refused[2]).faults["content"]
+    assert "The message is being sent." in page
     assert "green gate &lt;b&gt;" in page
-    row = await runtime.pool.fetchrow("select direction, status, vendor_id from messages where vendor_id is not null")
+    assert "waiting to be sent" in page
+    row = await runtime.pool.fetchrow("select content, status, sent_by from messages where direction = 'outbound'")
     assert row is not None
-    assert tuple(row.values()) == ("outbound", "sent", "id-1")
+    assert tuple(row.values()) == ("Behind the\ngreen gate <b>", "queued", user.id)
+
+
+async def test_a_thread_says_why_a_message_was_not_delivered_and_when_whatsapp_takes_no_reply(
+    member: httpx2.AsyncClient, user: User, runtime: Runtime, say: Say
+) -> None:
+    message = await say(channel=Channel.WHATSAPP, direction=MessageDirection.OUTBOUND, status=MessageStatus.FAILED)
+    await insert_number(runtime, user_id=user.id)
+    await runtime.pool.execute("update messaging_connections set channel = 'whatsapp'")
+    await runtime.pool.execute("update messages set error = 'invalid_number'")
+    page = (await member.get(f"/conversations/{message.conversation_id}")).text
+    forced = await member.post(f"/conversations/{message.conversation_id}/reply", data={"content": "Hello"})
+
+    assert "not delivered: the number can&#39;t get messages" in page
+    assert "<textarea" not in page
+    assert "You can reply here when they write again." in page
+    assert "WhatsApp allows a reply only within 24 hours" in read_page(forced).notices[0]
+    assert await runtime.pool.fetchval("select count(*) from messages") == 1
+
+
+async def test_conversations_and_calls_are_in_the_navigation_once_a_number_is_connected(
+    member: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    before = read_page(await member.get("/")).text
+    await insert_number(runtime, user_id=user.id)
+    after = read_page(await member.get("/")).text
+
+    assert [word in before for word in ("Conversations", "Calls")] == [False, False]
+    assert [word in after for word in ("Conversations", "Calls")] == [True, True]
 
 
 async def test_nobody_replies_in_anothers_thread(
-    settings: Settings, clock: MovingClock, user: User, stranger: User, say: Say
+    member: httpx2.AsyncClient, user: User, stranger: User, runtime: Runtime, say: Say
 ) -> None:
     theirs = (await say(owner=stranger)).conversation_id
-    phone = Phone(Channel.SMS)
-    async with with_phone(settings, clock, user, phone) as client:
-        answer = await client.post(f"/conversations/{theirs}/reply", data={"content": "Hello"})
+    await insert_number(runtime, user_id=user.id)
+    answer = await member.post(f"/conversations/{theirs}/reply", data={"content": "Hello"})
 
-    assert (answer.status_code, phone.sent) == (404, [])
+    assert answer.status_code == 404
+    assert await runtime.pool.fetchval("select count(*) from messages where direction = 'outbound'") == 0

@@ -1,0 +1,241 @@
+"""Messages that go out: each waits in its thread, and the worker sends them one after the other, never one twice."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.conversations import operations as conversations
+from openslot.conversations import outbox
+from openslot.conversations.models import (
+    Channel,
+    ChannelNotConnected,
+    Conversation,
+    Message,
+    MessagePurpose,
+    MessageStatus,
+)
+from openslot.conversations.outbox import WaitingMessage
+from openslot.core.actor import SYSTEM, Destination
+from openslot.core.effects import forget_effect
+from openslot.core.errors import Invalid, require
+from openslot.core.events import Effect
+from openslot.core.text import EMPTY, at_most_characters
+from openslot.core.work import Done, Outcome, Reaction, TryLater, Waits, Work
+from openslot.flags.models import OutgoingChannel
+from openslot.flags.switches import find_stop
+from openslot.messaging import connection_store, connections, inbound, rules
+from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
+from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut, WhatsAppWindowClosed
+from openslot.messaging.models import (
+    LONGEST_BODY,
+    OutboundMessage,
+    ProviderName,
+    RefusalReason,
+    SentMessage,
+)
+from openslot.messaging.ports import (
+    MessageFault,
+    MessageRefused,
+    MessagesBusy,
+    MessagesUnavailable,
+    TokenRefused,
+)
+
+SEND = "messaging.send"
+DELAYS = tuple(timedelta(seconds=s) for s in (5, 60, 600, 3600, 6 * 3600))
+# WhatsApp takes free text only within this time after the contact's last message.
+WHATSAPP_WINDOW = timedelta(hours=24)
+# A message whose answer was lost is looked for during this time.
+LOOKED_FOR = timedelta(minutes=2)
+LOOK_AGAIN_AFTER = timedelta(seconds=30)
+NOT_CONNECTED = "not_connected"
+UNAVAILABLE = "unavailable"
+
+
+class SendingResult(Struct, frozen=True):
+    """What became of a message."""
+
+    status: MessageStatus
+    vendor_id: str | None = None
+    error: str | None = None
+    """A `RefusalReason`, the provider's code, or one of the words above."""
+
+
+async def find_number(work: Work, host: User, channel: Channel) -> MessagingConnection | None:
+    """Find the number from which a host writes on a channel."""
+    return await connections.find_for_host(work, host, ConnectionChannel(channel.value))
+
+
+async def reply(work: Work, host: User, conversation_id: UUID, content: str) -> Message:
+    """Let a message be sent to the other side of a thread."""
+    if not content.strip():
+        raise Invalid(details={"content": EMPTY})
+    if len(content) > LONGEST_BODY:
+        raise Invalid(details={"content": at_most_characters(LONGEST_BODY)})
+    thread = await conversations.get_thread(work, host, conversation_id)
+    connection = require(await find_number(work, host, thread.channel), ChannelNotConnected)
+    if is_window_closed(work, thread):
+        raise WhatsAppWindowClosed
+    return await queue(work, thread, connection, content, purpose=MessagePurpose.REPLY, sent_by=host.id)
+
+
+def is_window_closed(work: Work, thread: Conversation) -> bool:
+    """Tell whether WhatsApp would refuse a text, because the contact has not written for 24 hours."""
+    if thread.channel is not Channel.WHATSAPP:
+        return False
+    return thread.last_inbound_at is None or work.now - thread.last_inbound_at >= WHATSAPP_WINDOW
+
+
+async def queue(
+    work: Work,
+    thread: Conversation,
+    connection: MessagingConnection,
+    content: str,
+    *,
+    purpose: MessagePurpose,
+    sent_by: UUID | None = None,
+) -> Message:
+    """Let a message wait to be sent, in a transaction; refuse one that is not wanted, or one too many."""
+    if await inbound.is_opted_out(work, connection, thread.contact_phone):
+        raise RecipientOptedOut
+    await _check_limits(work, thread, is_by_hand=sent_by is not None)
+    message = await outbox.queue_message(
+        work, thread, content, connection_id=connection.id, purpose=purpose, sent_by=sent_by
+    )
+    await plan_sending(work, thread.id, connection)
+    return message
+
+
+async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingConnection) -> None:
+    """Let the worker send what waits in a thread."""
+    await work.plan(
+        SEND,
+        str(conversation_id),
+        due_at=work.now,
+        payload=conversation_id,
+        tenant_id=connection.user_id,
+        target=str(connection.id),
+    )
+
+
+async def _check_limits(work: Work, thread: Conversation, *, is_by_hand: bool) -> None:
+    settings = work.runtime.settings
+    await outbox.lock_limits(work.db, thread.owner_id, thread.contact_phone)
+    if await outbox.count_of_host(work, thread.owner_id) >= settings.limit_messages:
+        raise MessageLimitReached
+    if is_by_hand:
+        return
+    if await outbox.count_of_recipient(work, thread.contact_phone) >= settings.limit_messages_recipient:
+        raise MessageLimitReached
+
+
+async def send_next(work: Work, effect: Effect) -> Outcome:
+    """Send the oldest message that waits in a thread, and plan the next one."""
+    conversation_id = effect.plan(UUID)
+    message = await outbox.find_next(work, conversation_id)
+    if message is None:
+        return Done(write=lambda work: forget_effect(work.db, effect.id))
+    connection = message.connection_id and await connection_store.find(work.db, message.connection_id)
+    if not connection or connection.token is None:
+        result = SendingResult(MessageStatus.FAILED, error=NOT_CONNECTED)
+    elif message.status is MessageStatus.SENDING:
+        result = await _look_for(work, message, connection)
+    else:
+        sent = await _send(work, message, connection, is_last=effect.attempts > len(DELAYS))
+        if isinstance(sent, Waits):
+            return sent
+        result = sent
+
+    async def finish(work: Work) -> None:
+        await outbox.finish(work, message.id, result.status, vendor_id=result.vendor_id, error=result.error)
+        if connection and result.error == RefusalReason.OPTED_OUT:
+            await inbound.keep_refusal(work, connection, message.phone, vendor_id=result.vendor_id)
+        await forget_effect(work.db, effect.id)
+        if connection and await outbox.find_next(work, conversation_id) is not None:
+            await plan_sending(work, conversation_id, connection)
+
+    return Done(vendor_id=result.vendor_id, write=finish)
+
+
+async def _send(
+    work: Work, message: WaitingMessage, connection: MessagingConnection, *, is_last: bool
+) -> SendingResult | Waits:
+    if await inbound.is_opted_out(work, connection, message.phone):
+        return SendingResult(MessageStatus.CANCELED, error=RefusalReason.OPTED_OUT)
+    # It is written down before the provider is asked: whoever finds it so after a crash looks before anything else.
+    if not await outbox.take(work, message):
+        stop = await find_stop(work, OutgoingChannel(message.channel.value))
+        if stop is not None:
+            return stop
+        raise TryLater("the message was taken by somebody else", answered=True)
+    try:
+        async with connections.opened(work.runtime, connection) as account:
+            sent = await account.send(_write(work, message, connection))
+    except MessageRefused as fault:
+        return SendingResult(MessageStatus.FAILED, error=fault.reason)
+    except MessagesUnavailable as fault:
+        if fault.may_have_arrived:
+            raise TryLater(str(fault), after=LOOK_AGAIN_AFTER) from None
+        return await _put_back(work, message, connection, fault, is_last=is_last)
+    except MessageFault as fault:
+        return await _put_back(work, message, connection, fault, is_last=is_last)
+    return _read(sent)
+
+
+async def _put_back(
+    work: Work, message: WaitingMessage, connection: MessagingConnection, fault: MessageFault, *, is_last: bool
+) -> SendingResult:
+    """Let a message wait that the provider has not got, or end it after the last try."""
+    if isinstance(fault, TokenRefused):
+        await connections.keep_failure(work, connection, fault)
+    if is_last:
+        return SendingResult(MessageStatus.FAILED, error=UNAVAILABLE)
+    async with work.runtime.transaction(SYSTEM) as inside:
+        await outbox.put_back(inside, message)
+    after = fault.after if isinstance(fault, MessagesBusy) else None
+    raise TryLater(str(fault), after=after, answered=isinstance(fault, MessagesBusy))
+
+
+async def _look_for(work: Work, message: WaitingMessage, connection: MessagingConnection) -> SendingResult:
+    """Look for a message that the provider may have got; if it is not found, it is not sent again."""
+    asked_at = message.asked_at or work.now
+    known = await outbox.list_vendor_ids(work, message.conversation_id, since=asked_at - timedelta(days=1))
+    found: SentMessage | None = None
+    try:
+        async with connections.opened(work.runtime, connection) as account:
+            found = await account.find_sent(_write(work, message, connection), since=asked_at, known=known)
+    except MessageFault as fault:
+        if work.now - asked_at < timedelta(hours=1):
+            raise TryLater(str(fault), after=LOOK_AGAIN_AFTER) from None
+    if found is not None:
+        return _read(found)
+    if work.now - asked_at < LOOKED_FOR:
+        raise TryLater("the provider does not know the message yet", after=LOOK_AGAIN_AFTER, answered=True)
+    return SendingResult(MessageStatus.UNKNOWN)
+
+
+def _write(work: Work, message: WaitingMessage, connection: MessagingConnection) -> OutboundMessage:
+    settings = work.runtime.settings
+    urls = connections.notice_urls(settings, connection) if connections.can_be_notified(settings) else {}
+    return OutboundMessage(
+        id=message.id,
+        channel=message.channel,
+        sender=connection.number,
+        recipient=message.phone,
+        body=message.content,
+        status_url=urls.get("all" if connection.provider is ProviderName.GATEWAY else "status"),
+    )
+
+
+def _read(sent: SentMessage) -> SendingResult:
+    return SendingResult(rules.read_status(sent.status), vendor_id=sent.id, error=sent.reason or sent.code)
+
+
+def to_number(_: Work, effect: Effect) -> Destination:
+    """Ask the account of a number on behalf of its owner."""
+    return Destination(f"messages/{effect.target}", effect.tenant_id)
+
+
+SENDING_REACTIONS = (Reaction(name=SEND, run=send_next, destination=to_number, delays=DELAYS),)
