@@ -18,6 +18,7 @@ from openslot.core.work import Outcome, Reaction, Skipped, Work
 from openslot.flags.events import MessagingEvent, MessagingResumed, MessagingStopped
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.chat import post, team_chat
+from openslot.messaging.connection_events import MessagingBroken
 from openslot.payments.connection_events import PaymentsUnreadable
 
 MAX_LISTED = 100
@@ -64,7 +65,7 @@ def _find_person(event: Event, actor: Actor) -> UUID | str:
     """Find whom a message names: whose connection it is, or who did it."""
     if isinstance(event, CalendarBroken | CalendarRecovered):
         return event.owner_id
-    if isinstance(event, PaymentsUnreadable) and event.organization_id is None:
+    if isinstance(event, PaymentsUnreadable | MessagingBroken) and event.organization_id is None:
         return event.user_id or ""
     if actor.agent is not None:
         return name_of(actor.agent)
@@ -132,6 +133,12 @@ def _write_broken_payments(event: PaymentsUnreadable, who: str) -> str:
     )
 
 
+def _write_broken_number(event: MessagingBroken, who: str) -> str:
+    owner = "an organization" if event.organization_id else who
+    since = f"{event.since:%Y-%m-%d %H:%M} UTC"
+    return f"The number {event.number} ({event.channel}) of {owner} can't be used since {since}: {event.reason}"
+
+
 # A connection that breaks is told here too: an event of its own, and a line.
 WRITERS: dict[str, tuple[type[Event], Callable[[Any, str], str]]] = {
     kind.type: (kind, write)
@@ -144,6 +151,7 @@ WRITERS: dict[str, tuple[type[Event], Callable[[Any, str], str]]] = {
         (CalendarBroken, _write_broken_calendar),
         (CalendarRecovered, _write_recovered_calendar),
         (PaymentsUnreadable, _write_broken_payments),
+        (MessagingBroken, _write_broken_number),
     )
 }
 TELL_CHAT = Reaction(

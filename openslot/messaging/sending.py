@@ -31,7 +31,6 @@ from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut, Wh
 from openslot.messaging.models import (
     LONGEST_BODY,
     OutboundMessage,
-    ProviderName,
     RefusalReason,
     SentMessage,
 )
@@ -217,15 +216,13 @@ async def _look_for(work: Work, message: WaitingMessage, connection: MessagingCo
 
 
 def _write(work: Work, message: WaitingMessage, connection: MessagingConnection) -> OutboundMessage:
-    settings = work.runtime.settings
-    urls = connections.notice_urls(settings, connection) if connections.can_be_notified(settings) else {}
     return OutboundMessage(
         id=message.id,
         channel=message.channel,
         sender=connection.number,
         recipient=message.phone,
         body=message.content,
-        status_url=urls.get("all" if connection.provider is ProviderName.GATEWAY else "status"),
+        status_url=connections.status_url(work.runtime.settings, connection, message.id),
     )
 
 

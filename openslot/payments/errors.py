@@ -68,7 +68,7 @@ class PaymentsUnderWay(Conflict):
     """Somebody is paying through the account that is connected, so it can't be replaced or disconnected yet."""
 
     code = "payments_under_way"
-    message = Text("Somebody is paying through the connected account right now. Try again in an hour at most")
+    message = Text("Somebody is paying through the connected account right now. Try again later")
 
 
 class InvalidNotice(Invalid):

@@ -41,5 +41,7 @@ async def get_overview(work: Work, host: User, payment_id: UUID) -> PaymentOverv
 
 async def list_of_bookings(work: Work, host: User, booking_ids: Collection[UUID]) -> list[StoredPayment]:
     """List what was paid for some of a host's bookings; most cost nothing."""
-    found = [await store.find_of_booking(work.db, each) for each in booking_ids]
-    return [each for each in found if each and each.host_id == host.id and each.state is PaymentState.PAID]
+    if not booking_ids:
+        return []
+    found = await store.list_of_bookings(work.db, host.id, booking_ids)
+    return [each for each in found if each.state is PaymentState.PAID]

@@ -1,5 +1,6 @@
 """The SQL of payments, refunds and revenue."""
 
+from collections.abc import Collection
 from datetime import date, datetime
 from uuid import UUID
 
@@ -84,6 +85,13 @@ async def lock_payment(db: Db, payment_id: UUID) -> FoundPayment | None:
 async def find_of_booking(db: Db, booking_id: UUID) -> StoredPayment | None:
     row = await db.fetchrow(f"select {PAYMENTS.columns} from payments p where p.booking_id = $1", booking_id)
     return PAYMENTS.read(row) if row else None
+
+
+async def list_of_bookings(db: Db, host_id: UUID, booking_ids: Collection[UUID]) -> list[StoredPayment]:
+    statement = (
+        f"select {PAYMENTS.columns} from payments p where p.host_id = $1 and p.booking_id = any($2) order by p.id"
+    )
+    return [PAYMENTS.read(row) for row in await db.fetch(statement, host_id, list(booking_ids))]
 
 
 async def find_own(db: Db, host_id: UUID | None, payment_id: UUID) -> StoredPayment | None:

@@ -16,6 +16,9 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.events import CalendarBroken
 from openslot.integrations.chat import Chat, ChatDeferred, team_chat
+from openslot.messaging.connection_events import MessagingBroken
+from openslot.messaging.connection_models import ConnectionChannel
+from openslot.messaging.models import ProviderName
 from openslot.payments.connection_events import PaymentsUnreadable
 from openslot.payments.models import Mode
 from openslot.runtime import open_runtime
@@ -172,10 +175,24 @@ async def test_broken_connections_are_told_once_each(
                     base_url="https://here.example",
                 )
             )
+        await work.record(
+            MessagingBroken(
+                connection_id=new_id(),
+                user_id=user.id,
+                organization_id=None,
+                provider=ProviderName.TWILIO,
+                channel=ConnectionChannel.SMS,
+                number="+14155550100",
+                reason="token",
+                since=clock.now,
+                base_url="https://here.example",
+            )
+        )
     await work_off(runtime, clock)
 
     assert sorted(chat.posted) == [
         f"The calendar “Work” of {user.email} can't be synced since 2026-03-16 12:00 UTC: refused",
+        f"The number +14155550100 (sms) of {user.email} can't be used since 2026-03-16 12:00 UTC: token",
         "The payment account “Harbor” of an organization can't be read since 2026-03-16 12:00 UTC: key",
     ]
 

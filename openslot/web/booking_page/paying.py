@@ -175,7 +175,7 @@ async def _read_anew(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
 def _name_state(payment: StoredPayment) -> str:
     if payment.state is PaymentState.PAID:
         return "late"
-    if payment.problem is Problem.AMOUNT_DIFFERS:
+    if Problem.AMOUNT_DIFFERS in payment.problems:
         return "differs"
     if payment.state is PaymentState.OPENING:
         return "open"

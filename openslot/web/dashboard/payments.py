@@ -18,7 +18,7 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.i18n.money import Amount
 from openslot.payments import operations, queries, rules
-from openslot.payments.models import ListedPayment, Mode, PaymentFilter, StoredPayment
+from openslot.payments.models import ListedPayment, Mode, PaymentFilter, Problem, StoredPayment
 from openslot.payments.queries import PaymentOverview
 from openslot.payments.words import (
     PROBLEMS,
@@ -190,7 +190,7 @@ async def show_payment(work: Work, user: User, payment_id: UUID) -> Response:
         event_type=found.details.event_type,
         row=_show(payment),
         policy=describe_policy(payment.refund_policy),
-        problem=PROBLEMS.get(payment.problem) if payment.problem else None,
+        problems=[PROBLEMS[Problem(each)] for each in reversed(payment.problems)],
         refunds=[(each, show_amount(payment.price, each.amount)) for each in found.refunds],
         states=REFUND_STATES,
         reasons=REFUND_REASONS,

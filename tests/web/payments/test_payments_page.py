@@ -12,7 +12,8 @@ from openslot.core.actor import SYSTEM
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Money
 from openslot.payments import operations
-from openslot.payments.models import StoredPayment
+from openslot.payments.models import Problem, StoredPayment
+from openslot.payments.words import PROBLEMS
 from tests.integrations.mail.conftest import messages
 from tests.payments.support import book, book_and_pay, find, intent_of, money, session_of, tick
 from tests.support.clocks import MovingClock
@@ -54,6 +55,18 @@ async def test_the_list_has_totals_a_filter_and_a_file(
         assert len([row for row in found.rows if "Jonas" in row[0]]) == count, query
     file = (await member.get("/payments/export.csv")).text
     assert "49.00,0.00,EUR,Paid,test" in file
+
+
+async def test_a_payment_names_every_problem_that_it_has(
+    member: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+) -> None:
+    payment = await book_and_pay(member, runtime, paid, books)
+    problems = [Problem.REFUND_FAILED, Problem.DISPUTED]
+    await runtime.pool.execute("update payments set problems = $2 where id = $1", payment.id, problems)
+    shown = read_page(await member.get(f"/payments/{payment.id}")).text
+
+    first, last = (str(PROBLEMS[each][0]) for each in reversed(problems))
+    assert shown.index(first) < shown.index(last)
 
 
 async def test_the_list_says_once_that_all_of_it_is_test_mode_and_names_it_where_both_are_mixed(
