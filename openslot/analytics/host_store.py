@@ -10,38 +10,44 @@ from openslot.core.times import ceil_second, floor_second
 
 # A booking counts on the day on which it was made, a meeting on the day on which it begins, both in the host's zone. Of
 # the page of one event type all visits count; of all pages together those that come from another page do not.
-# To find the day in a zone takes long, so that bookings of before all of the days are left out first.
+# To find the day in a zone takes long, so that bookings of before all of the days are left out first, and so are starts
+# after them. What several figures are sums of is summed up once. `date_part` is quicker than `extract`.
 FIGURES = """
 with b as materialized (
     select event_type_id, source, status = 'CONFIRMED' as is_kept, no_show,
-        (created_at at time zone $2)::date as made_on, starts_at at time zone $2 as starts,
-        starts_at - created_at as ahead
+        (created_at at time zone $2)::date as made_on,
+        case when starts_at < ($6::date + 2)::timestamp at time zone 'UTC' then starts_at at time zone $2 end as starts,
+        date_part('epoch', starts_at - created_at) as ahead
     from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' and ($3::uuid is null or event_type_id = $3)
         and greatest(created_at, starts_at) >= ($4::date - 1)::timestamp at time zone 'UTC'
-), made as (select * from b where made_on between $4 and $6
+), made as materialized (
+    select made_on, event_type_id, source, count(*) as bookings from b where made_on between $4 and $6 group by 1, 2, 3
 ), met as (select *, starts::date as met_on from b where starts::date between $4 and $6
 ), seen as (
     select on_day, event_type_id, source, views from page_views where host_id = $1 and on_day between $4 and $6
         and case when $3::uuid is null then source <> 'internal' else event_type_id = $3 end
+), seen_now as materialized (
+    select event_type_id, source, sum(views)::bigint as views from seen where on_day >= $5 group by 1, 2
 )
-select 'made' as kind, made_on as on_day, null::uuid as event_type_id, null::text as name, count(*) as counted
-from made group by made_on
+select 'made' as kind, made_on as on_day, null::uuid as event_type_id, null::text as name,
+    sum(bookings)::bigint as counted from made group by made_on
 union all select case when is_kept then 'kept' else 'cancelled' end, met_on, null, null, count(*) from met group by 1, 2
 union all select 'no_shows', met_on, null, null, count(*) from met where is_kept and no_show group by 2
 union all select 'visits', on_day, null, null, sum(views)::bigint from seen group by 2
-union all select 'made', null, event_type_id, null, count(*) from made where made_on >= $5 group by 3
+union all select 'made', null, event_type_id, null, sum(bookings)::bigint from made where made_on >= $5 group by 3
 union all select case when is_kept then 'kept' else 'cancelled' end, null, event_type_id, null, count(*)
 from met where met_on >= $5 group by 1, 3
 union all select 'visits', null, event_type_id, null, sum(views)::bigint
-from seen where on_day >= $5 and event_type_id is not null group by 3
-union all select 'source', null, null, source, sum(views)::bigint from seen where on_day >= $5 group by 4
-union all select 'booked', null, null, source, count(*) from made where made_on >= $5 and source is not null group by 4
+from seen_now where event_type_id is not null group by 3
+union all select 'source', null, null, source, sum(views)::bigint from seen_now group by 4
+union all select 'booked', null, null, source, sum(bookings)::bigint
+from made where made_on >= $5 and source is not null group by 4
 union all select 'since', (min(created_at) at time zone $2)::date, null, null, null from bookings
 where host_id = $1 and source is not null and ($3::uuid is null or event_type_id = $3)
-union all select 'hour', null, null, (24 * extract(isodow from starts) + extract(hour from starts) - 24)::int::text,
+union all select 'hour', null, null, (24 * date_part('isodow', starts) + date_part('hour', starts) - 24)::int::text,
     count(*) from met where met_on >= $5 and is_kept group by 4
 union all select case when made_on >= $5 then 'ahead' else 'ahead_before' end, null, null, null,
-    percentile_cont(0.5) within group (order by extract(epoch from ahead))::bigint from made group by 1"""
+    percentile_cont(0.5) within group (order by ahead)::bigint from b where made_on between $4 and $6 group by 1"""
 
 
 @custom_plans

@@ -10,10 +10,15 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Literal
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from openslot.i18n import Text
+from openslot.i18n.localization import localize
 from openslot.web.figures import ShownNumber
+from openslot.web.templating import templates
 
 Tone = Literal["one", "two", "bad"]
 Written = object
@@ -75,6 +80,11 @@ class Chart(Struct, frozen=True, kw_only=True):
     @property
     def is_empty(self) -> bool:
         return not self.bars
+
+    @property
+    def rectangles(self) -> Markup:
+        """The bars as SVG: a year has hundreds, and a template takes longer to write their numbers one by one."""
+        return Markup("").join(map(_write_bar, self.bars))
 
 
 def list_ticks(max_: float, *, least_step: float = 1) -> list[float]:
@@ -229,6 +239,37 @@ def share_of(value: float, max_: float) -> float:
 
 def _share(value: float, top: float) -> float:
     return 100 * value / top if top else 0.0
+
+
+def _write_bar(bar: Bar) -> Markup:
+    """Write a bar; there is nothing but numbers and a tone in it."""
+    size = f'x="{bar.x}%" y="{bar.y}%" width="{bar.width}%" height="{bar.height}%"'
+    return Markup(f'<rect class="{bar.tone}" {size}/>')  # noqa: S704
+
+
+@pass_context
+def _write_columns(
+    context: Context, drawn: Chart
+) -> list[tuple[Markup, Markup | None, list[tuple[Markup, Markup]], bool]]:
+    """Write each column's name, label and named values in the reader's language once, for the plot and the table."""
+    locale = context["locale"]
+
+    def write(value: Written) -> Markup:
+        return escape(localize(value, locale))
+
+    names = [write(key.name) for key in drawn.keys]
+    return [
+        (
+            write(column.name),
+            None if column.label is None else write(column.label),
+            list(zip(names, map(write, column.values), strict=True)),
+            column.is_late,
+        )
+        for column in drawn.columns
+    ]
+
+
+templates.filters["written_columns"] = _write_columns
 
 
 def _path(points: Sequence[tuple[float, float]], *, digits: int = 2) -> str:

@@ -9,6 +9,7 @@ from zlib import crc32
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup
 
 from openslot.web.static_files import assets, static_url
 
@@ -31,6 +32,14 @@ def icon_url(name: str) -> str:
     if name not in list_icons():
         raise KeyError(name)
     return f"{static_url(SPRITE)}#{name}"
+
+
+# A page has dozens of icons, and the same ones as others.
+@cache
+def write_icon(name: str, classes: str = "") -> Markup:
+    """Write an icon of the sprite; `layout/marks.html` says what the classes are."""
+    drawn = " ".join(filter(None, ("icon", "turn" if name == "chevron" else "", classes)))
+    return Markup('<svg class="{}" aria-hidden="true"><use href="{}"/></svg>').format(drawn, icon_url(name))
 
 
 def initials(name: str) -> str:

@@ -60,7 +60,7 @@ def _csrf_field(context: Context) -> Markup:
 
 templates.globals |= {
     "languages": LANGUAGES,
-    "icon_url": marks.icon_url,
+    "write_icon": marks.write_icon,
     "STATE_ICONS": marks.STATE_ICONS,
     "zone_name": zone_name,
     "shortcuts": SHORTCUTS,

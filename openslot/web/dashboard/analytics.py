@@ -138,8 +138,8 @@ def _list_figures(figures: HostFigures, period: HostPeriod) -> list[Figure]:
 
 
 def _show_count(name: Text, kind: str, figures: HostFigures, period: HostPeriod, *, better: Any) -> Figure:
-    now, before = figures.total(kind, period), figures.total(kind, period.before)
-    spark = draw_spark(_sum(figures.list_days(kind, period), _step(period)))
+    days, before = figures.list_days(kind, period), figures.total(kind, period.before)
+    now, spark = sum(days), draw_spark(_sum(days, _step(period)))
     return Figure(name=name, value=ShownNumber(now), delta=compare(now, before, better=better), spark=spark)
 
 
