@@ -17,6 +17,42 @@ const cut = (ranges, from, to) => ranges.flatMap(([start, end]) =>
   [[start, Math.min(end, from)], [Math.max(start, to), end]].filter(([a, b]) => a < b));
 
 export const makeEdits = ({ CELL, DAY, readRange, write }) => ({
+  // The fields
+
+  addRow(day, start = "", end = "") {
+    const row = this.template.content.firstElementChild.cloneNode(true);
+    const inputs = row.querySelectorAll("input");
+    [inputs[0].value, inputs[1].value] = [start, end];
+    for (const one of row.querySelectorAll("[aria-label]")) one.ariaLabel = one.ariaLabel.replace("{day}", this.names[day]);
+    this.days[day].querySelector(".ranges").append(row);
+    this.number(day);
+    return row;
+  },
+
+  number(day) {
+    const rows = this.rows(day);
+    rows.forEach((row, place) => {
+      const [start, end] = row.querySelectorAll("input");
+      start.name = `d${this.numbers[day]}.${place}.start`;
+      end.name = `d${this.numbers[day]}.${place}.end`;
+      row.querySelector("button").value = `remove ${this.numbers[day]}.${place}`;
+    });
+    this.days[day].querySelector("[data-empty]").hidden = rows.length > 0;
+  },
+
+  changeRows(button) {
+    const [act, place] = button.value.split(" ");
+    const day = this.numbers.indexOf(Number.parseInt(place, 10));
+    if (act === "add") {
+      this.addRow(day).querySelector("input").focus();
+      return;
+    }
+    button.closest(".range").remove();
+    this.number(day);
+    this.load();
+    this.days[day].querySelector("button[value^=add]")?.focus();
+  },
+
   save(...days) {
     for (const day of days) {
       this.week[day] = join(this.week[day]);

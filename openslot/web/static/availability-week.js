@@ -1,6 +1,6 @@
 // <week-grid>: the weekly hours as a grid to draw, move and resize ranges in, by mouse and by keyboard.
 // The time fields of the form stay the truth: the grid reads them, and writes into them what was drawn. What changes the
-// week is loaded when the pointer or the focus comes to the grid.
+// week is loaded when the pointer or the focus comes to the form.
 
 const CELL = 30, DAY = 1440;
 const KEYS = /^( |Arrow|Home|End|Page|Delete|Backspace)/;
@@ -38,7 +38,7 @@ class WeekGrid extends HTMLElement {
   connectedCallback() {
     this.form = this.closest("form");
     this.days = [...this.form.querySelectorAll(".week-day")];
-    this.names = this.days.map((day) => day.dataset.name);
+    this.names = this.days.map((day) => day.querySelector("legend").textContent);
     // From Monday as 0; a week begins with the day that its reader has chosen.
     this.numbers = this.days.map((day) => Number(day.dataset.day));
     this.template = this.form.querySelector("template[data-range]");
@@ -46,7 +46,7 @@ class WeekGrid extends HTMLElement {
     this.load();
     this.form.addEventListener("input", (event) => { if (event.target.closest(".range")) this.load(); });
     this.form.addEventListener("click", (event) => this.press(event));
-    for (const kind of ["pointerover", "focusin"]) this.addEventListener(kind, () => this.loadEdits());
+    for (const kind of ["pointerover", "focusin"]) this.form.addEventListener(kind, () => this.loadEdits());
     this.addEventListener("keydown", (event) => this.type(event));
     this.addEventListener("focusin", (event) => { if (event.target.dataset.minute) this.current = event.target; });
     this.body.addEventListener("pointerdown", (event) => this.point(event));
@@ -134,40 +134,16 @@ class WeekGrid extends HTMLElement {
     this.draw();
   }
 
-  addRow(day, start = "", end = "") {
-    const row = this.template.content.firstElementChild.cloneNode(true);
-    const inputs = row.querySelectorAll("input");
-    [inputs[0].value, inputs[1].value] = [start, end];
-    for (const one of row.querySelectorAll("[aria-label]")) one.ariaLabel = one.ariaLabel.replace("{day}", this.names[day]);
-    this.days[day].querySelector(".ranges").append(row);
-    this.number(day);
-    return row;
-  }
-
-  number(day) {
-    const rows = this.rows(day);
-    rows.forEach((row, place) => {
-      const [start, end] = row.querySelectorAll("input");
-      start.name = `d${this.numbers[day]}.${place}.start`;
-      end.name = `d${this.numbers[day]}.${place}.end`;
-      row.querySelector("button").value = `remove ${this.numbers[day]}.${place}`;
-    });
-    this.days[day].querySelector("[data-empty]").hidden = rows.length > 0;
-  }
-
-  press(event) {
-    const [act, place] = event.target.closest("button[name=act]")?.value.split(" ") ?? [];
-    const day = this.numbers.indexOf(Number.parseInt(place, 10));
-    if (act === "add") {
-      event.preventDefault();
-      this.addRow(day).querySelector("input").focus();
-    } else if (act === "remove") {
-      event.preventDefault();
-      event.target.closest(".range").remove();
-      this.number(day);
-      this.load();
-      this.days[day].querySelector("button[value^=add]")?.focus();
+  async press(event) {
+    const button = event.target.closest("button[name=act]");
+    if (!/^(add|remove) /.test(button?.value)) return;
+    event.preventDefault();
+    try {
+      await this.loadEdits();
+    } catch {
+      return this.form.requestSubmit(button);
     }
+    this.changeRows(button);
   }
 
   // The week on the screen
