@@ -57,19 +57,19 @@ async def read_figures(
     figures = HostFigures()
     first = period.before.first
     for row in await db.fetch(FIGURES, host_id, zone, event_type_id, first, period.first, period.last):
-        kind, counted = row["kind"], row["counted"]
+        kind, on_day, counted_type, name, counted = row.values()
         if kind == "since":
-            figures.sources_since = row["on_day"]
-        elif row["on_day"] is not None:
-            figures.days.setdefault(kind, {})[row["on_day"]] = counted
-        elif row["event_type_id"] is not None:
-            figures.event_types.setdefault(row["event_type_id"], {})[kind] = counted
+            figures.sources_since = on_day
+        elif on_day is not None:
+            figures.days.setdefault(kind, {})[on_day] = counted
+        elif counted_type is not None:
+            figures.event_types.setdefault(counted_type, {})[kind] = counted
         elif kind == "source":
-            figures.sources[row["name"]] = counted
+            figures.sources[name] = counted
         elif kind == "booked":
-            figures.booked[row["name"]] = counted
+            figures.booked[name] = counted
         elif kind == "hour":
-            figures.hours[divmod(int(row["name"]), 24)] = counted
+            figures.hours[divmod(int(name), 24)] = counted
         else:
             figures.ahead[kind] = counted
     return figures

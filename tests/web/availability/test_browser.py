@@ -1,5 +1,6 @@
 """Availability and the first steps in a real browser: by mouse, by keyboard, without scripts, on a phone, for axe."""
 
+import re
 from collections.abc import AsyncIterator
 
 import httpx2
@@ -195,6 +196,18 @@ async def test_a_host_sets_hours_dates_and_time_away_and_asks_why(
     await page.get_by_role("button", name="Remove").click()
     await expect(page.get_by_role("status")).to_contain_text("was removed")
     assert faults == []
+
+
+async def test_hours_are_added_by_the_server_if_the_script_that_changes_rows_does_not_come(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule
+) -> None:
+    page, _ = await open_as(browser, client, runtime, user)
+    await page.route("**/availability-week-edit.js*", lambda route: route.abort())
+    await page.goto(f"/availability/{schedule.id}")
+    await expect(page.get_by_role("grid")).to_have_count(1)
+    await page.get_by_role("button", name="Add hours Saturday").click()
+    await expect(page).to_have_url(re.compile("/hours#hours$"))
+    await expect(page.get_by_role("textbox", name="Saturday, From")).to_have_count(1)
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
