@@ -16,7 +16,7 @@ from openslot.conversations.models import (
     MessagePurpose,
     MessageStatus,
 )
-from openslot.conversations.outbox import WaitingMessage
+from openslot.conversations.outbox_store import WaitingMessage
 from openslot.core.actor import SYSTEM, Destination
 from openslot.core.effects import forget_effect
 from openslot.core.errors import Invalid, require
@@ -121,12 +121,9 @@ async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingC
 
 async def _check_limits(work: Work, thread: Conversation, *, is_by_hand: bool) -> None:
     settings = work.runtime.settings
-    await outbox.lock_limits(work.db, thread.owner_id, thread.contact_phone)
-    if await outbox.count_of_host(work, thread.owner_id) >= settings.limit_messages:
-        raise MessageLimitReached
-    if is_by_hand:
-        return
-    if await outbox.count_of_recipient(work, thread.contact_phone) >= settings.limit_messages_recipient:
+    of_host, to_recipient = await outbox.count_recent(work, thread.owner_id, thread.contact_phone)
+    is_too_often = not is_by_hand and to_recipient >= settings.limit_messages_recipient
+    if of_host >= settings.limit_messages or is_too_often:
         raise MessageLimitReached
 
 

@@ -36,4 +36,4 @@ create table held_effects (
     held_at timestamptz not null,
     released_at timestamptz
 );
-create index held_effects_waiting on held_effects (channel) where released_at is null;
+create index held_effects_waiting on held_effects (channel, released_at);

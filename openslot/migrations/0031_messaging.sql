@@ -142,6 +142,8 @@ alter table messages validate constraint messages_status_check;
 drop index concurrently if exists messages_connection_vendor;
 create unique index concurrently messages_connection_vendor on messages (connection_id, vendor_id)
     where vendor_id is not null;
+drop index concurrently if exists messages_connection;
+create index concurrently messages_connection on messages (connection_id) where connection_id is not null;
 drop index concurrently if exists messages_booking;
 create index concurrently messages_booking on messages (booking_id) where booking_id is not null;
 drop index concurrently if exists messages_sent_by;

@@ -35,6 +35,8 @@ ALSO = {
     "key list": ["--user", "mara@lindqvist.example"],
     "key revoke": ["--user", "mara@lindqvist.example"],
     "effect retry": ["--all"],
+    "messaging connect": ["--channel", "sms"],
+    "messaging disconnect": ["--yes"],
     "organization delete": ["--yes"],
     "payment disconnect": ["--yes"],
     "payment refund": ["--yes"],

@@ -42,7 +42,6 @@ WITHOUT = {
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
     "/organization/domains/{domain}/check",
-    "/conversations/{conversation_id}/reply",
     "/settings/profile/photo",
     "/event-types/new/preview",
     "/event-types/{event_type_id}/preview",

@@ -94,7 +94,7 @@ async def test_what_waited_is_taken_in_the_order_in_which_it_was_due(
 
     taken, _ = await take_effects(runtime.pool, new_id(), now=clock.now, limit=20)
     to_bookers = [each.lane for each in taken if each.lane and "booker" in each.lane]
-    assert len(taken) == 10
+    assert len([each for each in taken if each.reaction == "mail.send"]) == 10
     assert [name for lane in to_bookers for name in names if lane.endswith(name)] == names
 
 
