@@ -13,12 +13,14 @@ from openslot.core.ids import new_id
 from openslot.core.sealing import seal
 from openslot.core.text import parse_phone
 from openslot.core.work import Work
+from openslot.flags.models import OutgoingChannel
+from openslot.flags.switches import find_stop
 from openslot.i18n import Text
 from openslot.messaging import connection_store as store
 from openslot.messaging.connection_events import MessagingConnected, MessagingDisconnected, MessagingTokenReplaced
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
 from openslot.messaging.connections import describe_fault, keep_failure, opened, opened_by, tell
-from openslot.messaging.errors import MessagingConnectionChanged, MessagingNotConnected
+from openslot.messaging.errors import MessagingConnectionChanged, MessagingNotConnected, RecipientOptedOut
 from openslot.messaging.models import (
     AccountCheck,
     MessageCredentials,
@@ -28,6 +30,8 @@ from openslot.messaging.models import (
     SentMessage,
 )
 from openslot.messaging.ports import MessageFault, MessageRefused, TokenRefused
+from openslot.messaging.store import is_opted_out
+from openslot.messaging.words import REFUSALS
 
 REFUSED = Text("was refused. Check that all of it was copied, and that it belongs to this account")
 MISSING = Text("is not a number of this account")
@@ -36,6 +40,8 @@ NOT_CHECKED = Text("could not be checked (%(reason)s). Try again in a minute")
 NOT_ACTIVE = Text("can't be used: the provider says that it is not active or not allowed")
 NO_MEMBER = Text("must be an active member of the organization")
 NOT_SENT = Text("got no message (%(reason)s)")
+REFUSED_MESSAGE = Text("the provider refuses it")
+STOPPED = Text("gets no message now: an administrator has stopped messages on this channel")
 TEST = Text("This is a test message from %(name)s. Messages from this number work.")
 
 NumberOwner = User | Organization
@@ -172,6 +178,10 @@ async def send_test(work: Work, connection: MessagingConnection, *, recipient: s
         recipient = parse_phone(recipient)
     except ValueError as fault:
         raise Invalid(details={"phone": fault.args[0]}) from None
+    if await is_opted_out(work.db, connection, recipient):
+        raise RecipientOptedOut
+    if await find_stop(work, OutgoingChannel(channel.value)) is not None:
+        raise Invalid(details={"phone": STOPPED})
     message = OutboundMessage(
         id=new_id(), channel=channel, sender=connection.number, recipient=recipient, body=str(TEST.fill(name=name))
     )
@@ -179,7 +189,8 @@ async def send_test(work: Work, connection: MessagingConnection, *, recipient: s
         async with opened(work.runtime, connection) as account:
             return await account.send(message)
     except MessageRefused as refused:
-        raise Invalid(details={"phone": NOT_SENT.fill(reason=refused.reason.replace("_", " "))}) from None
+        reason = REFUSALS.get(refused.reason, REFUSED_MESSAGE)
+        raise Invalid(details={"phone": NOT_SENT.fill(reason=reason)}) from None
     except MessageFault as fault:
         raise Invalid(details={"phone": NOT_SENT.fill(reason=describe_fault(fault))}) from None
 

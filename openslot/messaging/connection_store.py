@@ -17,6 +17,11 @@ select {CONNECTIONS.columns} from messaging_connections c
 where c.disconnected_at is null and c.channel = $2 and (c.user_id = $1 or c.organization_id in (
     select m.organization_id from memberships m where m.user_id = $1 and m.active))
 order by c.user_id is null, c.connected_at, c.id limit 1"""
+ALL_FOR_HOST = f"""
+select distinct on (c.channel) {CONNECTIONS.columns} from messaging_connections c
+where c.disconnected_at is null and (c.user_id = $1 or c.organization_id in (
+    select m.organization_id from memberships m where m.user_id = $1 and m.active))
+order by c.channel, c.user_id is null, c.connected_at, c.id"""
 CHANNELS_OF_HOST = """
 select distinct c.channel from messaging_connections c
 where c.disconnected_at is null and (c.user_id = $1 or c.organization_id in (
@@ -27,6 +32,11 @@ async def find_for_host(db: Db, host_id: UUID, channel: ConnectionChannel) -> Me
     """Find the number that a host writes from: their own, or else their organization's."""
     row = await db.fetchrow(FOR_HOST, host_id, channel)
     return CONNECTIONS.read(row) if row else None
+
+
+async def list_for_host(db: Db, host_id: UUID) -> list[MessagingConnection]:
+    """List the numbers that a host uses, one for each channel."""
+    return [CONNECTIONS.read(row) for row in await db.fetch(ALL_FOR_HOST, host_id)]
 
 
 async def list_channels(db: Db, host_id: UUID) -> frozenset[ConnectionChannel]:

@@ -32,6 +32,11 @@ async def find_for_host(work: Work, host: User, channel: ConnectionChannel) -> M
     return await store.find_for_host(work.db, host.id, channel)
 
 
+async def list_for_host(work: Work, host: User) -> list[MessagingConnection]:
+    """List the numbers that a host uses, one for each channel: their own, or else their organization's."""
+    return await store.list_for_host(work.db, host.id)
+
+
 @asynccontextmanager
 async def opened(runtime: Runtime, connection: MessagingConnection) -> AsyncIterator[MessageAccount]:
     """Open the account of a connection, with the guarded client on behalf of its owner; no transaction may be open."""

@@ -61,6 +61,13 @@ WITHOUT = {
     "/settings/payments/disconnect",
     "/organization/payments",
     "/organization/payments/disconnect",
+    # These ask the provider of a number.
+    "/settings/messages",
+    "/settings/messages/{connection_id}/token",
+    "/settings/messages/{connection_id}/test",
+    "/organization/messages",
+    "/organization/messages/{connection_id}/token",
+    "/organization/messages/{connection_id}/test",
     # These ask a calendar's server.
     "/settings/calendars/connect",
     "/settings/webhooks/{endpoint_id}/test",

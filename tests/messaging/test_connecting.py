@@ -145,7 +145,7 @@ async def test_a_test_message_goes_to_the_given_phone(runtime: Runtime, user: Us
     account.opted_out.add("+491701234567")
     with pytest.raises(Invalid) as refused:
         await connecting.send_test(runtime.work(OPERATOR), made, recipient="+491701234567", name="Openslot")
-    assert "opted out" in (refused.value.details or {})["phone"]
+    assert "has replied STOP" in (refused.value.details or {})["phone"]
 
 
 async def test_a_number_whose_token_is_refused_is_told_once(runtime: Runtime, user: User, account: FakeAccount) -> None:

@@ -32,7 +32,10 @@ WALKS = {
     "payments": ("payments/*",),
     "security": ("oidc_refused.html", "two_factor.html", "dashboard/security/*"),
     "sign up": ("sign_up/*",),
-    "webhooks": ("dashboard/notifications/*", "dashboard/payments/*", "dashboard/profile/*", "dashboard/webhooks/*"),
+    "webhooks": (
+        *("dashboard/notifications/*", "dashboard/numbers/*", "dashboard/payments/*", "dashboard/profile/*"),
+        "dashboard/webhooks/*",
+    ),
     "widget": ("widget/demo.html",),
 }
 SOURCES = Path(openslot.web.__file__).parent

@@ -36,6 +36,8 @@ from openslot.integrations.mail.models import (
 )
 from openslot.integrations.mail.operations import choose_locale
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
+from openslot.messaging import connections as numbers
+from openslot.messaging.connection_events import MessagingBroken
 from openslot.payments.connection_events import PaymentsUnreadable
 from openslot.payments.connections import show_fault
 from openslot.payments.events import PaymentNeedsAttention
@@ -194,6 +196,24 @@ LETTERS = (
             button=Link(
                 label=Text("Go to payments"),
                 url=f"{event.base_url}/{'organization' if event.organization_id else 'settings'}/payments",
+            ),
+            footer=ACCOUNT_FOOTER,
+        ),
+    ),
+    Notice(
+        MessagingBroken,
+        lambda event: compose(
+            Text("Openslot can't use your number for messages"),
+            Text("The provider no longer accepts the token of the account, or can't be reached."),
+            Text("Until that is repaired, no messages are sent from this number. If the token has changed, enter it."),
+            facts=(
+                Fact(label=Text("Number"), lines=(one_line(event.number),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(numbers.show_fault(one_line(event.reason)),), is_verbatim=True),
+            ),
+            button=Link(
+                label=Text("Go to the number"),
+                url=f"{event.base_url}/{'organization' if event.organization_id else 'settings'}/messages"
+                f"/{event.connection_id}",
             ),
             footer=ACCOUNT_FOOTER,
         ),

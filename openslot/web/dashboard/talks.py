@@ -17,7 +17,8 @@ from openslot.core.text import Prose
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.messaging import sending
-from openslot.messaging.models import LONGEST_BODY, RefusalReason
+from openslot.messaging.models import LONGEST_BODY
+from openslot.messaging.words import REFUSALS
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.dashboard.curl import Curl, curl
 from openslot.web.list_queries import ListQuery, Pager, read_list_query, read_page
@@ -39,10 +40,7 @@ MESSAGE_STATUSES = {
 }
 TROUBLE = {MessageStatus.UNKNOWN, MessageStatus.UNDELIVERED, MessageStatus.FAILED, MessageStatus.CANCELED}
 FAULTS = {
-    RefusalReason.OPTED_OUT: Text("this person has replied STOP"),
-    RefusalReason.INVALID_NUMBER: Text("the number can't get messages"),
-    RefusalReason.NOT_ALLOWED: Text("the provider does not allow it"),
-    RefusalReason.OUTSIDE_WINDOW: Text("WhatsApp allows a reply only within 24 hours"),
+    **REFUSALS,
     sending.NOT_CONNECTED: Text("the number was disconnected"),
     sending.UNAVAILABLE: Text("the provider could not be reached"),
 }

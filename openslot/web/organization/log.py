@@ -86,6 +86,8 @@ FIELDS: dict[str, Text] = {
     "expires_at": Text("Expires"),
     "verified": Text("Verified"),
     "mode": Text("Mode"),
+    "channel": Text("Channel"),
+    "default_host": Text("Default host"),
     "keeps_bookings": Text("Keep bookings"),
     "departure_share": Text("Maximum percentage of members"),
     "members": Text("Members"),

@@ -14,6 +14,7 @@ from openslot.web.dashboard.booking_list import ROWS
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.host import TWELVE, Book
+from tests.support.messaging import insert_number
 from tests.support.weights import weigh
 
 PAGES = (
@@ -35,10 +36,14 @@ PAGES = (
     "/availability/{schedule}/holidays",
     "/settings/profile",
     "/settings/payments",
+    "/settings/messages",
     "/payments",
     "/organization/members",
+    "/organization/messages",
     "/organization/settings",
 )
+# With a number, the navigation has two more items.
+NUMBER = "/settings/messages/{number}"
 
 
 async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(
@@ -60,7 +65,9 @@ async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(
         "type": await runtime.pool.fetchval("select id from event_types where slug = 'intro-call'"),
         "schedule": await runtime.pool.fetchval("select id from schedules"),
     }
-    for path in PAGES:
+    for path in (*PAGES, NUMBER):
+        if path == NUMBER:
+            ids["number"] = (await insert_number(runtime, user_id=user.id)).id
         weight = await weigh(member, path.format(**ids))
 
         assert weight.on_the_wire <= 40_000, (path, weight)

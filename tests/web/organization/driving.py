@@ -12,10 +12,12 @@ from openslot.accounts.models import Role
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.messaging.connecting import list_connections
 from openslot.payments import connecting
 from openslot.people import departures, store
 from openslot.people import operations as people
 from tests.support.host import Book
+from tests.support.messaging import insert_number
 from tests.support.name_server import FakeResolver
 from tests.support.passwords import PASSWORD
 from tests.support.payments import insert_connection
@@ -44,6 +46,11 @@ FORMS: dict[str, dict[str, str]] = {
     # Nothing is asked for a key that is none.
     "/organization/payments": {"key": "not-a-key"},
     "/organization/payments/disconnect": {},
+    "/organization/messages": {"number": "030", "provider_account": "AC0", "token": "0"},
+    "/organization/messages/{connection_id}/token": {"token": "not-a-token"},
+    "/organization/messages/{connection_id}/test": {"phone": "030"},
+    "/organization/messages/{connection_id}/host": {"host": ""},
+    "/organization/messages/{connection_id}/disconnect": {},
     "/organization/settings/names": {"name": "Harbor & Sons", "slug": "harbor-sons"},
     "/organization/settings/brand": {"brand": "Harbor", "color": "#3155d9", "logo": ""},
     "/organization/settings/departures": {"keeps": "on", "share": "50"},
@@ -64,6 +71,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     held: UUID
     token: UUID
     domain: str
+    number: UUID
 
     def path(self, template: str, line: str = "") -> str:
         """Fill the values of a path in."""
@@ -73,6 +81,7 @@ class Stage(Struct, frozen=True, kw_only=True):
             .replace("{user_id}", str(self.held))
             .replace("{token_id}", str(self.token))
             .replace("{domain}", self.domain)
+            .replace("{connection_id}", str(self.number))
         )
 
 
@@ -102,6 +111,8 @@ async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, bo
         claim = await organizations.add_domain(work, organization, domain, verified=False)
         if await connecting.find_connection(work, organization) is None:
             await insert_connection(runtime, "rk_test_0123456789", organization_id=organization.id)
+        numbers = await list_connections(work, organization)
+    number = numbers[0] if numbers else await insert_number(runtime, organization_id=organization.id)
     resolver.records[f"_openslot.{domain}"] = [claim.proof]
     return Stage(
         harbor=harbor,
@@ -111,6 +122,7 @@ async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, bo
         held=made["held"].member.user.id,
         token=token.id,
         domain=domain,
+        number=number.id,
     )
 
 

@@ -21,12 +21,16 @@ from tests.support.page import read_page
 from tests.web.organization.conftest import Harbor, act_as, count_changes
 from tests.web.organization.driving import fill, set_stage
 
-# A choice of one's own, which changes nothing for others.
-UNLOGGED = {"/organization/switch"}
+# A choice of one's own and a message to one's own phone, which change nothing for others.
+UNLOGGED = {"/organization/switch", "/organization/messages/{connection_id}/test"}
 # The log of the organization is gone then; the line is in the platform's (test_deleting.py).
 ELSEWHERE = {"/organization/delete"}
-# It needs a Stripe (tests/payments/test_pages.py).
-WITH_STRIPE = {"/organization/payments"}
+# They need a Stripe or a Twilio (tests/payments/test_pages.py, tests/messaging/pages).
+WITH_VENDOR = {
+    "/organization/payments",
+    "/organization/messages",
+    "/organization/messages/{connection_id}/token",
+}
 
 
 def forms() -> list[str]:
@@ -37,7 +41,7 @@ def forms() -> list[str]:
 async def test_every_form_leaves_a_line(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:
-    for template in [path for path in forms() if path not in UNLOGGED | ELSEWHERE | WITH_STRIPE]:
+    for template in [path for path in forms() if path not in UNLOGGED | ELSEWHERE | WITH_VENDOR]:
         # One form decides about all departures that wait, with a line for each.
         await runtime.pool.execute("delete from held_departures")
         stage = await set_stage(runtime, harbor, resolver, book)

@@ -20,7 +20,7 @@ async def nav(client: httpx2.AsyncClient) -> list[str]:
 async def test_the_navigation_shows_what_one_may_do(
     client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
 ) -> None:
-    everything = ["Members", "Provisioning", "Domains", "Payment account", "Settings", "Change log"]
+    everything = ["Members", "Provisioning", "Domains", "Payment account", "Messages", "Settings", "Change log"]
     for user, shown in (
         (harbor.owner, everything),
         (harbor.admin, everything),

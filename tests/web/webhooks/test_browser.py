@@ -12,6 +12,7 @@ from openslot.core.work import Runtime
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, check_pages, unfold
 from tests.support.payments import insert_connection
 from tests.support.receiver import Receiver
@@ -45,6 +46,8 @@ async def places(
     await member.post("/settings/profile/photo", files={"photo": ("me.jpg", draw(), "image/jpeg")})
     await insert_connection(runtime, "rk_test_0123456789", user_id=user.id)
     await runtime.pool.execute("update payment_connections set last_error = 'Stripe refuses the key'")
+    number = await insert_number(runtime, user_id=user.id)
+    await runtime.pool.execute("update messaging_connections set last_error = 'The provider can''t be reached'")
     return [
         HERE,
         f"{HERE}/new",
@@ -64,6 +67,9 @@ async def places(
         "/settings/notifications",
         "/settings/payments",
         "/settings/payments/disconnect",
+        "/settings/messages",
+        f"/settings/messages/{number.id}",
+        f"/settings/messages/{number.id}/disconnect",
         "/mara",
         "/mara/30min",
     ]

@@ -1,0 +1,178 @@
+"""Pages: a host's numbers for messages and calls: connect one, test it, give it another token, disconnect it."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.accounts.models import User
+from openslot.core.errors import Conflict
+from openslot.core.text import LINE
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.messaging import connecting
+from openslot.messaging.connecting import CheckedNumber, NumberOwner, NumberWanted
+from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
+from openslot.messaging.connections import can_be_notified, list_for_host, notice_urls, show_fault
+from openslot.messaging.models import ProviderName
+from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
+from openslot.web.pages import page, redirect
+
+HERE = "/settings/messages"
+# Each try sends a token to the provider, and nobody is to try tokens through this installation.
+TRIES = RateLimit("message-tokens", 30)
+# Each costs the owner of the number money.
+TESTS = RateLimit("test-messages", 10)
+NOTICES = {
+    "connected": Text("The number is connected."),
+    "replaced": Text("The new token is used from now on."),
+    "tested": Text("The test message was sent."),
+    "saved": Text("Saved."),
+    "disconnected": Text("The number is disconnected, and its token is deleted here."),
+}
+CHANNELS = {
+    ConnectionChannel.SMS: "SMS",
+    ConnectionChannel.WHATSAPP: "WhatsApp",
+    ConnectionChannel.VOICE: Text("Calls"),
+}
+PROVIDERS = {ProviderName.TWILIO: Text("Twilio"), ProviderName.GATEWAY: Text("Your own gateway")}
+ABOUT = {
+    "messages": Text("When a message comes in"),
+    "status": Text("Status callback"),
+    "calls": Text("Call status changes"),
+    "all": Text("Address for notices"),
+}
+NAMES = {"account": "provider_account"}
+Token = Annotated[str, Meta(pattern=LINE, max_length=300), WhenEmpty(Text("Paste the token"))]
+
+
+class NumberForm(Struct, frozen=True, kw_only=True):
+    provider: ProviderName = ProviderName.TWILIO
+    channel: ConnectionChannel = ConnectionChannel.SMS
+    provider_account: Annotated[str, Meta(pattern=LINE, max_length=1000), WhenEmpty(Text("Enter the account"))]
+    number: Annotated[str, Meta(pattern=LINE, max_length=40), WhenEmpty(Text("Enter the number"))]
+    token: Token
+
+    @property
+    def wanted(self) -> NumberWanted:
+        return NumberWanted(
+            provider=self.provider,
+            channel=self.channel,
+            number=self.number.strip(),
+            account=self.provider_account.strip(),
+            token=self.token.strip(),
+        )
+
+
+class NumberTokenForm(Struct, frozen=True, kw_only=True):
+    token: Token
+
+
+class TestMessageForm(Struct, frozen=True, kw_only=True):
+    phone: Annotated[str, Meta(pattern=LINE, max_length=40), WhenEmpty(Text("Enter a phone number"))]
+
+
+@get("/settings/messages")
+async def show_numbers(work: Work, user: User, form: Form[NumberForm] = Form()) -> Response:
+    used = await list_for_host(work, user)
+    own = [each for each in used if each.user_id == user.id]
+    theirs = [each for each in used if each.user_id is None]
+    return page("dashboard/numbers/list.html", user, form=form, theirs=theirs, here=HERE, **describe(work, own))
+
+
+@post("/settings/messages", transaction="none", limit=TRIES, shows=show_numbers, at={Conflict: "number"}, names=NAMES)
+async def connect_number(work: Work, user: User, form: Form[NumberForm]) -> Response:
+    checked = await connecting.check_number(work, user, form.get().wanted)
+    async with work.transaction():
+        made = await connecting.connect(work, user, checked)
+    return redirect(f"{HERE}/{made.id}?done={done_of(checked)}")
+
+
+@get("/settings/messages/{connection_id}")
+async def show_number(work: Work, user: User, connection_id: UUID, form: Form[Any] = Form()) -> Response:
+    connection = await connecting.get_connection(work, user, connection_id)
+    shown = describe_number(work, connection)
+    return page("dashboard/numbers/number.html", user, form=form, here=HERE, **shown)
+
+
+@post(
+    "/settings/messages/{connection_id}/token",
+    transaction="none",
+    limit=TRIES,
+    shows=show_number,
+    at={Conflict: "token"},
+    names={"account": "token", "number": "token"},
+)
+async def replace_number_token(work: Work, user: User, connection_id: UUID, form: Form[NumberTokenForm]) -> Response:
+    checked = await check_token(work, user, connection_id, form.get().token)
+    async with work.transaction():
+        await connecting.connect(work, user, checked)
+    return redirect(f"{HERE}/{connection_id}?done=replaced")
+
+
+@post(
+    "/settings/messages/{connection_id}/test",
+    transaction="none",
+    limit=TESTS,
+    shows=show_number,
+    at={Conflict: "phone"},
+)
+async def send_test_message(work: Work, user: User, connection_id: UUID, form: Form[TestMessageForm]) -> Response:
+    connection = await connecting.get_connection(work, user, connection_id)
+    await connecting.send_test(work, connection, recipient=form.get().phone.strip(), name=user.name)
+    return redirect(f"{HERE}/{connection_id}?done=tested")
+
+
+@get("/settings/messages/{connection_id}/disconnect")
+async def ask_to_disconnect_number(work: Work, user: User, connection_id: UUID) -> Response:
+    connection = await connecting.get_connection(work, user, connection_id)
+    return page("dashboard/numbers/disconnect.html", user, here=HERE, **describe_number(work, connection))
+
+
+@post("/settings/messages/{connection_id}/disconnect")
+async def disconnect_number(work: Work, user: User, connection_id: UUID) -> Response:
+    await connecting.disconnect(work, user, connection_id)
+    return redirect(f"{HERE}?done=disconnected")
+
+
+async def check_token(work: Work, owner: NumberOwner, connection_id: UUID, token: str) -> CheckedNumber:
+    """Ask the provider whether a connected number can be used with another token; begins no transaction."""
+    known = await connecting.get_connection(work, owner, connection_id)
+    wanted = NumberWanted(
+        provider=known.provider,
+        channel=known.channel,
+        number=known.number,
+        account=known.account,
+        token=token.strip(),
+    )
+    return await connecting.check_number(work, owner, wanted)
+
+
+def describe(work: Work, numbers: list[MessagingConnection]) -> dict[str, Any]:
+    """Say what the lists of a host and of an organization show of their numbers, and of how to connect one."""
+    return {
+        "numbers": numbers,
+        "notices": NOTICES,
+        "channels": CHANNELS,
+        "providers": PROVIDERS,
+        "can_be_notified": can_be_notified(work.runtime.settings),
+    }
+
+
+def describe_number(work: Work, connection: MessagingConnection) -> dict[str, Any]:
+    """Say what the pages of a host and of an organization show of one number."""
+    urls = notice_urls(work.runtime.settings, connection)
+    return {
+        "connection": connection,
+        "notices": NOTICES,
+        "channel": CHANNELS[connection.channel],
+        "provider": PROVIDERS[connection.provider],
+        "urls": [(about, ABOUT[about], url) for about, url in urls.items()],
+        "can_be_notified": can_be_notified(work.runtime.settings),
+        "fault": show_fault(connection.last_error) if connection.last_error else None,
+        "is_for_messages": connection.channel.messages is not None,
+    }
+
+
+def done_of(checked: CheckedNumber) -> str:
+    return "replaced" if checked.is_same else "connected"

@@ -1,0 +1,172 @@
+"""Pages: an organization's numbers for messages and calls, which all members use who have none of their own."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.accounts import operations as accounts
+from openslot.accounts import organizations
+from openslot.accounts.models import Organization, User
+from openslot.change_log.models import ChangeAction
+from openslot.core.errors import Conflict, Invalid
+from openslot.core.text import LINE
+from openslot.core.work import Work
+from openslot.http.doors import Exchange
+from openslot.messaging import connecting
+from openslot.messaging.connecting import NO_MEMBER, CheckedNumber
+from openslot.messaging.connection_models import MessagingConnection
+from openslot.routing import Form, Response, get, post
+from openslot.web.dashboard.numbers import (
+    NAMES,
+    TESTS,
+    TRIES,
+    NumberForm,
+    NumberTokenForm,
+    TestMessageForm,
+    check_token,
+    describe,
+    describe_number,
+    done_of,
+)
+from openslot.web.organization.current import begin_change, get_administered, organization_page
+from openslot.web.pages import redirect
+
+HERE = "/organization/messages"
+
+
+class DefaultHostForm(Struct, frozen=True, kw_only=True):
+    host: Annotated[str, Meta(pattern=LINE, max_length=254)] = ""
+
+
+@get("/organization/messages")
+async def show_organization_numbers(
+    request: Exchange, work: Work, user: User, form: Form[NumberForm] = Form()
+) -> Response:
+    organization = await _get_organization(request, work)
+    numbers = await connecting.list_connections(work, organization)
+    own = get_administered(request)
+    return organization_page("numbers.html", request, own, here=HERE, form=form, **describe(work, numbers))
+
+
+@post(
+    "/organization/messages",
+    transaction="none",
+    limit=TRIES,
+    shows=show_organization_numbers,
+    at={Conflict: "number"},
+    names=NAMES,
+)
+async def connect_organization_number(request: Exchange, work: Work, user: User, form: Form[NumberForm]) -> Response:
+    organization = await _get_organization(request, work)
+    checked = await connecting.check_number(work, organization, form.get().wanted)
+    made = await _keep(request, work, user, checked)
+    return redirect(f"{HERE}/{made.id}?done={done_of(checked)}")
+
+
+@get("/organization/messages/{connection_id}")
+async def show_organization_number(
+    request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[Any] = Form()
+) -> Response:
+    own = get_administered(request)
+    connection = await connecting.get_connection(work, await _get_organization(request, work), connection_id)
+    host = form.of(DefaultHostForm).begin({"host": await _find_default_host(work, connection)})
+    shown = describe_number(work, connection)
+    return organization_page("number.html", request, own, here=HERE, form=form, host=host, **shown)
+
+
+@post(
+    "/organization/messages/{connection_id}/token",
+    transaction="none",
+    limit=TRIES,
+    shows=show_organization_number,
+    at={Conflict: "token"},
+    names={"account": "token", "number": "token"},
+)
+async def replace_organization_token(
+    request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[NumberTokenForm]
+) -> Response:
+    organization = await _get_organization(request, work)
+    await _keep(request, work, user, await check_token(work, organization, connection_id, form.get().token))
+    return redirect(f"{HERE}/{connection_id}?done=replaced")
+
+
+@post(
+    "/organization/messages/{connection_id}/test",
+    transaction="none",
+    limit=TESTS,
+    shows=show_organization_number,
+    at={Conflict: "phone"},
+)
+async def send_organization_test(
+    request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[TestMessageForm]
+) -> Response:
+    organization = await _get_organization(request, work)
+    connection = await connecting.get_connection(work, organization, connection_id)
+    await connecting.send_test(work, connection, recipient=form.get().phone.strip(), name=organization.name)
+    return redirect(f"{HERE}/{connection_id}?done=tested")
+
+
+@post(
+    "/organization/messages/{connection_id}/host",
+    shows=show_organization_number,
+    names={"defaultHost": "host"},
+)
+async def choose_default_host(
+    request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[DefaultHostForm]
+) -> Response:
+    """Choose who gets messages from people whom no member has written with."""
+    change = await begin_change(request, work, user)
+    before = await connecting.get_connection(work, change.organization, connection_id)
+    was, email = await _find_default_host(work, before), form.get().host.strip()
+    host = await accounts.find_user_by_email(work, email) if email else None
+    if email and host is None:
+        raise Invalid(details={"host": NO_MEMBER})
+    await connecting.change_settings(
+        work,
+        change.organization,
+        connection_id,
+        can_cancel=before.can_cancel,
+        default_host_id=host.id if host else None,
+    )
+    after = {"default_host": host.email if host else ""}
+    await change.log(ChangeAction.NUMBER_CHANGED, before.number, before.id, before={"default_host": was}, after=after)
+    return redirect(f"{HERE}/{connection_id}?done=saved")
+
+
+@get("/organization/messages/{connection_id}/disconnect")
+async def ask_to_disconnect_organization_number(
+    request: Exchange, work: Work, user: User, connection_id: UUID
+) -> Response:
+    own = get_administered(request)
+    connection = await connecting.get_connection(work, await _get_organization(request, work), connection_id)
+    return organization_page("disconnect_number.html", request, own, here=HERE, **describe_number(work, connection))
+
+
+@post("/organization/messages/{connection_id}/disconnect")
+async def disconnect_organization_number(request: Exchange, work: Work, user: User, connection_id: UUID) -> Response:
+    change = await begin_change(request, work, user)
+    ended = await connecting.disconnect(work, change.organization, connection_id)
+    await change.log(ChangeAction.NUMBER_DISCONNECTED, ended.number, ended.id)
+    return redirect(f"{HERE}?done=disconnected")
+
+
+async def _get_organization(request: Exchange, work: Work) -> Organization:
+    return await organizations.get_organization_by_id(work, get_administered(request).organization_id)
+
+
+async def _keep(request: Exchange, work: Work, user: User, checked: CheckedNumber) -> MessagingConnection:
+    """Keep a number that was checked, if the user may still decide."""
+    async with work.transaction():
+        change = await begin_change(request, work, user)
+        made = await connecting.connect(work, change.organization, checked)
+        action = ChangeAction.NUMBER_CHANGED if checked.is_same else ChangeAction.NUMBER_CONNECTED
+        await change.log(action, made.number, made.id, after={"channel": made.channel})
+    return made
+
+
+async def _find_default_host(work: Work, connection: MessagingConnection) -> str:
+    if connection.default_host_id is None:
+        return ""
+    found = await accounts.list_users_by_id(work, [connection.default_host_id])
+    return next((host.email for host in found.values()), "")

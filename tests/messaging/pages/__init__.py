@@ -1,0 +1,1 @@
+"""Pages of numbers for messages and calls."""

@@ -1,0 +1,234 @@
+"""The pages that connect numbers: faults at their fields, no token shown, nobody else's number, a question at last."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import Organization, User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.flags.switches import stop_messaging
+from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection, OptOutSource
+from openslot.messaging.store import opt_out
+from tests.messaging.pages.conftest import NUMBER
+from tests.support.fake_twilio import FakeAccount, FakeTwilio
+from tests.support.forms import NOBODY, from_other_sites
+from tests.support.hostile_text import CORPUS, check_pages
+from tests.support.messaging import insert_number
+from tests.support.page import read_page
+
+HERE = "/settings/messages"
+PHONE = "+491701234567"
+
+
+def form(account: FakeAccount, /, **other: str) -> dict[str, str]:
+    given = {"provider": "twilio", "channel": "sms", "number": NUMBER, "token": account.token}
+    return {**given, "provider_account": account.sid, **other}
+
+
+async def test_a_host_connects_a_number_and_copies_the_addresses(
+    member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount
+) -> None:
+    made = await member.post(HERE, data=form(account, number="+49 30 111222", token=f" {account.token} "))
+
+    connection_id = await runtime.pool.fetchval("select id from messaging_connections")
+    assert (made.status_code, made.headers["location"]) == (303, f"{HERE}/{connection_id}?done=connected")
+    shown = await member.get(made.headers["location"])
+    base = f"{runtime.settings.public_url}/api/notices/twilio/{connection_id}"
+    for text in ("The number is connected.", NUMBER, "Praxis Lindqvist", f"{base}/messages", f"{base}/status"):
+        assert text in read_page(shown).text
+    assert 'data-copy="url-messages"' in shown.text
+    assert account.token not in shown.text
+    listed = await member.get(HERE)
+    assert NUMBER in read_page(listed).text
+    assert "can_cancel" not in listed.text + shown.text
+
+
+@pytest.mark.parametrize(
+    ("other", "field", "words"),
+    [
+        ({"token": "f" * 32}, "token", "Was refused"),
+        ({"token": ""}, "token", "Paste the token"),
+        ({"provider_account": ""}, "provider_account", "Enter the account"),
+        ({"number": "+4930999888"}, "number", "Is not a number of this account"),
+        ({"number": "030 111222"}, "number", "Must begin with +"),
+        ({"provider": "carrier-pigeon"}, "provider", ""),
+        ({"channel": "fax"}, "channel", ""),
+        ({"provider": "gateway", "provider_account": "http://10.0.0.1/"}, "token", "Was refused"),
+    ],
+)
+async def test_what_is_wrong_is_said_at_its_field(
+    member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount, other: dict[str, str], field: str, words: str
+) -> None:
+    refused = await member.post(HERE, data=form(account, **other))
+
+    assert refused.status_code == 400
+    faults = read_page(refused).faults
+    assert list(faults) == [field]
+    assert words in faults[field]
+    assert account.token not in refused.text
+    assert await runtime.pool.fetchval("select count(*) from messaging_connections") == 0
+
+
+async def test_a_provider_that_is_down_is_said(
+    member: httpx2.AsyncClient, account: FakeAccount, twilio: FakeTwilio
+) -> None:
+    twilio.is_down = True
+    refused = await member.post(HERE, data=form(account))
+
+    assert "Could not be checked (The provider can't be reached)" in read_page(refused).faults["provider_account"]
+
+
+async def test_a_broken_number_says_why_and_a_new_token_mends_it(
+    member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount, number: MessagingConnection
+) -> None:
+    why = "The provider refuses the account or its token"
+    await runtime.pool.execute("update messaging_connections set last_error = $1, failing_since = now()", why)
+    page = f"{HERE}/{number.id}"
+    assert why in read_page(await member.get(page)).text
+    assert "Can't be used" in read_page(await member.get(HERE)).text
+    account.token = "e" * 32
+
+    wrong = await member.post(f"{page}/token", data={"token": "d" * 32})
+    assert list(read_page(wrong).faults) == ["token"]
+    mended = await member.post(f"{page}/token", data={"token": account.token})
+
+    assert mended.headers["location"] == f"{page}?done=replaced"
+    shown = await member.get(page)
+    assert why not in shown.text
+    assert account.token not in shown.text
+    token = await runtime.pool.fetchval("select token from messaging_connections")
+    assert runtime.secrets.open(token) == account.token
+
+
+async def test_a_token_of_an_account_that_lost_the_number_is_said_at_the_token(
+    member: httpx2.AsyncClient, account: FakeAccount, number: MessagingConnection
+) -> None:
+    account.numbers.clear()
+    refused = await member.post(f"{HERE}/{number.id}/token", data={"token": account.token})
+
+    assert read_page(refused).faults == {"token": "Is not a number of this account"}
+
+
+async def test_a_test_message_goes_to_the_phone_that_was_typed(
+    member: httpx2.AsyncClient, account: FakeAccount, number: MessagingConnection
+) -> None:
+    page = f"{HERE}/{number.id}"
+    sent = await member.post(f"{page}/test", data={"phone": "+49 170 1234567"})
+
+    assert sent.headers["location"] == f"{page}?done=tested"
+    assert [(each.sender, each.recipient) for each in account.sent] == [(NUMBER, PHONE)]
+    for typed in ("", "0170 1234567", "evil@example.com"):
+        wrong = await member.post(f"{page}/test", data={"phone": typed})
+        assert list(read_page(wrong).faults) == ["phone"]
+    assert len(account.sent) == 1
+
+
+async def test_a_test_message_respects_stop_and_the_kill_switch(
+    member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount, number: MessagingConnection
+) -> None:
+    page = f"{HERE}/{number.id}"
+    now = runtime.clock()
+    await opt_out(runtime.pool, number, PHONE, source=OptOutSource.MESSAGE, vendor_id=None, now=now)
+    refused = await member.post(f"{page}/test", data={"phone": PHONE})
+    assert "has replied STOP" in read_page(refused).faults["phone"]
+    async with runtime.transaction(OPERATOR) as work:
+        await stop_messaging(work, "sms", reason="A loop")
+    stopped = await member.post(f"{page}/test", data={"phone": "+491701234568"})
+
+    assert "an administrator has stopped messages" in read_page(stopped).faults["phone"]
+    assert account.sent == []
+
+
+async def test_a_number_for_calls_sends_no_test_message(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, account: FakeAccount
+) -> None:
+    voice = await insert_number(runtime, user_id=user.id, channel=ConnectionChannel.VOICE, account=account.sid)
+    shown = await member.get(f"{HERE}/{voice.id}")
+
+    assert f"/api/notices/twilio/{voice.id}/calls" in shown.text
+    assert "Test message" not in shown.text
+    assert (await member.post(f"{HERE}/{voice.id}/test", data={"phone": PHONE})).status_code == 404
+
+
+async def test_disconnecting_asks_first_and_says_what_stays(
+    member: httpx2.AsyncClient, runtime: Runtime, number: MessagingConnection
+) -> None:
+    page = f"{HERE}/{number.id}"
+    asked = read_page(await member.get(f"{page}/disconnect")).text
+    assert "Conversations and calls stay here." in asked
+    live = "select count(*) from messaging_connections where token is not null"
+    assert await runtime.pool.fetchval(live) == 1
+    ended = await member.post(f"{page}/disconnect")
+
+    assert ended.headers["location"] == f"{HERE}?done=disconnected"
+    assert await runtime.pool.fetchval(live) == 0
+    assert (await member.get(page)).status_code == 404
+    assert (await member.post(f"{page}/disconnect")).status_code == 404
+
+
+@pytest.mark.parametrize(("address", "is_said"), [("https://book.example.com", False), (None, True)])
+async def test_it_is_said_when_notices_can_not_arrive(
+    member: httpx2.AsyncClient, number: MessagingConnection, address: str | None, *, is_said: bool
+) -> None:
+    if not is_said:
+        member.headers["cookie"] = f"__Host-{member.headers['cookie']}"
+    for page in (HERE, f"{HERE}/{number.id}"):
+        shown = await member.get(page)
+        assert shown.status_code == 200
+        assert ("Notices from the provider can't arrive here" in read_page(shown).text) == is_said
+
+
+async def test_nobody_sees_or_changes_the_number_of_somebody_else(
+    member: httpx2.AsyncClient, runtime: Runtime, stranger: User, harbor: Organization, account: FakeAccount
+) -> None:
+    theirs = await insert_number(runtime, user_id=stranger.id, account=account.sid, token=account.token, number=NUMBER)
+    before = await runtime.pool.fetchrow("select * from messaging_connections")
+    chosen: dict[str, Any] = {"organization": str(harbor.id), "host": "", "token": account.token, "phone": PHONE}
+    for base in (HERE, "/organization/messages"):
+        assert NUMBER not in (await member.get(base)).text
+        for place in (theirs.id, NOBODY):
+            answers = [await member.get(f"{base}/{place}"), await member.get(f"{base}/{place}/disconnect")]
+            acts = ("token", "test", "disconnect", *(["host"] if base != HERE else []))
+            answers += [await member.post(f"{base}/{place}/{act}", data=chosen) for act in acts]
+            assert {each.status_code for each in answers} == {404}, (base, place)
+    assert account.sent == []
+    assert await runtime.pool.fetchrow("select * from messaging_connections") == before
+
+
+async def test_a_form_of_another_site_is_refused(
+    member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount, number: MessagingConnection
+) -> None:
+    page = f"{HERE}/{number.id}"
+    paths = (HERE, f"{page}/token", f"{page}/test", f"{page}/disconnect")
+    for path, headers in from_other_sites(paths):
+        answer = await member.post(path, data={**form(account), "phone": PHONE}, headers=headers)
+        assert answer.status_code == 403, (path, headers)
+    assert account.sent == []
+    assert await runtime.pool.fetchval("select token is not null from messaging_connections")
+
+
+async def test_without_a_session_every_page_asks_to_sign_in(
+    client: httpx2.AsyncClient, number: MessagingConnection
+) -> None:
+    for path in (HERE, f"{HERE}/{number.id}", f"{HERE}/{number.id}/disconnect"):
+        answer = await client.get(path)
+        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/login")
+
+
+@pytest.mark.parametrize("text", CORPUS)
+async def test_stored_and_typed_text_stays_text(
+    member: httpx2.AsyncClient, runtime: Runtime, harbor: Organization, number: MessagingConnection, text: str
+) -> None:
+    ours = await insert_number(runtime, organization_id=harbor.id)
+    spoil = "update messaging_connections set account = $1, account_name = $1, last_error = $1"
+    await runtime.pool.execute(spoil, text)
+    typed = dict.fromkeys(("provider", "channel", "number", "provider_account", "token", "phone", "host"), text)
+    pages = []
+    for base, each in ((HERE, number.id), ("/organization/messages", ours.id)):
+        pages += [await member.get(path) for path in (base, f"{base}/{each}", f"{base}/{each}/disconnect")]
+        for act in ("", f"/{each}/token", f"/{each}/test", f"/{each}/host"):
+            pages.append(await member.post(f"{base}{act}", data={**typed, "organization": str(harbor.id)}))
+
+    assert check_pages(pages) > 8
