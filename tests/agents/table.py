@@ -47,7 +47,7 @@ DOMAINS = {
     "Images": 1,
 }
 LATER = {"Analytics", "Images"}
-LATER_TOOLS = {"run_system_tests", "set_messaging_kill_switch"}
+LATER_TOOLS = {"run_system_tests"}
 
 # How many tools need each scope.
 SCOPES = {

@@ -78,6 +78,7 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
         "remove_flag_override": flag | whose,
         "get_cron_health": {},
         "get_system_status": {},
+        "set_messaging_kill_switch": {"enabled": True, "reason": "wrong texts"},
         "search_audit_log": {},
         "list_users": {},
         "get_user": whose,
@@ -187,7 +188,8 @@ async def _state(runtime: Runtime) -> list[tuple[object, ...]]:
     """Read what tools of tier T3 can change."""
     users = await runtime.pool.fetch("select id, plan, disabled_at from users order by id")
     bookings = await runtime.pool.fetch("select id, status from bookings order by id")
-    return [tuple(row.values()) for row in (*users, *bookings)]
+    switches = await runtime.pool.fetch("select channel, stopped_at from switches order by channel")
+    return [tuple(row.values()) for row in (*users, *bookings, *switches)]
 
 
 async def test_the_answers_text_repeats_its_content(orchestrator: TestAgent, arguments: Arguments) -> None:

@@ -1,12 +1,14 @@
 """Tools: how the installation runs."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from openslot import __version__
-from openslot.agents.registry import naming, tool
+from openslot.agents.models import Tier
+from openslot.agents.registry import about, naming, tool
+from openslot.agents.schemas import Decided
 from openslot.core.errors import NotFound
 from openslot.core.shapes import Shape
 from openslot.core.text import LINE
@@ -14,6 +16,8 @@ from openslot.core.times import Instant, iso
 from openslot.core.work import Work
 from openslot.doctor.finding import Finding, FindingState, find_worst, problem
 from openslot.doctor.running import examine_running
+from openslot.flags import switches
+from openslot.flags.models import ChannelStatus, OutgoingChannel
 from openslot.jobs.health import PeriodicHealth, PeriodicState, count_workers, list_health
 
 CHECKED_WITHIN = 30.0
@@ -61,6 +65,23 @@ class SystemStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     findings: list[SystemFinding]
 
 
+class MessagingChannel(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A channel of outgoing messages, and whether it is stopped."""
+
+    channel: OutgoingChannel
+    is_stopped: bool
+    stopped_at: Instant | None
+    stopped_by: Annotated[str | None, Meta(description="An agent's or an administrator's name, or terminal")]
+    reason: str | None
+    waiting: Annotated[int, Meta(description="How many messages wait until the channel is resumed")]
+
+
+class SwitchedMessaging(Decided, frozen=True, kw_only=True, rename="camel"):
+    """How every channel stands after the change."""
+
+    channels: tuple[MessagingChannel, ...] = ()
+
+
 _show_finding = Shape(SystemFinding, Finding).show
 
 
@@ -101,6 +122,43 @@ async def get_system_status(work: Work) -> SystemStatus:
         findings = [problem("doctor", "The checks did not end within 30 seconds.", "openslot doctor")]
     shown = [_show_finding(each) for each in findings]
     return SystemStatus(state=find_worst(findings), version=__version__, checked_at=iso(work.now), findings=shown)
+
+
+@tool(scope="infra:write", tier=Tier.T3, target=about("channel", "channel"), is_destructive=True, reaches_outside=True)
+async def set_messaging_kill_switch(
+    work: Work,
+    *,
+    enabled: Annotated[bool, Meta(description="true: stop outgoing messages; false: resume them")],
+    channel: Annotated[
+        Literal["all", "sms", "whatsapp", "voice", "email"],
+        Meta(description="all: SMS, WhatsApp and voice; email is stopped by its own name only"),
+    ] = "all",
+    reason: Annotated[
+        str, Meta(pattern=LINE, min_length=1, max_length=switches.LONGEST_REASON, description="Why, in one line")
+    ],
+) -> SwitchedMessaging:
+    """Stop outgoing messages of a channel at once, in every process, or resume them.
+
+    Use it if messages go out that should not. What is stopped waits, and is sent in order when the channel is resumed,
+    unless it has lost its meaning by then, such as a reminder of a past meeting. Security email, such as codes and
+    password resets, is always sent. A channel that is stopped already stays as it is. The team chat is told who did it
+    and why. It needs confirm: true and an approval by the Orchestrator. It costs nothing.
+    """
+    change = switches.stop_messaging if enabled else switches.resume_messaging
+    found = await change(work, channel, reason=reason)
+    return SwitchedMessaging(channels=tuple(_show_channel(each) for each in found))
+
+
+def _show_channel(found: ChannelStatus) -> MessagingChannel:
+    stop = found.stop
+    return MessagingChannel(
+        channel=found.channel,
+        is_stopped=stop is not None,
+        stopped_at=iso(stop.at) if stop is not None else None,
+        stopped_by=stop.name if stop is not None else None,
+        reason=stop.reason if stop is not None else None,
+        waiting=found.waiting,
+    )
 
 
 def _show_job(found: PeriodicHealth) -> CronJob:

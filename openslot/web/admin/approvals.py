@@ -22,10 +22,12 @@ from openslot.core.errors import Conflict, NotFound
 from openslot.core.ids import parse_id
 from openslot.core.text import ReasonText
 from openslot.core.work import Work
+from openslot.flags.models import ALL
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.change_log import log_platform
+from openslot.web.admin.messaging import CHANNELS, describe_switch
 from openslot.web.dashboard.rows import DayOfRows, by_day
 from openslot.web.pages import page, redirect
 
@@ -124,6 +126,13 @@ async def _disable_user(work: Work, reader: User, arguments: Arguments) -> Outco
     return await list_closing(work, reader, await accounts.get_user(work, _id_of(arguments, "userId")))
 
 
+async def _switch_messaging(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
+    channel = str(arguments.get("channel", ALL))
+    about = Text("Outgoing messages: %(channel)s", channel=CHANNELS[channel])
+    happens = await describe_switch(work, channel, is_stop=arguments.get("enabled") is True)
+    return OutcomePreview(sentences=(about, *happens))
+
+
 def _id_of(arguments: Arguments, name: str) -> UUID:
     return parse_id(str(arguments.get(name)))
 
@@ -132,6 +141,7 @@ DESCRIBED: dict[str, Callable[[Work, User, Arguments], Awaitable[OutcomePreview]
     "cancel_booking": _cancel_booking,
     "change_user_plan": _change_user_plan,
     "disable_user": _disable_user,
+    "set_messaging_kill_switch": _switch_messaging,
 }
 
 

@@ -12,7 +12,7 @@ from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.flags import switches
 from openslot.flags.models import ALL, ALL_CHANNELS, MessagingStop, OutgoingChannel
-from openslot.i18n import Text
+from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.admin.change_log import log_platform
 from openslot.web.dashboard.rows import REASONS
@@ -30,6 +30,13 @@ NOTICES = {
     "stopped": Text("The messages are stopped. They wait until you resume them."),
     "resumed": Text("The messages are resumed. Those that waited are being sent."),
 }
+
+STOPS = Text(
+    "Nothing more is sent until you resume it, not even what is on its way to be sent. Messages wait in their order."
+)
+STILL_SENT = Text(
+    "Emails to sign in, to choose a new password, to verify an address and about security are always sent."
+)
 
 
 class ReasonForm(Struct, frozen=True, kw_only=True):
@@ -85,8 +92,6 @@ async def resume_messaging(request: Request, work: Work, user: User, channel: st
 
 async def _ask(work: Work, user: User, channel: str, form: Form[ReasonForm], *, is_stop: bool) -> Response:
     _check_channel(channel)
-    concerned = switches.read_channels(channel)
-    found = [each for each in await switches.get_status(work) if each.channel in concerned]
     return page(
         "admin/switch_messaging.html",
         user,
@@ -94,9 +99,24 @@ async def _ask(work: Work, user: User, channel: str, form: Form[ReasonForm], *, 
         form=form,
         label=CHANNELS[channel],
         is_stop=is_stop,
-        is_email=channel == OutgoingChannel.EMAIL,
-        waiting=sum(each.waiting for each in found),
+        sentences=await describe_switch(work, channel, is_stop=is_stop),
     )
+
+
+async def describe_switch(work: Work, channel: str, *, is_stop: bool) -> tuple[Text, ...]:
+    """Say what happens if a channel is stopped or resumed now."""
+    if is_stop:
+        return (STOPS, STILL_SENT) if channel == OutgoingChannel.EMAIL else (STOPS,)
+    concerned = switches.read_channels(channel)
+    waiting = sum(each.waiting for each in await switches.get_status(work) if each.channel in concerned)
+    resumption = PluralText(
+        "%(count)s message waits. It is sent now, unless it has lost its meaning, such as a reminder of a past "
+        "meeting.",
+        "%(count)s messages wait. They are sent now in their order, unless they have lost their meaning, such as a "
+        "reminder of a past meeting.",
+        count=waiting,
+    )
+    return (resumption,)
 
 
 def _check_channel(channel: str) -> None:

@@ -1,14 +1,14 @@
-"""Tools: how the periodic jobs stand, and what the doctor finds."""
+"""Tools: how the periodic jobs stand, what the doctor finds, and the kill switch of outgoing messages."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from openslot.core.errors import NotFound
+from openslot.core.errors import Invalid, NotFound
 from openslot.core.work import Periodic, Runtime
 from openslot.jobs.health import PeriodicRun, judge_run
-from tests.agents.tools.conftest import Run
+from tests.agents.tools.conftest import Run, events
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 
@@ -120,3 +120,35 @@ async def test_the_status_is_what_the_doctor_finds(run: Run, runtime: Runtime) -
     assert {"database", "clock", "disk space", "mail", "backups", "periodic jobs"} <= set(findings)
     assert status["state"] == "problem"
     assert str(runtime.settings.database_url) not in str(status)
+
+
+@pytest.mark.parametrize(
+    ("channel", "stopped"), [(None, ["sms", "whatsapp", "voice"]), ("email", ["email"]), ("voice", ["voice"])]
+)
+async def test_the_kill_switch_stops_a_channel_and_resumes_it(
+    run: Run, runtime: Runtime, channel: str | None, stopped: list[str]
+) -> None:
+    which = {} if channel is None else {"channel": channel}
+
+    told = await run("set_messaging_kill_switch", enabled=True, reason="wrong texts", **which)
+
+    assert (told["outcome"], [each["channel"] for each in told["channels"]]) == (
+        "done",
+        ["sms", "whatsapp", "voice", "email"],
+    )
+    by_name = {each["channel"]: each for each in told["channels"] if each["isStopped"]}
+    assert list(by_name) == stopped
+    assert {(each["stoppedBy"], each["reason"]) for each in by_name.values()} == {("support", "wrong texts")}
+    assert (await events(runtime, "messaging.stopped"))[0]["channels"] == stopped
+
+    told = await run("set_messaging_kill_switch", enabled=False, reason="mended", **which)
+
+    assert not any(each["isStopped"] for each in told["channels"])
+    assert (await events(runtime, "messaging.resumed"))[0]["reason"] == "mended"
+
+
+@pytest.mark.parametrize("reason", ["", "two\nlines", "x" * 501])
+async def test_the_kill_switch_needs_a_reason_of_one_line(run: Run, reason: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await run("set_messaging_kill_switch", enabled=True, reason=reason)
+    assert set(refused.value.details or {}) == {"reason"}

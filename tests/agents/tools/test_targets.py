@@ -20,6 +20,7 @@ FLAG, USER = {"key": "api_docs"}, {"userId": ID}
         ("toggle_flag", FLAG | {"enabled": True}, ("flag", "api_docs")),
         ("set_flag_override", FLAG | USER | {"enabled": True}, ("flag", "api_docs")),
         ("remove_flag_override", FLAG | USER, ("flag", "api_docs")),
+        ("set_messaging_kill_switch", {"enabled": True, "reason": "x"}, ("channel", "all")),
         ("list_users", {}, None),
         ("get_user", USER, ("user", ID)),
         ("get_user", {"email": "mara@lindqvist.example"}, None),

@@ -8,9 +8,10 @@ import pytest
 from openslot.accounts.models import User
 from openslot.bookings.models import Booking, Status
 from openslot.core.work import Runtime
-from tests.support.agent import TestAgent
+from tests.support.agent import TestAgent, make_key
 from tests.support.clocks import MovingClock
 from tests.support.host import TWELVE, Book
+from tests.support.live import connect
 from tests.support.page import read_page
 
 
@@ -119,6 +120,30 @@ async def test_a_lower_plan_says_that_keys_stop(admin: httpx2.AsyncClient, suppo
 
     assert "gets the plan Free instead of Pro" in page
     assert "API keys stop working" in page
+
+
+async def test_the_kill_switch_says_what_stops_and_stops_when_approved(
+    admin: httpx2.AsyncClient, runtime: Runtime, client: httpx2.AsyncClient
+) -> None:
+    async with connect(str(client.base_url)) as other:
+        devops = TestAgent(other, await make_key(runtime, "devops"))
+        approval = await ask(devops, "set_messaging_kill_switch", enabled=True, channel="email", reason="A loop")
+        resumption = await ask(devops, "set_messaging_kill_switch", enabled=False, reason="Mended")
+    page = read_page(await admin.get(f"/admin/approvals/{approval}")).text
+    later = read_page(await admin.get(f"/admin/approvals/{resumption}")).text
+
+    assert "Outgoing messages: Email" in page
+    assert "Nothing more is sent until you resume it" in page
+    assert "about security are always sent" in page
+    assert "Outgoing messages: SMS, WhatsApp and voice calls" in later
+    assert "0 messages wait" in later
+    assert await runtime.pool.fetchval("select count(*) from switches where stopped_at is not null") == 0
+
+    await admin.post(f"/admin/approvals/{approval}/approve")
+
+    stopped = await runtime.pool.fetch("select channel, reason from switches where stopped_at is not null")
+    assert [tuple(row.values()) for row in stopped] == [("email", "A loop")]
+    assert "DevOps" in read_page(await admin.get("/admin/messaging")).text
 
 
 async def test_what_is_gone_is_said(
