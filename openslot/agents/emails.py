@@ -15,11 +15,10 @@ from openslot.agents.events import AgentEmailQueued, MarketingOptedOut
 from openslot.agents.models import AgentEmail, EmailCategory, ToolCall
 from openslot.core.errors import NotFound
 from openslot.core.ids import find_signed_id, new_id, sign_id
-from openslot.core.text import NOT_ALLOWED, PROSE, EmailAddress, Label, is_line
+from openslot.core.text import NOT_ALLOWED, PROSE, EmailAddress, Label, is_line, one_line, paragraph
 from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.message import one_line, paragraph
 from openslot.integrations.mail.models import Letter, LetterBody, Link
 
 # Text and links only: an image or a style could track readers or imitate other parts of the mail.

@@ -14,12 +14,12 @@ from openslot.accounts.errors import InvalidInvitation
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
 from openslot.accounts.models import SignUp, User
 from openslot.accounts.operations import AddressKept
+from openslot.bookings.words import format_short
 from openslot.core.actor import SYSTEM, ActorKind
 from openslot.core.events import Effect
+from openslot.core.text import one_line
 from openslot.core.work import Outcome, Runtime, Skipped, Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail.meetings import format_short
-from openslot.integrations.mail.message import one_line
 from openslot.integrations.mail.models import Draft, Fact, Letter, Link, MailKind, Recipient, compose
 from openslot.integrations.mail.notices import SECURITY_FOOTER, to_owner, write_notice
 from openslot.integrations.mail.operations import choose_locale, deliver, leave_unsent

@@ -11,8 +11,7 @@ from icalendar import vCalAddress, vDatetime, vInt, vText, vUri
 from icalendar.parser import Contentline
 from msgspec import Struct
 
-from openslot.core.text import defuse
-from openslot.integrations.mail.message import one_line, paragraph
+from openslot.core.text import defuse, one_line, paragraph
 from openslot.integrations.mail.models import MailAddress, Method
 
 PRODUCT = "-//Openslot//Openslot//EN"

@@ -9,8 +9,10 @@ from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
 from openslot.bookings.links import booking_url, calendar_url, manage_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status, show_reason
+from openslot.bookings.words import format_day, format_hours, format_place, format_short, format_zone
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
+from openslot.core.text import find_name, one_line, paragraph
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
@@ -24,17 +26,7 @@ from openslot.integrations.mail.calendar_entry import (
     outlook_url,
     write_calendar,
 )
-from openslot.integrations.mail.meetings import (
-    MailedMeeting,
-    MailHost,
-    format_day,
-    format_hours,
-    format_place,
-    format_short,
-    format_zone,
-    list_recipients,
-)
-from openslot.integrations.mail.message import find_name, one_line, paragraph
+from openslot.integrations.mail.meetings import MailedMeeting, MailHost, list_recipients
 from openslot.integrations.mail.models import (
     Attachment,
     Draft,

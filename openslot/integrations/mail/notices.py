@@ -12,6 +12,7 @@ from openslot.accounts.models import PRODUCT, BrandedHost, SignUp, User
 from openslot.availability.errors import SlotUnavailable
 from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded
 from openslot.core.events import E, Effect
+from openslot.core.text import one_line
 from openslot.i18n import PluralText, Text, recall
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.calendars.events import (
@@ -21,7 +22,6 @@ from openslot.integrations.calendars.events import (
     CalendarEventsMissing,
 )
 from openslot.integrations.mail.events import MailLimitReached
-from openslot.integrations.mail.message import one_line
 from openslot.integrations.mail.models import (
     Draft,
     Fact,

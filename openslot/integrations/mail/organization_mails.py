@@ -2,10 +2,10 @@
 
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
+from openslot.core.text import one_line
 from openslot.core.work import Outcome, Reaction, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.message import one_line
 from openslot.integrations.mail.models import Fact, Letter, compose
 from openslot.integrations.mail.notices import to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, mail_server

@@ -1,11 +1,12 @@
 """Mails about money: what went back to an invitee."""
 
+from openslot.bookings.words import format_day
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
+from openslot.core.text import one_line
 from openslot.core.work import Outcome, Work
 from openslot.i18n import Text
-from openslot.integrations.mail.meetings import format_day, list_recipients
-from openslot.integrations.mail.message import one_line
+from openslot.integrations.mail.meetings import list_recipients
 from openslot.integrations.mail.models import Draft, Fact, MailAddress, MailKind, compose
 from openslot.integrations.mail.operations import choose_locale, deliver, find_host, leave_unsent
 from openslot.payments.events import PaymentRefunded

@@ -16,6 +16,7 @@ from openslot.availability.models import ByPage
 from openslot.availability.months import MAX_DAYS
 from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
+from openslot.bookings.words import format_place
 from openslot.core.errors import NotFound, RateLimited, Refusal
 from openslot.core.times import get_zone
 from openslot.core.work import Work
@@ -28,7 +29,6 @@ from openslot.http.doors import JSON, encode
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, Locale
-from openslot.integrations.mail.meetings import format_place
 from openslot.integrations.mail.operations import sends_mail
 from openslot.payments.words import describe_policy, show_amount
 from openslot.routing import Request, Response, get

@@ -15,6 +15,7 @@ from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.rules import can_change
+from openslot.bookings.words import format_day, format_hours, format_place, format_zone
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.times import get_zone, iso
@@ -24,7 +25,6 @@ from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
-from openslot.integrations.mail.meetings import format_day, format_hours, format_place, format_zone
 from openslot.payments import rules
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page import forms, paying

@@ -10,6 +10,7 @@ import pytest
 import vobject  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
+from openslot.core.text import find_name, one_line, paragraph
 from openslot.integrations.mail.calendar_entry import (
     Attendee,
     google_url,
@@ -17,7 +18,7 @@ from openslot.integrations.mail.calendar_entry import (
     write_calendar,
     write_entries,
 )
-from openslot.integrations.mail.message import find_name, fold_header, one_line, paragraph, write_message
+from openslot.integrations.mail.message import fold_header, write_message
 from openslot.integrations.mail.models import MailAddress, Method
 from tests.integrations.mail.samples import ENTRY, ID, INJECTIONS, MAIL, TEXTS
 

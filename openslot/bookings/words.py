@@ -1,0 +1,77 @@
+"""When and where a meeting is, as its readers see it: in their language, their zone, and with their hours."""
+
+from datetime import datetime
+from functools import cache, lru_cache
+
+import babel
+from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
+
+from openslot.core.text import one_line
+from openslot.core.times import get_zone
+from openslot.event_types.models import Location, LocationKind
+from openslot.i18n import Text
+from openslot.i18n.languages import Locale
+
+
+def format_place(location: Location, host_name: str) -> str | None:
+    if location.kind is LocationKind.PHONE and not location.value:
+        return Text("%(name)s will call you", name=host_name)
+    return one_line(location.value, max_=500) or None
+
+
+DASH = "\u2013"
+# Zones that are named by their offset, in every spelling.
+UNIVERSAL = {
+    **dict.fromkeys(("UTC", "UCT", "Universal", "Zulu"), "UTC"),
+    **dict.fromkeys(("GMT", "GMT0", "GMT+0", "GMT-0", "Greenwich"), "GMT"),
+}
+
+
+# Babel parses the name of a locale, and looks a zone's country up, each time.
+_parse = cache(babel.Locale.parse)
+
+
+@lru_cache(maxsize=1024)
+def _name_city(zone: str, formats: str) -> str:
+    return get_timezone_location(zone, locale=_parse(formats), return_city=True)
+
+
+def format_day(moment: datetime, zone: str, locale: Locale) -> str:
+    """Say `Friday 20 March 2026`."""
+    return format_date(moment.astimezone(get_zone(zone)).date(), "full", locale=_parse(locale.formats))
+
+
+def format_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Locale) -> str:
+    """Say from when to when, with 12 or 24 hours as the place counts them, and the day where it ends on another."""
+    start, end = starts_at.astimezone(get_zone(zone)), ends_at.astimezone(get_zone(zone))
+    ending = format_time_of_day(ends_at, zone, locale)
+    if start.date() != end.date():
+        ending = f"{format_skeleton('MMMEd', end, locale=_parse(locale.formats))}, {ending}"
+    return f"{format_time_of_day(starts_at, zone, locale)} {DASH} {ending}"
+
+
+def format_time_of_day(moment: datetime, zone: str, locale: Locale) -> str:
+    """Say `09:00` or `9:00 AM`."""
+    return format_time(moment.astimezone(get_zone(zone)).time(), "short", locale=_parse(locale.formats))
+
+
+def format_short(moment: datetime, zone: str, locale: Locale) -> Text:
+    """Say `Fri, 20 Mar, 09:00`, as a subject needs it."""
+    local = moment.astimezone(get_zone(zone))
+    day = format_skeleton("MMMEd", local, locale=_parse(locale.formats))
+    return Text("%(day)s, %(time)s", day=day, time=format_time_of_day(moment, zone, locale))
+
+
+def format_zone(moment: datetime, zone: str, locale: Locale) -> Text | str:
+    """Say `Berlin time, GMT+01:00`, and `UTC` where the name is the offset."""
+    named = UNIVERSAL.get(zone.removeprefix("Etc/"))
+    if named:
+        return named
+    local = moment.astimezone(get_zone(zone))
+    offset = get_timezone_gmt(local, locale=_parse(locale.formats))
+    if zone.startswith("Etc/"):
+        # Their names have the sign the other way round: Etc/GMT+5 is GMT-05:00.
+        return offset
+    if "/" not in zone:
+        return Text("%(zone)s, %(offset)s", zone=zone, offset=offset)
+    return Text("%(zone)s time, %(offset)s", zone=_name_city(zone, locale.formats), offset=offset)
