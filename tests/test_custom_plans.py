@@ -52,9 +52,6 @@ READS: dict[str, Read] = {
     "funnel": lambda db: view_store.list_counts(db, first=DAY, last=DAY),
     "platform by day": lambda db: view_store.count_days(db, since=NOW, until=NOW, first_id=ANY),
     "platform by source": lambda db: view_store.list_sources(db, first=DAY, last=DAY, limit=5),
-    "figures of a host": lambda db: host_store.read_figures(
-        db, ANY, HostPeriod(first=DAY, last=DAY), zone="UTC", event_type_id=None
-    ),
     "views of a host": lambda db: view_store.list_views(db, ANY, first=DAY, last=DAY),
     "calls of agents": lambda db: audit_store.list_calls(db, AuditFilter(tool="x"), **PAGE),
     "counts of agents' calls": lambda db: audit_store.count_calls(db, since=NOW),
@@ -83,6 +80,12 @@ WRITTEN_FOR_THEIR_FILTERS: dict[str, Read] = {
     "contacts": lambda db: contact_store.list_entries(db, ANY, search="ana", sort=ContactSort.NAME, now=NOW, **PAGE),
     "agenda": lambda db: agenda_store.list_page(db, ANY, AgendaFilter(search="x"), now=NOW, **PAGE),
     "all bookings": lambda db: agenda_store.list_bookings(db, None, status=None, span=Span(), **PAGE),
+    "figures of a host": lambda db: host_store.read_figures(
+        db, ANY, HostPeriod(first=DAY, last=DAY), zone="UTC", event_type_id=None
+    ),
+    "figures of an event type": lambda db: host_store.read_figures(
+        db, ANY, HostPeriod(first=DAY, last=DAY), zone="UTC", event_type_id=ANY
+    ),
     "all contacts": lambda db: contact_store.list_all_contacts(db, search="ana", **PAGE),
 }
 HOT = ("/me", "/bookings", "/contacts?search=ana", "/availability/30min?timezone=UTC")

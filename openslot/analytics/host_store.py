@@ -5,7 +5,6 @@ from uuid import UUID
 
 from openslot.analytics.models import HostFigures, HostOverview, HostPeriod
 from openslot.core.db import Db
-from openslot.core.query_plans import custom_plans
 from openslot.core.times import ceil_second, floor_second
 
 # A booking counts on the day on which it was made, a meeting on the day on which it begins, both in the host's zone. Of
@@ -16,47 +15,48 @@ FIGURES = """
 with b as materialized (
     select event_type_id, source, status = 'CONFIRMED' as is_kept, no_show,
         (created_at at time zone $2)::date as made_on,
-        case when starts_at < ($6::date + 2)::timestamp at time zone 'UTC' then starts_at at time zone $2 end as starts,
+        case when starts_at < ($5::date + 2)::timestamp at time zone 'UTC' then starts_at at time zone $2 end as starts,
         date_part('epoch', starts_at - created_at) as ahead
-    from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' and ($3::uuid is null or event_type_id = $3)
-        and greatest(created_at, starts_at) >= ($4::date - 1)::timestamp at time zone 'UTC'
+    from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' {bookings}
+        and greatest(created_at, starts_at) >= ($3::date - 1)::timestamp at time zone 'UTC'
 ), made as materialized (
-    select made_on, event_type_id, source, count(*) as bookings from b where made_on between $4 and $6 group by 1, 2, 3
-), met as (select *, starts::date as met_on from b where starts::date between $4 and $6
+    select made_on, event_type_id, source, count(*) as bookings from b where made_on between $3 and $5 group by 1, 2, 3
+), met as (select *, starts::date as met_on from b where starts::date between $3 and $5
 ), seen as (
-    select on_day, event_type_id, source, views from page_views where host_id = $1 and on_day between $4 and $6
-        and case when $3::uuid is null then source <> 'internal' else event_type_id = $3 end
-), seen_now as materialized (
-    select event_type_id, source, sum(views)::bigint as views from seen where on_day >= $5 group by 1, 2
+    select on_day, event_type_id, source, grouping(source) = 0 as is_source,
+        case when grouping(on_day) = 0 then sum(views) else sum(views) filter (where on_day >= $4) end::bigint as views
+    from page_views where host_id = $1 and on_day between $3 and $5 and {visits}
+    group by grouping sets ((on_day), (event_type_id), (source))
 )
 select 'made' as kind, made_on as on_day, null::uuid as event_type_id, null::text as name,
     sum(bookings)::bigint as counted from made group by made_on
 union all select case when is_kept then 'kept' else 'cancelled' end, met_on, null, null, count(*) from met group by 1, 2
 union all select 'no_shows', met_on, null, null, count(*) from met where is_kept and no_show group by 2
-union all select 'visits', on_day, null, null, sum(views)::bigint from seen group by 2
-union all select 'made', null, event_type_id, null, sum(bookings)::bigint from made where made_on >= $5 group by 3
+union all select 'made', null, event_type_id, null, sum(bookings)::bigint from made where made_on >= $4 group by 3
 union all select case when is_kept then 'kept' else 'cancelled' end, null, event_type_id, null, count(*)
-from met where met_on >= $5 group by 1, 3
-union all select 'visits', null, event_type_id, null, sum(views)::bigint
-from seen_now where event_type_id is not null group by 3
-union all select 'source', null, null, source, sum(views)::bigint from seen_now group by 4
+from met where met_on >= $4 group by 1, 3
+union all select case when is_source then 'source' else 'visits' end, on_day, event_type_id, source, views
+from seen where views is not null and num_nonnulls(on_day, event_type_id, source) > 0
 union all select 'booked', null, null, source, sum(bookings)::bigint
-from made where made_on >= $5 and source is not null group by 4
+from made where made_on >= $4 and source is not null group by 4
 union all select 'since', (min(created_at) at time zone $2)::date, null, null, null from bookings
-where host_id = $1 and source is not null and ($3::uuid is null or event_type_id = $3)
+where host_id = $1 and source is not null {bookings}
 union all select 'hour', null, null, (24 * date_part('isodow', starts) + date_part('hour', starts) - 24)::int::text,
-    count(*) from met where met_on >= $5 and is_kept group by 4
-union all select case when made_on >= $5 then 'ahead' else 'ahead_before' end, null, null, null,
-    percentile_cont(0.5) within group (order by ahead)::bigint from b where made_on between $4 and $6 group by 1"""
+    count(*) from met where met_on >= $4 and is_kept group by 4
+union all select case when made_on >= $4 then 'ahead' else 'ahead_before' end, null, null, null,
+    percentile_cont(0.5) within group (order by ahead)::bigint from b where made_on between $3 and $5 group by 1"""
+# Each has a plan that is kept: to plan it takes as long as a fifth of what it does.
+ALL_FIGURES = FIGURES.format(bookings="", visits="source <> 'internal'")
+FIGURES_OF_ONE = FIGURES.format(bookings="and event_type_id = $6", visits="event_type_id = $6")
 
 
-@custom_plans
 async def read_figures(
     db: Db, host_id: UUID, period: HostPeriod, *, zone: str, event_type_id: UUID | None
 ) -> HostFigures:
     figures = HostFigures()
-    first = period.before.first
-    for row in await db.fetch(FIGURES, host_id, zone, event_type_id, first, period.first, period.last):
+    asked = host_id, zone, period.before.first, period.first, period.last
+    rows = db.fetch(FIGURES_OF_ONE, *asked, event_type_id) if event_type_id else db.fetch(ALL_FIGURES, *asked)
+    for row in await rows:
         kind, on_day, counted_type, name, counted = row.values()
         if kind == "since":
             figures.sources_since = on_day

@@ -95,7 +95,7 @@ class HostPeriod(Struct, frozen=True, kw_only=True):
 
     @property
     def days(self) -> list[date]:
-        return [self.first + timedelta(days=number) for number in range(self.length)]
+        return list(map(date.fromordinal, range(self.first.toordinal(), self.last.toordinal() + 1)))
 
 
 class HostFigures(Struct, kw_only=True):

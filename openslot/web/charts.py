@@ -6,13 +6,14 @@ seen.
 """
 
 from collections.abc import Callable, Sequence
+from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Literal
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from msgspec import Struct
 
 from openslot.i18n import Text
@@ -245,26 +246,33 @@ def _write_bar(bar: Bar) -> str:
     return f'<rect class="{bar.tone}" x="{bar.x}%" y="{bar.y}%" width="{bar.width}%" height="{bar.height}%"/>'
 
 
+class WrittenColumns(Struct, frozen=True, kw_only=True):
+    """A chart's columns as HTML in the reader's language: items of the list beneath the plot, and rows of the table."""
+
+    items: Markup
+    rows: Markup
+    """The newest first."""
+
+
+# A year has hundreds of values: a template takes several times as long to write them one by one.
 @pass_context
-def _write_columns(
-    context: Context, drawn: Chart
-) -> list[tuple[Markup, Markup | None, list[tuple[Markup, Markup]], bool]]:
-    """Write each column's name, label and named values in the reader's language once, for the plot and the table."""
+def _write_columns(context: Context, drawn: Chart) -> WrittenColumns:
     locale = context["locale"]
 
-    def write(value: Written) -> Markup:
-        return escape(localize(value, locale))
+    def write(value: Written) -> str:
+        return escape(str(localize(value, locale)))
 
-    names = [write(key.name) for key in drawn.keys]
-    return [
-        (
-            write(column.name),
-            None if column.label is None else write(column.label),
-            list(zip(names, map(write, column.values), strict=True)),
-            column.is_late,
-        )
-        for column in drawn.columns
-    ]
+    keys = [write(key.name) for key in drawn.keys]
+    items, rows, late = [], [], ' class="late"'
+    for column in drawn.columns:
+        name, values = write(column.name), [write(value) for value in column.values]
+        spans = "".join(f"<span>{key} <b>{value}</b></span>" for key, value in zip(keys, values, strict=True))
+        label = f'<span class="label" aria-hidden="true">{write(column.label)}</span>' if column.label else ""
+        # The rule for the first late column is that of those after it too.
+        is_first_late, late = (late, "") if column.is_late else ("", late)
+        items.append(f"<li tabindex=0{is_first_late}><p><b>{name}</b>{spans}</p>{label}</li>")
+        rows.append(f'<tr><th scope="row">{name}</th>{"".join(f"<td>{value}</td>" for value in values)}</tr>')
+    return WrittenColumns(items=Markup("".join(items)), rows=Markup("".join(reversed(rows))))  # noqa: S704 - escaped
 
 
 templates.filters["written_columns"] = _write_columns

@@ -187,3 +187,12 @@ def audiences_of(entry: Entry) -> frozenset[NavigationAudience]:
 @cache
 def list_places(audiences: frozenset[NavigationAudience]) -> tuple[NavigationItem, ...]:
     return tuple(place for place in PLACES if place.audience in audiences)
+
+
+# Every page shows them, and to select them there takes a template longer than to write them.
+@cache
+def group_places(audiences: frozenset[NavigationAudience]) -> dict[str, tuple[NavigationItem, ...]]:
+    """List the places of each group, and those of a phone's bar."""
+    places = list_places(audiences)
+    groups = {str(group): tuple(place for place in places if place.group is group) for group in NavigationGroup}
+    return {**groups, "bar": tuple(place for place in places if place.is_in_bar)}

@@ -19,7 +19,7 @@ from openslot.routing import READS, Cookie, Form, Request, Response
 from openslot.web import marks
 from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.frame import show_frame
-from openslot.web.navigation import SHORTCUTS, NavigationAudience, audiences_of, list_places
+from openslot.web.navigation import SHORTCUTS, NavigationAudience, audiences_of, group_places, list_places
 from openslot.web.templating import get_template, templates
 from openslot.web.words import FILTERS
 from openslot.web.zones import zone_name
@@ -104,6 +104,7 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
         "this_path": exchange.path,
         "csrf": token,
         "places": list_places(audiences),
+        "grouped": group_places(audiences),
         "palette": f"/help/palette?v={find_palette(audiences, locale.language).version}",
         "now": exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock(),
         **(show_frame(exchange, shown.user, locale) if shown.user else {}),

@@ -10,6 +10,7 @@ from openslot.i18n.languages import find_locale
 from openslot.i18n.localization import localize
 from openslot.web.charts import Series, draw_chart, draw_funnel, draw_line, draw_spark, level_of, list_ticks, share_of
 from openslot.web.figures import compare
+from openslot.web.templating import templates
 
 ONE, TWO, BEFORE = Text("One"), Text("Two"), Text("Before")
 
@@ -79,6 +80,24 @@ def test_an_axis_has_few_labels_and_none_without_room_behind_it(count: int, labe
 
     assert sum(column.label is not None for column in columns) == labels
     assert [column.is_late for column in columns] == [place * 2 >= count for place in range(count)]
+
+
+def test_columns_are_written_once_for_the_plot_and_newest_first_for_the_table_and_escaped() -> None:
+    names = [("Mon", "M"), ("<b>Tue</b>", "T&")]
+    chart = draw_chart("c", ONE, names, [Series(name=Text("O<e"), values=[1206, 2])])
+    template = templates.from_string("{% set it = drawn | written_columns %}{{ it.items }}|{{ it.rows }}")
+
+    items, rows = template.render(drawn=chart, locale=find_locale("de")).split("|")
+
+    assert items == (
+        "<li tabindex=0><p><b>Mon</b><span>O&lt;e <b>1.206</b></span></p>"
+        '<span class="label" aria-hidden="true">M</span></li>'
+        '<li tabindex=0 class="late"><p><b>&lt;b&gt;Tue&lt;/b&gt;</b><span>O&lt;e <b>2</b></span></p>'
+        '<span class="label" aria-hidden="true">T&amp;</span></li>'
+    )
+    assert rows == (
+        '<tr><th scope="row">&lt;b&gt;Tue&lt;/b&gt;</th><td>2</td></tr><tr><th scope="row">Mon</th><td>1.206</td></tr>'
+    )
 
 
 @pytest.mark.parametrize(("values", "line"), [([], ""), ([1], "M0 0 500 0 1000 0"), ([0, 2], "M250 100 750 0")])
