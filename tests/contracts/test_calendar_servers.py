@@ -1,18 +1,31 @@
 """Every adapter of the calendar port, and its fake, keep the same contract."""
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 
 from openslot.core.outbound import Outbound
 from openslot.integrations.calendars.caldav import CalDavServer
+from openslot.integrations.calendars.ics_feed import PLACE, IcsFeed
 from openslot.integrations.calendars.models import Credentials
-from tests.contracts.calendar_servers import CalendarServerContract
+from tests.contracts.calendar_servers import (
+    NINE,
+    OWN,
+    Account,
+    ReadingContract,
+    WritingContract,
+    write_ical,
+)
 from tests.support.fake_calendars import FakeServer
+from tests.support.feeds import PublishedFeed, publishing
+from tests.support.ical import calendar, event
 from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in, without_sync
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
+PLAIN: dict[str, Any] = {"daily": 1, "is_free": False, "is_all_day": False}
 
 
 @pytest.fixture(scope="module")
@@ -22,53 +35,121 @@ def radicale(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Radicale]:
         yield server
 
 
-class TestFake(CalendarServerContract):
+class FakeAccount:
+    """The fake."""
+
+    def __init__(self) -> None:
+        self.server = FakeServer()
+        self.calendar = self.server.add_calendar("Work")
+
+    async def write(self, name: str, starts_at: datetime = NINE, **options: Any) -> None:
+        self.server.edit(self.calendar, name, write_ical(name, starts_at, **PLAIN | options))
+
+    async def delete(self, name: str) -> None:
+        self.server.edit(self.calendar, name, None)
+
+    async def move(self, ref: str, starts_at: datetime) -> None:
+        assert ref == f"{self.calendar}{OWN}.ics"
+        self.server.edit(self.calendar, str(OWN), write_ical(f"{OWN}@openslot", starts_at, **PLAIN))
+
+    async def lose(self) -> str:
+        return f"{self.calendar}other/"
+
+
+class CalDavAccount:
+    """A calendar of Radicale; `url` is where the adapter finds the server."""
+
+    def __init__(self, radicale: Radicale, url: str, place: str) -> None:
+        credentials = Credentials(url=f"{url}/{USER}/", username=USER, password=PASSWORD)
+        self.server = CalDavServer(Outbound(allow=LOOPBACK), credentials)
+        self.calendar = place.replace(radicale.url, url)
+        self._radicale, self._place = radicale, place
+
+    async def write(self, name: str, starts_at: datetime = NINE, **options: Any) -> None:
+        await self._radicale.put(f"{self._place}{name}.ics", write_ical(name, starts_at, **PLAIN | options))
+
+    async def delete(self, name: str) -> None:
+        await self._radicale.send("DELETE", f"{self._place}{name}.ics")
+
+    async def move(self, ref: str, starts_at: datetime) -> None:
+        text = write_ical(f"{OWN}@openslot", starts_at, **PLAIN)
+        await self._radicale.put(f"{self._place}{ref.rpartition('/')[2]}", text)
+
+    async def lose(self) -> str:
+        return f"{self.calendar.rstrip('/')}x/"
+
+
+class FeedAccount:
+    """A feed with the events that were written, which nobody can write to."""
+
+    def __init__(self, feed: PublishedFeed) -> None:
+        self.server = IcsFeed(Outbound(allow=LOOPBACK), feed.url)
+        self.calendar = PLACE
+        self._feed = feed
+        self._events: dict[str, str] = {}
+        self._publish()
+
+    async def write(self, name: str, starts_at: datetime = NINE, **options: Any) -> None:
+        text = write_ical(name, starts_at, **PLAIN | options)
+        self._events[name] = text[text.index("BEGIN:VEVENT") : text.index("END:VCALENDAR")].strip()
+        self._publish()
+
+    async def delete(self, name: str) -> None:
+        del self._events[name]
+        self._publish()
+
+    async def move(self, ref: str, starts_at: datetime) -> None:
+        raise NotImplementedError
+
+    async def lose(self) -> str:
+        self._feed.status = 404
+        return PLACE
+
+    def _publish(self) -> None:
+        self._feed.publish(calendar("X-WR-CALNAME:Work", *self._events.values()))
+
+
+class TestFake(WritingContract):
     """The fake."""
 
     @pytest.fixture
-    async def server(self) -> FakeServer:
+    async def account(self) -> Account:
         """Give an account."""
-        return FakeServer()
-
-    @pytest.fixture
-    async def place(self, server: FakeServer) -> str:
-        """Give an empty calendar."""
-        return server.add_calendar("Work")
+        return FakeAccount()
 
 
-class TestCalDav(CalendarServerContract):
+class TestCalDav(WritingContract):
     """CalDAV with sync tokens."""
 
     @pytest.fixture
-    async def server(self, radicale: Radicale) -> AsyncIterator[CalDavServer]:
+    async def account(self, radicale: Radicale) -> AsyncIterator[Account]:
         """Give an account."""
-        server = CalDavServer(
-            Outbound(allow=LOOPBACK), Credentials(url=f"{radicale.url}/{USER}/", username=USER, password=PASSWORD)
-        )
-        yield server
-        await server.close()
-
-    @pytest.fixture
-    async def place(self, server: CalDavServer, radicale: Radicale) -> str:
-        """Give an empty calendar."""
-        return await radicale.add_calendar()
+        radicale.empty()
+        account = CalDavAccount(radicale, radicale.url, await radicale.add_calendar())
+        yield account
+        await account.server.close()
 
 
-class TestCalDavWithoutSync(CalendarServerContract):
+class TestCalDavWithoutSync(WritingContract):
     """CalDAV by tags and ETags."""
 
     @pytest.fixture
-    async def server(self, radicale: Radicale) -> AsyncIterator[CalDavServer]:
+    async def account(self, radicale: Radicale) -> AsyncIterator[Account]:
         """Give an account of a server that knows no sync report."""
+        radicale.empty()
         async with without_sync(radicale) as url:
-            server = CalDavServer(
-                Outbound(allow=LOOPBACK), Credentials(url=f"{url}/{USER}/", username=USER, password=PASSWORD)
-            )
-            self.url = url
-            yield server
-            await server.close()
+            account = CalDavAccount(radicale, url, await radicale.add_calendar())
+            yield account
+            await account.server.close()
+
+
+class TestFeed(ReadingContract):
+    """A feed, which can only be read."""
 
     @pytest.fixture
-    async def place(self, server: CalDavServer, radicale: Radicale) -> str:
-        """Give an empty calendar."""
-        return (await radicale.add_calendar()).replace(radicale.url, self.url)
+    async def account(self) -> AsyncIterator[Account]:
+        """Give a feed."""
+        async with publishing(calendar(event("before", start="20200101T000000Z"))) as feed:
+            account = FeedAccount(feed)
+            yield account
+            await account.server.close()

@@ -1,17 +1,19 @@
 """A calendar server in memory that implements the port, for tests of the code that uses it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone
-from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
+from openslot.integrations.calendars.ical_objects import ICalObject, expand_series, find_uid, read_objects
+from openslot.integrations.calendars.ports import Changes, KeptSeries, RemoteCalendar, RemoteEvent, Scope, StoredEvent
+from openslot.integrations.mail.calendar_entry import CalendarEntry, write_calendar
 
 
 class FakeCalendar(Struct):
     """The events of one calendar by place, and a log of the places that have changed."""
 
-    objects: dict[str, RemoteObject] = {}
+    objects: dict[str, ICalObject] = {}
     log: list[str] = []
 
 
@@ -24,73 +26,84 @@ class FakeServer:
         self.fault: CalendarFault | None = None
         self._number = 0
 
-    def add_calendar(self, name: str) -> str:
-        """Create a calendar and return its URL."""
-        url = f"fake://calendars/{name.lower()}/"
-        self.calendars[url] = FakeCalendar(objects={}, log=[])
-        self.names[url] = name
-        return url
+    def add_calendar(self, name: str, ref: str | None = None) -> str:
+        """Create a calendar and return where it is."""
+        ref = ref or f"fake://calendars/{name.lower()}/"
+        self.calendars[ref] = FakeCalendar(objects={}, log=[])
+        self.names[ref] = name
+        return ref
+
+    def edit(self, calendar: str, name: str, text: str | None) -> None:
+        """Write an event as the host's own program does, or delete it."""
+        self._write(self._get(calendar), f"{calendar}{name}.ics", text)
 
     async def list_calendars(self) -> list[RemoteCalendar]:
         """List the calendars that were added."""
         self._fail()
-        return [RemoteCalendar(url=url, name=self.names[url], can_write=True) for url in self.calendars]
+        return [RemoteCalendar(ref=ref, name=self.names[ref], can_write=True) for ref in self.calendars]
 
     async def list_addresses(self) -> frozenset[str]:
         """Know no address of the owner."""
         self._fail()
         return frozenset()
 
-    async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
-        """List the places that the log names since the state."""
+    async def list_changes(
+        self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope
+    ) -> Changes:
+        """List the places that the log names since the cursor."""
         self._fail()
         found = self._get(calendar)
-        places = dict.fromkeys(found.log[int(state) :] if state else (*known, *found.objects))
-        changed = [found.objects[each] for each in places if each in found.objects]
+        places = dict.fromkeys(found.log[int(cursor) :] if cursor else (*known, *found.objects))
+        present = [found.objects[each] for each in places if each in found.objects]
+        changed = [each for each in present if known.get(each.href) != each.etag]
         return Changes(
-            changed=tuple(each for each in changed if known.get(each.href) != each.etag),
+            changed=tuple(await read_objects(changed, scope)),
             removed=tuple(each for each in places if each not in found.objects and each in known),
-            state=str(len(found.log)),
+            cursor=str(len(found.log)),
         )
 
-    def place_for(self, calendar: str, name: str) -> str:
-        """Name the place of an event."""
-        return f"{calendar}{name}.ics"
-
-    async def find(self, href: str) -> RemoteObject | None:
-        """Read one event."""
+    async def expand(self, kept: Sequence[KeptSeries], scope: Scope) -> list[RemoteEvent]:
+        """Read what was kept."""
         self._fail()
-        return self._holder(href).objects.get(href)
+        return await expand_series(kept, scope)
 
-    async def put(self, href: str, text: str, *, replaces: str | None) -> str:
-        """Write an event where there is none, or in place of the one with this ETag."""
+    async def find_own(self, calendar: str, uid: str, *, ref: str | None) -> StoredEvent | None:
+        """Look at the place."""
         self._fail()
-        holder = self._holder(href)
-        present = holder.objects.get(href)
+        found = self._get(calendar).objects.get(ref or _place_for(calendar, uid))
+        return StoredEvent(ref=found.href, version=found.etag, uid=find_uid(found.text)) if found else None
+
+    async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
+        """Write an event where there is none, or in place of the one with this version."""
+        self._fail()
+        holder, place = self._get(calendar), ref or _place_for(calendar, event.uid)
+        present = holder.objects.get(place)
         if (present.etag if present else None) != replaces:
             raise CalendarChanged
-        self._number += 1
-        holder.objects[href] = RemoteObject(href=href, etag=f'"{self._number}"', text=text)
-        holder.log.append(href)
-        return f'"{self._number}"'
+        self._write(holder, place, write_calendar(event).decode())
+        return StoredEvent(ref=place, version=holder.objects[place].etag, uid=event.uid)
 
-    async def delete(self, href: str, *, replaces: str) -> None:
-        """Remove the event with this ETag."""
+    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
+        """Remove the event with this version."""
         self._fail()
-        holder = self._holder(href)
-        present = holder.objects.get(href)
+        holder = self._get(calendar)
+        present = holder.objects.get(ref)
         if present is None:
             return
         if present.etag != replaces:
             raise CalendarChanged
-        del holder.objects[href]
-        holder.log.append(href)
+        self._write(holder, ref, None)
 
     async def close(self) -> None:
         """Stay as it is."""
 
-    def _holder(self, href: str) -> FakeCalendar:
-        return self._get(f"{href.rpartition('/')[0]}/")
+    def _write(self, holder: FakeCalendar, place: str, text: str | None) -> None:
+        self._number += 1
+        if text is None:
+            holder.objects.pop(place, None)
+        else:
+            holder.objects[place] = ICalObject(href=place, etag=f'"{self._number}"', text=text)
+        holder.log.append(place)
 
     def _get(self, calendar: str) -> FakeCalendar:
         if calendar not in self.calendars:
@@ -100,3 +113,7 @@ class FakeServer:
     def _fail(self) -> None:
         if self.fault is not None:
             raise self.fault
+
+
+def _place_for(calendar: str, uid: str) -> str:
+    return f"{calendar}{uid.partition('@')[0]}.ics"

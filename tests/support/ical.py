@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from openslot.core.times import at_second
-from openslot.integrations.calendars.busy_times import Scope, read_events
+from openslot.integrations.calendars.busy_times import read_events
+from openslot.integrations.calendars.ports import Scope
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
 

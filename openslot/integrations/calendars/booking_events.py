@@ -24,19 +24,15 @@ LONGEST_DESCRIPTION = 120_000
 YES_OR_NO: dict[str | bool, str] = {True: "yes", False: "no"}
 
 
-def write_event(details: BookingDetails, *, host_name: str, host_email: str, booking_url: str) -> str:
-    """Write a booking as the event that its host's calendar keeps, for all who may read that calendar."""
-    return write_entries([_describe(details, MailAddress(host_email, host_name), booking_url)]).decode()
-
-
 def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str, host_email: str) -> bytes:
     """Write some bookings, each with the address of its page, as a feed."""
     host = MailAddress(host_email, host_name)
-    entries = (_describe(details, host, url) for details, url in bookings)
+    entries = (describe_booking(details, host, url) for details, url in bookings)
     return write_entries(entries, properties={"x-wr-calname": FEED_NAME, "x-published-ttl": "PT15M"})
 
 
-def _describe(details: BookingDetails, host: MailAddress, booking_url: str) -> CalendarEntry:
+def describe_booking(details: BookingDetails, host: MailAddress, booking_url: str) -> CalendarEntry:
+    """Describe a booking as the event that its host's calendar keeps, for all who may read that calendar."""
     booking = details.booking
     invitee = MailAddress(booking.invitee_email, booking.invitee_name)
     return CalendarEntry(

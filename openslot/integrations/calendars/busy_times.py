@@ -11,7 +11,6 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from icalendar import Event
 from icalendar.prop import vBroken, vDuration
@@ -19,27 +18,15 @@ from msgspec import Struct
 from recurring_ical_events import EventAdapter
 from recurring_ical_events.series import Series
 
-from openslot.availability.grid import merge
+from openslot.availability.grid import Interval, merge
 from openslot.core.times import floor_second
+from openslot.integrations.calendars.ports import Scope
 from openslot.integrations.calendars.prefilter import Block, Filtered, filter_text
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 from openslot.integrations.calendars.zones import find_named, list_lines
 
 DAY = timedelta(days=1)
 LONGEST = timedelta(days=3_660)
-
-Interval = tuple[int, int]
-
-
-class Scope(Struct, frozen=True, kw_only=True):
-    """Whose calendar it is, and which time counts."""
-
-    zone: ZoneInfo
-    """The host's: of all-day events, and of times that name no zone."""
-    addresses: frozenset[str] = frozenset()
-    """The host's own, in lower case: what one of them has declined keeps nobody busy."""
-    first: datetime
-    last: datetime
 
 
 class BusyEvent(Struct, frozen=True, kw_only=True):

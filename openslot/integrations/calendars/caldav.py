@@ -1,5 +1,6 @@
 """CalDAV: calendars on any server that speaks RFC 4791, found from an address and a password."""
 
+import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote, unquote, urlsplit
@@ -30,8 +31,17 @@ from openslot.integrations.calendars.errors import (
     CalendarSignInFailed,
     CalendarUnreadable,
 )
+from openslot.integrations.calendars.ical_objects import ICalObject, expand_series, find_uid, read_objects
 from openslot.integrations.calendars.models import Credentials
-from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
+from openslot.integrations.calendars.ports import (
+    Changes,
+    KeptSeries,
+    RemoteCalendar,
+    RemoteEvent,
+    Scope,
+    StoredEvent,
+)
+from openslot.integrations.mail.calendar_entry import CalendarEntry, write_calendar
 
 AT_ONCE = 50
 MAX_CALENDARS = 100
@@ -94,7 +104,7 @@ class CalDavServer:
     async def list_calendars(self) -> list[RemoteCalendar]:
         url, found = await self._client.propfind(self._credentials.url, FIND_CALENDARS, depth=1)
         calendars = [
-            RemoteCalendar(url=place, name=_name(answer.text(f"{DAV}displayname"), place), can_write=_can_write(answer))
+            RemoteCalendar(ref=place, name=_name(answer.text(f"{DAV}displayname"), place), can_write=_can_write(answer))
             for answer in found.answers
             if _is_calendar(answer) and (place := self._place(url, answer.href)) is not None
         ]
@@ -115,44 +125,49 @@ class CalDavServer:
             if each.lower().startswith("mailto:") or "://" not in each
         )
 
-    async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
+    async def list_changes(
+        self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope
+    ) -> Changes:
         """List changes by the server's sync token, or by tag and ETags if it has none."""
-        before = msgspec.json.decode(state, type=CalDavState) if state else CalDavState()
+        before = msgspec.json.decode(cursor, type=CalDavState) if cursor else CalDavState()
         synced = await self._sync(calendar, before.token, known) if before.tag is None else None
-        if synced is None:
-            return await self._compare(calendar, before, known)
-        etags, removed, token = synced
-        changed = [href for href, etag in etags.items() if known.get(href) != etag]
-        return await self._fetch(calendar, changed, removed, CalDavState(token=token))
+        changed, removed, state = (
+            await self._compare(calendar, before, known)
+            if synced is None
+            else ([href for href, etag in synced[0].items() if known.get(href) != etag], synced[1], synced[2])
+        )
+        return Changes(
+            changed=tuple(await read_objects(await self._fetch(calendar, changed), scope)),
+            removed=tuple(removed),
+            cursor=msgspec.json.encode(state).decode(),
+        )
 
-    def place_for(self, calendar: str, name: str) -> str:
-        return f"{calendar.rstrip('/')}/{quote(name, safe='')}.ics"
+    async def expand(self, kept: Sequence[KeptSeries], scope: Scope) -> list[RemoteEvent]:
+        return await expand_series(kept, scope)
 
-    async def find(self, href: str) -> RemoteObject | None:
-        try:
-            response = await self._client.request("GET", href)
-        except CalendarGone:
+    async def find_own(self, calendar: str, uid: str, *, ref: str | None) -> StoredEvent | None:
+        found = await self._find(ref or _place_for(calendar, uid))
+        if found is None:
             return None
-        # The header's charset is not followed: to Python, compressions are charsets too.
-        etag = response.headers.get("etag") or hashlib.sha256(response.content).hexdigest()
-        return RemoteObject(href=href, etag=etag, text=response.content.decode(errors="replace"))
+        return StoredEvent(ref=found.href, version=found.etag, uid=await asyncio.to_thread(find_uid, found.text))
 
-    async def put(self, href: str, text: str, *, replaces: str | None) -> str:
+    async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
+        href = ref or _place_for(calendar, event.uid)
         condition = {"If-None-Match": "*"} if replaces is None else {"If-Match": replaces}
         headers = {"Content-Type": "text/calendar; charset=utf-8", **condition}
-        response = await self._client.request("PUT", href, body=text, headers=headers)
+        response = await self._client.request("PUT", href, body=write_calendar(event).decode(), headers=headers)
         etag = response.headers.get("etag", "")
-        if etag and not etag.startswith("W/"):
-            return etag
-        # A server that has modified the event returns no ETag.
-        kept = await self.find(href)
-        if kept is None:
-            raise CalendarGone
-        return kept.etag
+        if not etag or etag.startswith("W/"):
+            # A server that has modified the event returns no ETag.
+            kept = await self._find(href)
+            if kept is None:
+                raise CalendarGone
+            etag = kept.etag
+        return StoredEvent(ref=href, version=etag, uid=event.uid)
 
-    async def delete(self, href: str, *, replaces: str) -> None:
+    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
         try:
-            await self._client.request("DELETE", href, headers={"If-Match": replaces})
+            await self._client.request("DELETE", ref, headers={"If-Match": replaces})
         except CalendarGone:
             return
 
@@ -172,9 +187,18 @@ class CalDavServer:
                 return at
         return None
 
+    async def _find(self, href: str) -> ICalObject | None:
+        try:
+            response = await self._client.request("GET", href)
+        except CalendarGone:
+            return None
+        # The header's charset is not followed: to Python, compressions are charsets too.
+        etag = response.headers.get("etag") or hashlib.sha256(response.content).hexdigest()
+        return ICalObject(href=href, etag=etag, text=response.content.decode(errors="replace"))
+
     async def _sync(
         self, calendar: str, token: str | None, known: Mapping[str, str]
-    ) -> tuple[dict[str, str], list[str], str] | None:
+    ) -> tuple[dict[str, str], list[str], CalDavState] | None:
         """Ask for what has changed since the token, page by page; None if the server can't tell."""
         etags: dict[str, str] = {}
         removed: list[str] = []
@@ -194,7 +218,7 @@ class CalDavServer:
                 break
         if token is None:
             removed = [href for href in known if href not in etags]
-        return etags, removed, at
+        return etags, removed, CalDavState(token=at)
 
     def _read_page(self, calendar: str, page: MultiStatus, etags: dict[str, str], removed: list[str]) -> bool:
         more = False
@@ -208,12 +232,14 @@ class CalDavServer:
                 etags[href] = etag
         return more
 
-    async def _compare(self, calendar: str, before: CalDavState, known: Mapping[str, str]) -> Changes:
+    async def _compare(
+        self, calendar: str, before: CalDavState, known: Mapping[str, str]
+    ) -> tuple[list[str], list[str], CalDavState]:
         """Compare every event's ETag with what is known, unless the calendar's tag is the same."""
         _, found = await self._client.propfind(calendar, FIND_TAG, depth=0)
         tag = found.answers[0].text(f"{SERVER}getctag") if found.answers else ""
         if tag and tag == before.tag:
-            return Changes(changed=(), removed=(), state=msgspec.json.encode(before).decode())
+            return [], [], before
         url, found = await self._client.propfind(calendar, FIND_ETAGS, depth=1)
         etags = {
             href: etag
@@ -223,12 +249,12 @@ class CalDavServer:
         }
         changed = [href for href, etag in etags.items() if known.get(href) != etag]
         removed = [href for href in known if href not in etags]
-        return await self._fetch(calendar, changed, removed, CalDavState(tag=tag))
+        return changed, removed, CalDavState(tag=tag)
 
-    async def _fetch(self, calendar: str, changed: list[str], removed: list[str], state: CalDavState) -> Changes:
+    async def _fetch(self, calendar: str, changed: list[str]) -> list[ICalObject]:
         if len(changed) > MAX_OBJECTS:
             raise CalendarUnreadable(TOO_MANY_EVENTS.fill(count=MAX_OBJECTS))
-        objects: dict[str, RemoteObject] = {}
+        objects: dict[str, ICalObject] = {}
         left = LARGEST_CALENDAR
         for start in range(0, len(changed), AT_ONCE):
             found = await self._read(calendar, changed[start : start + AT_ONCE])
@@ -236,21 +262,20 @@ class CalDavServer:
             left -= sum(len(each.text) for each in found)
             if left < 0:
                 raise CalendarUnreadable(TOO_LARGE.fill(size=LARGEST_CALENDAR >> 20))
-        state_text = msgspec.json.encode(state).decode()
-        return Changes(changed=tuple(objects.values()), removed=tuple(removed), state=state_text)
+        return list(objects.values())
 
-    async def _read(self, calendar: str, hrefs: Sequence[str]) -> list[RemoteObject]:
+    async def _read(self, calendar: str, hrefs: Sequence[str]) -> list[ICalObject]:
         """Read some events at once, fewer if the answer is too large; one that is too large alone is left empty."""
         paths = [urlsplit(href).path for href in hrefs]
         try:
             found = await self._client.report(calendar, dav_client.multiget(paths), depth=1)
         except AnswerTooLarge:
             if len(hrefs) == 1:
-                return [RemoteObject(href=hrefs[0], etag="too large", text="")]
+                return [ICalObject(href=hrefs[0], etag="too large", text="")]
             half = len(hrefs) // 2
             return await self._read(calendar, hrefs[:half]) + await self._read(calendar, hrefs[half:])
         return [
-            RemoteObject(href=href, etag=answer.text(f"{DAV}getetag"), text=data.text or "")
+            ICalObject(href=href, etag=answer.text(f"{DAV}getetag"), text=data.text or "")
             for answer in found.answers
             if (data := answer.properties.get(f"{CALDAV}calendar-data")) is not None
             if (href := self._place(calendar, answer.href)) is not None
@@ -265,6 +290,11 @@ class CalDavServer:
         if len(url) > LONGEST_HREF:
             return None
         return _spell(url) if origin_of(url) == origin_of(base) or self._client.trust(url) else None
+
+
+def _place_for(calendar: str, uid: str) -> str:
+    """Name the place of an event of ours: what its UID begins with is the booking's id."""
+    return f"{calendar.rstrip('/')}/{quote(uid.partition('@')[0], safe='')}.ics"
 
 
 def _spell(url: str) -> str:

@@ -11,6 +11,7 @@ from openslot.core.db import Db, count_of
 from openslot.core.rows import Rows
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.models import KeptObject, MissingEvent, OwnTime, WriteTarget, WrittenEvent
+from openslot.integrations.calendars.ports import KeptSeries
 
 # The reaction that writes a booking into a calendar.
 WRITE = "calendars.write"
@@ -89,11 +90,11 @@ async def read_known(db: Db, calendar_id: UUID) -> dict[str, str]:
     return {row["href"]: row["etag"] for row in rows}
 
 
-async def list_repeating(db: Db, calendar_id: UUID) -> list[tuple[str, str]]:
+async def list_series(db: Db, calendar_id: UUID) -> list[KeptSeries]:
     rows = await db.fetch(
         "select href, text from calendar_objects where calendar_id = $1 and repeats and text is not null", calendar_id
     )
-    return [(row["href"], row["text"]) for row in rows]
+    return [KeptSeries(row["href"], row["text"]) for row in rows]
 
 
 async def keep_objects(db: Db, calendar_id: UUID, objects: Sequence[KeptObject]) -> None:

@@ -20,7 +20,6 @@ from openslot.core.work import Runtime, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import event_store, rules
-from openslot.integrations.calendars.busy_times import BusyEvent
 from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
 from openslot.integrations.calendars.models import (
     Calendar,
@@ -28,11 +27,10 @@ from openslot.integrations.calendars.models import (
     MissingEvent,
     WrittenEvent,
 )
-from openslot.integrations.calendars.ports import RemoteObject
+from openslot.integrations.calendars.ports import RemoteEvent
 
 LANE, WRITE_LANE = "calendars", "calendars:write"
 
-SeenEvent = tuple[RemoteObject, BusyEvent]
 log = structlog.get_logger()
 
 
@@ -40,7 +38,7 @@ class RemoteChanges(Struct, frozen=True, kw_only=True):
     """What a sync has seen of our own bookings in one calendar."""
 
     calendar: Calendar
-    seen: tuple[SeenEvent, ...]
+    seen: tuple[RemoteEvent, ...]
     removed: tuple[str, ...]
     left: int
     """How many events the calendar has now."""
@@ -55,22 +53,19 @@ async def follow(runtime: Runtime, connection: CalendarConnection, changes: Remo
     work = runtime.work(calendar_actor(connection))
     if not await flags.is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=connection.owner_id):
         return
-    written = await event_store.list_written(
-        runtime.pool, changes.calendar.id, [remote.href for remote, _ in changes.seen]
-    )
+    written = await event_store.list_written(runtime.pool, changes.calendar.id, [each.ref for each in changes.seen])
     by_place = {each.href: each for each in written}
-    for remote, event in changes.seen:
-        if remote.href in by_place:
-            await _follow_move(runtime, connection, changes.calendar, by_place[remote.href], (remote, event))
+    for event in changes.seen:
+        if event.ref in by_place:
+            await _follow_move(runtime, connection, changes.calendar, by_place[event.ref], event)
     gone = await event_store.list_written(runtime.pool, changes.calendar.id, changes.removed)
     if gone:
         await _follow_removal(runtime, connection, changes, gone)
 
 
 async def _follow_move(
-    runtime: Runtime, connection: CalendarConnection, calendar: Calendar, written: WrittenEvent, seen: SeenEvent
+    runtime: Runtime, connection: CalendarConnection, calendar: Calendar, written: WrittenEvent, event: RemoteEvent
 ) -> None:
-    remote, event = seen
     async with runtime.transaction(calendar_actor(connection)) as work:
         found = await _find_current(work, connection, written)
         if found is None:
@@ -86,13 +81,13 @@ async def _follow_move(
             work.db,
             booking.id,
             kept.calendar_id,
-            etag=remote.etag,
+            etag=event.version,
             refused_start=refused or (wanted if wanted == kept.refused_start else None),
         )
         if calendar.is_busy:
             # The booking may have another time than when its calendar was read.
             own = await event_store.find_own(work.db, booking.host_id, calendar.id, [booking.id])
-            time, place = own[booking.id], remote.href
+            time, place = own[booking.id], event.ref
             spans = {place: time.find_added(event.spans)}
             await busy.replace_spans(work, calendar.id, spans, of_claims={place: time.claim})
 

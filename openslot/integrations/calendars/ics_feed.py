@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import httpx2
@@ -23,8 +23,17 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreadable,
     ReadOnlyCalendar,
 )
-from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
+from openslot.integrations.calendars.ical_objects import ICalObject, expand_series, read_objects
+from openslot.integrations.calendars.ports import (
+    Changes,
+    KeptSeries,
+    RemoteCalendar,
+    RemoteEvent,
+    Scope,
+    StoredEvent,
+)
 from openslot.integrations.calendars.prefilter import filter_text
+from openslot.integrations.mail.calendar_entry import CalendarEntry
 
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
 # Each event is kept with the time zones that it names, so a feed of a few megabytes could become gigabytes.
@@ -55,34 +64,39 @@ class IcsFeed:
         name = NAME.search(response.content[:65536])
         typed = name[1].decode(errors="replace").replace("\\,", ",") if name else ""
         shown = "".join(character for character in typed if character.isprintable()).strip()
-        return [RemoteCalendar(url=PLACE, name=shown or DEFAULT_NAME, can_write=False)]
+        return [RemoteCalendar(ref=PLACE, name=shown or DEFAULT_NAME, can_write=False)]
 
     async def list_addresses(self) -> frozenset[str]:
         return frozenset()
 
-    async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
+    async def list_changes(
+        self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope
+    ) -> Changes:
         """List the events that are new or different; none if the server says that nothing changed."""
-        before = msgspec.json.decode(state, type=FeedState) if state else FeedState()
+        before = msgspec.json.decode(cursor, type=FeedState) if cursor else FeedState()
         asked = {"If-None-Match": before.etag, "If-Modified-Since": before.modified}
         response = await self._get({name: value for name, value in asked.items() if value is not None})
-        if response.status_code == 304 and state is not None:
-            return Changes(changed=(), removed=(), state=state)
+        if response.status_code == 304 and cursor is not None:
+            return Changes(changed=(), removed=(), cursor=cursor)
         now = FeedState(_find_header(response, "etag"), _find_header(response, "last-modified"))
         objects = await asyncio.to_thread(_split, response.content)
-        changed = tuple(each for each in objects.values() if known.get(each.href) != each.etag)
-        removed = tuple(href for href in known if href not in objects)
-        return Changes(changed=changed, removed=removed, state=msgspec.json.encode(now).decode())
+        changed = [each for each in objects.values() if known.get(each.href) != each.etag]
+        return Changes(
+            changed=tuple(await read_objects(changed, scope)),
+            removed=tuple(href for href in known if href not in objects),
+            cursor=msgspec.json.encode(now).decode(),
+        )
 
-    def place_for(self, calendar: str, name: str) -> str:
+    async def expand(self, kept: Sequence[KeptSeries], scope: Scope) -> list[RemoteEvent]:
+        return await expand_series(kept, scope)
+
+    async def find_own(self, calendar: str, uid: str, *, ref: str | None) -> StoredEvent | None:
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
-    async def find(self, href: str) -> RemoteObject | None:
+    async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
-    async def put(self, href: str, text: str, *, replaces: str | None) -> str:
-        raise ReadOnlyCalendar(DEFAULT_NAME)
-
-    async def delete(self, href: str, *, replaces: str) -> None:
+    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def close(self) -> None:
@@ -116,15 +130,15 @@ def _find_header(response: httpx2.Response, name: str) -> str | None:
     return value if value and value.isascii() and value.isprintable() else None
 
 
-def _split(body: bytes) -> dict[str, RemoteObject]:
+def _split(body: bytes) -> dict[str, ICalObject]:
     """Split a feed into its events, each with the zones that it names."""
     # NUL can't be stored.
     filtered = filter_text(body.replace(b"\0", b"").decode(errors="replace"))
-    objects: dict[str, RemoteObject] = {}
+    objects: dict[str, ICalObject] = {}
     left = LONGEST_SPLIT
     for href, group in filtered.events.items():
         text = filtered.write(group)
-        objects[href] = RemoteObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)
+        objects[href] = ICalObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)
         left -= len(text)
         if left < 0:
             raise CalendarUnreadable(LONG_ZONES)

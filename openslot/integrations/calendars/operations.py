@@ -296,7 +296,7 @@ async def _list_calendars(work: Work, connection: CalendarConnection, secret: Cr
     server = SERVERS[connection.kind](work.runtime.outbound.on_behalf_of(connection.owner_id), secret)
     try:
         async with asyncio.timeout(WITHIN.total_seconds()):
-            found = {each.url for each in await server.list_calendars()}
+            found = {each.ref for each in await server.list_calendars()}
     except TimeoutError:
         raise CalendarUnreachable(SLOW) from None
     finally:

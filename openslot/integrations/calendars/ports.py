@@ -1,32 +1,79 @@
-"""The port of a calendar server, the same for every vendor."""
+"""The port of a calendar server in nouns of our own, the same for every vendor.
 
-from collections.abc import Mapping
+A `ref` says where something is at its server, and only the server's own adapter reads it: a URL, an id, a path.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from openslot.availability.grid import Interval
+from openslot.integrations.mail.calendar_entry import CalendarEntry
+
 
 class RemoteCalendar(Struct, frozen=True, kw_only=True):
-    url: str
+    ref: str
     name: str
     can_write: bool
 
 
-class RemoteObject(Struct, frozen=True, kw_only=True):
-    """One event with all of its repetitions, as the server keeps it."""
+class Scope(Struct, frozen=True, kw_only=True):
+    """Whose calendar it is, and which time counts."""
 
-    href: str
-    etag: str
-    text: str
+    zone: ZoneInfo
+    """The host's: of all-day events, and of times that name no zone."""
+    addresses: frozenset[str] = frozenset()
+    """The host's own, in lower case: what one of them has declined keeps nobody busy."""
+    first: datetime
+    last: datetime
+
+
+class RemoteEvent(Struct, frozen=True, kw_only=True):
+    """One event as its server keeps it: with all of its repetitions, or one repetition of a series."""
+
+    ref: str
+    version: str
+    """Another one after every change."""
+    uid: str
+    """The same at every server that has the event; the UID of a booking if it is the booking's own event."""
+    spans: tuple[Interval, ...]
+    """From when to when it keeps the host busy, merged, in whole seconds since 1970."""
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    """Of an event that does not repeat; None for all others."""
+    is_live: bool = True
+    """False if it is cancelled or declined."""
+    series: str | None = None
+    """What its repetitions are worked out from when days come within the scope; None if that is not needed."""
+    is_unread: bool = False
+    """Whether it could not be understood in full."""
 
 
 class Changes(Struct, frozen=True, kw_only=True):
     """What is different in a calendar since it was last read."""
 
-    changed: tuple[RemoteObject, ...]
+    changed: tuple[RemoteEvent, ...]
     removed: tuple[str, ...]
-    state: str
+    cursor: str
     """What the next question begins from; only the server's own adapter reads it."""
+
+
+class KeptSeries(Struct, frozen=True):
+    """What an adapter has given of an event that repeats."""
+
+    ref: str
+    text: str
+
+
+class StoredEvent(Struct, frozen=True, kw_only=True):
+    """Where an event is, in which version, and what its UID is."""
+
+    ref: str
+    version: str
+    uid: str
 
 
 class CalendarServer(Protocol):
@@ -38,22 +85,29 @@ class CalendarServer(Protocol):
         """List the owner's own email addresses, in lower case, as far as the server tells them."""
         ...
 
-    async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
-        """List what is different from what is known, by href and ETag; without a state, of the whole calendar."""
+    async def list_changes(
+        self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope
+    ) -> Changes:
+        """List what is different from what is known, by ref and version; without a cursor, of the whole calendar."""
         ...
 
-    def place_for(self, calendar: str, name: str) -> str:
-        """Name the place of an event that is to be written into a calendar."""
+    async def expand(self, kept: Sequence[KeptSeries], scope: Scope) -> list[RemoteEvent]:
+        """Work out again when events that repeat take place; their versions are empty."""
         ...
 
-    async def find(self, href: str) -> RemoteObject | None: ...
-
-    async def put(self, href: str, text: str, *, replaces: str | None) -> str:
-        """Write an event where there is none, or in place of the one with this ETag, and return its ETag."""
+    async def find_own(self, calendar: str, uid: str, *, ref: str | None) -> StoredEvent | None:
+        """Find the event at a place, or where events with this UID are written to; it may be another one's."""
         ...
 
-    async def delete(self, href: str, *, replaces: str) -> None:
-        """Remove the event with this ETag; one that is gone already is no fault."""
+    async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
+        """Write an event in place of the one with this version, or, without one, where there is none.
+
+        Without a ref the place follows from the UID, so that two tries can't write two events.
+        """
+        ...
+
+    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
+        """Remove the event with this version; one that is gone already is no fault."""
         ...
 
     async def close(self) -> None: ...

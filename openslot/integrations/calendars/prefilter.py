@@ -10,7 +10,7 @@ from datetime import date
 
 from msgspec import Struct
 
-from openslot.core.errors import Refusal, RefusalKind
+from openslot.integrations.calendars.errors import CalendarFault
 from openslot.integrations.calendars.zones import LONGEST_ZONE_NAME, is_known
 
 MAX_EVENTS = 50_000
@@ -53,9 +53,8 @@ SEVERAL = LISTS | {"RRULE", "ATTENDEE"}
 UNREADABLE_RULE = "NONE"
 
 
-class TooManyEvents(Refusal):
+class TooManyEvents(CalendarFault):
     code = "calendar_too_large"
-    kind = RefusalKind.INVALID
     message = f"The calendar has more than {MAX_EVENTS} events"
 
 

@@ -28,7 +28,7 @@ from openslot.core.work import (
     to_target,
 )
 from openslot.integrations.calendars import event_store, operations, store
-from openslot.integrations.calendars.booking_events import write_event
+from openslot.integrations.calendars.booking_events import describe_booking
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
 from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.calendars.events import CalendarRestoreWanted
@@ -38,6 +38,7 @@ from openslot.integrations.calendars.operations import READ, open_server
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.rules import PAUSES
 from openslot.integrations.calendars.sync import sync_connection
+from openslot.integrations.mail.models import MailAddress
 
 DISCONNECTED = "the calendar is disconnected"
 DELAYS = tuple(
@@ -96,24 +97,25 @@ async def _open(work: Work, target: WriteTarget) -> AsyncIterator[CalendarServer
 
 async def _put(work: Work, server: CalendarServer, target: WriteTarget, details: BookingDetails) -> Outcome:
     booking = details.booking
-    href, replaces = await _find_place(work, server, target, booking)
-    text = write_event(
-        details,
-        host_name=target.host_name,
-        host_email=target.host_email,
-        booking_url=booking_url(work.runtime, booking.id),
-    )
+    ref, replaces = await _find_place(work, target, booking)
+    host = MailAddress(target.host_email, target.host_name)
+    event = describe_booking(details, host, booking_url(work.runtime, booking.id))
     try:
-        etag = await server.put(href, text, replaces=replaces)
+        stored = await server.put(target.url, event, ref=ref, replaces=replaces)
     except (CalendarChanged, CalendarGone):
         # An earlier try may have written the event and died before recording it, or the host has changed or deleted it.
-        present = await server.find(href)
-        etag = await server.put(href, text, replaces=present.etag if present else None)
+        present = await server.find_own(target.url, booking.uid, ref=ref)
+        stored = await server.put(
+            target.url,
+            event,
+            ref=present.ref if present else ref,
+            replaces=present.version if present else None,
+        )
     written = WrittenEvent(
         booking_id=booking.id,
         calendar_id=target.calendar_id,
-        href=href,
-        etag=etag,
+        href=stored.ref,
+        etag=stored.version,
         sequence=booking.sequence,
         starts_at=booking.starts_at,
         ends_at=booking.ends_at,
@@ -121,37 +123,36 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
 
     async def keep(work: Work) -> None:
         await event_store.keep_written(work.db, written)
-        await _free_added(work, target.calendar_id, href)
+        await _free_added(work, target.calendar_id, stored.ref)
 
-    return Done(vendor_id=href[-200:], write=keep)
+    return Done(vendor_id=stored.ref[-200:], write=keep)
 
 
-async def _find_place(
-    work: Work, server: CalendarServer, target: WriteTarget, booking: Booking
-) -> tuple[str, str | None]:
-    """Find the place of a booking's event, and the ETag of what it replaces.
+async def _find_place(work: Work, target: WriteTarget, booking: Booking) -> tuple[str | None, str | None]:
+    """Find the place of a booking's event, and the version of what it replaces; neither if it has none yet.
 
     A host's mail program may have put the invitation into the same calendar: one UID has one place.
     """
     if target.written is not None:
         return target.written.href, None if target.written.missing_since else target.written.etag
-    known = await event_store.find_place(work.db, target.calendar_id, booking.uid)
-    return known or (server.place_for(target.url, str(booking.id)), None)
+    return await event_store.find_place(work.db, target.calendar_id, booking.uid) or (None, None)
 
 
 async def _remove(server: CalendarServer, target: WriteTarget, details: BookingDetails) -> Outcome:
     booking = details.booking
     # Without a record the event may still exist, because a try that died has left no record.
-    href = target.written.href if target.written else server.place_for(target.url, str(booking.id))
-    present = await server.find(href)
-    if present is not None and booking.uid in present.text.replace("\r\n ", "").replace("\n ", ""):
-        await server.delete(href, replaces=present.etag)
+    ref = target.written.href if target.written else None
+    present = await server.find_own(target.url, booking.uid, ref=ref)
+    if present is not None and present.uid == booking.uid:
+        await server.delete(target.url, present.ref, replaces=present.version)
+    place = present.ref if present else ref
 
     async def forget(work: Work) -> None:
         await event_store.forget_written(work.db, booking.id, target.calendar_id)
-        await _free_added(work, target.calendar_id, href)
+        if place is not None:
+            await _free_added(work, target.calendar_id, place)
 
-    return Done(vendor_id=href[-200:], write=forget)
+    return Done(vendor_id=place[-200:] if place else None, write=forget)
 
 
 async def _free_added(work: Work, calendar_id: UUID, href: str) -> None:

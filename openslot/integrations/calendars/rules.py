@@ -7,8 +7,8 @@ from uuid import UUID
 
 from openslot.bookings.models import Booking
 from openslot.core.errors import Invalid
-from openslot.integrations.calendars.busy_times import BusyEvent
 from openslot.integrations.calendars.models import Calendar, CalendarConnection, WrittenEvent
+from openslot.integrations.calendars.ports import RemoteEvent
 
 EVERY = timedelta(minutes=5)
 LIST_EVERY = timedelta(hours=1)
@@ -67,7 +67,7 @@ def find_booking_id(uid: str) -> UUID | None:
     return UUID(found[1]) if found else None
 
 
-def is_moved(event: BusyEvent, booking: Booking, written: WrittenEvent) -> bool:
+def is_moved(event: RemoteEvent, booking: Booking, written: WrittenEvent) -> bool:
     """Return whether the host has moved an event: what we wrote is no move, and neither is a longer event around it."""
     if event.starts_at is None or event.ends_at is None or event.starts_at in {written.starts_at, booking.starts_at}:
         return False

@@ -177,7 +177,7 @@ async def upsert_calendar(
     db: Db, calendar_id: UUID, connection_id: UUID, owner_id: UUID, found: RemoteCalendar
 ) -> Calendar:
     row = await db.fetchrow(
-        UPSERT_CALENDAR, calendar_id, connection_id, owner_id, found.url, found.name, found.can_write
+        UPSERT_CALENDAR, calendar_id, connection_id, owner_id, found.ref, found.name, found.can_write
     )
     if row is None:
         raise LookupError("an upsert gives one row")

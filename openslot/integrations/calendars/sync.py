@@ -6,34 +6,27 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
-from msgspec import Struct
 
 from openslot.availability import operations as busy
-from openslot.availability.grid import merge
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
 from openslot.core.times import get_zone
 from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import event_store, operations, rules, store
-from openslot.integrations.calendars.busy_times import BusyEvent, Scope, read_events
 from openslot.integrations.calendars.errors import (
     MISSING,
     SLOW,
-    TAKES_TOO_LONG,
     CalendarFault,
     CalendarForbidden,
     CalendarGone,
     CalendarSignInFailed,
     CalendarUnreachable,
-    CalendarUnreadable,
 )
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.host_changes import RemoteChanges, follow
 from openslot.integrations.calendars.models import Calendar, KeptObject, Lease, OwnTime
 from openslot.integrations.calendars.operations import open_server
-from openslot.integrations.calendars.ports import CalendarServer, RemoteObject
-from openslot.integrations.calendars.prefilter import TooManyEvents
-from openslot.integrations.calendars.recurrence import Budget, TakesTooLongError
+from openslot.integrations.calendars.ports import CalendarServer, RemoteEvent, Scope
 
 # Waiting does not help with these faults: the owner has to act.
 FINAL = (CalendarSignInFailed, CalendarForbidden)
@@ -47,15 +40,6 @@ log = structlog.get_logger()
 
 class LeaseLost(CalendarFault):
     """Another process has begun to read the connection, or it was disconnected."""
-
-
-class ReadObject(Struct, frozen=True):
-    remote: RemoteObject
-    events: list[BusyEvent]
-
-    @property
-    def uid(self) -> str:
-        return self.events[0].uid if self.events else self.remote.href
 
 
 async def sync_connection(
@@ -79,7 +63,7 @@ async def sync_connection(
             sightings = await _read(runtime, lease, open_server)
     except LeaseLost:
         return None
-    except (CalendarFault, TooManyEvents, TimeoutError) as fault:
+    except (CalendarFault, TimeoutError) as fault:
         message = str(SLOW) if isinstance(fault, TimeoutError) else fault.message
         await _keep_failure(runtime, lease, message, is_final=isinstance(fault, FINAL))
         return message
@@ -123,7 +107,7 @@ async def _refresh(runtime: Runtime, lease: Lease, server: CalendarServer) -> tu
     if listed_at is not None and runtime.clock() - listed_at < rules.LIST_EVERY:
         return list(lease.connection.calendars), frozenset(lease.connection.addresses)
     found, addresses = await server.list_calendars(), await server.list_addresses()
-    places = {each.url for each in found}
+    places = {each.ref for each in found}
     gone = [calendar for calendar in lease.connection.calendars if calendar.url not in places]
     if any(calendar.is_busy or calendar.receives for calendar in gone):
         names = ", ".join(calendar.name for calendar in gone if calendar.is_busy or calendar.receives)
@@ -142,12 +126,12 @@ async def _read_calendar(
     scope = Scope(zone=get_zone(lease.zone), addresses=addresses, first=now - rules.BEHIND, last=now + rules.AHEAD)
     known = await event_store.read_known(runtime.pool, calendar.id)
     try:
-        changes = await server.list_changes(calendar.url, state=calendar.state, known=known)
+        changes = await server.list_changes(calendar.url, cursor=calendar.state, known=known, scope=scope)
     except CalendarGone:
         raise CalendarUnreachable(MISSING.fill(name=calendar.name)) from None
-    read = await asyncio.to_thread(_read_objects, changes.changed, scope)
-    again = await _expand_again(runtime, calendar, scope, {each.remote.href for each in read})
-    named = (rules.find_booking_id(each.uid) for each in (*read, *(again or ())) if each.events)
+    read = changes.changed
+    again = await _expand_again(runtime, server, calendar, scope, {each.ref for each in read})
+    named = (rules.find_booking_id(each.uid) for each in (*read, *(again or ())))
     booking_ids = [each for each in named if each is not None]
     own = await event_store.find_own(runtime.pool, lease.connection.owner_id, calendar.id, booking_ids)
     async with runtime.transaction(SYSTEM) as work:
@@ -157,17 +141,17 @@ async def _read_calendar(
             await _replace_spans(work, calendar, again, own)
             await busy.forget_past(work, calendar.id, before=scope.first)
         expanded_at = now if again is not None else None
-        left = await event_store.keep_read(work.db, calendar.id, state=changes.state, expanded_at=expanded_at)
+        left = await event_store.keep_read(work.db, calendar.id, state=changes.cursor, expanded_at=expanded_at)
     return RemoteChanges(
         calendar=calendar,
-        seen=tuple((each.remote, each.events[0]) for each in read if rules.find_booking_id(each.uid) in own),
+        seen=tuple(each for each in read if rules.find_booking_id(each.uid) in own),
         removed=changes.removed,
         left=left,
     )
 
 
 async def _keep(
-    work: Work, calendar: Calendar, read: Sequence[ReadObject], removed: Sequence[str], own: Mapping[UUID, OwnTime]
+    work: Work, calendar: Calendar, read: Sequence[RemoteEvent], removed: Sequence[str], own: Mapping[UUID, OwnTime]
 ) -> None:
     for start in range(0, len(read), BATCH):
         some = read[start : start + BATCH]
@@ -180,46 +164,38 @@ async def _keep(
 
 
 async def _replace_spans(
-    work: Work, calendar: Calendar, read: Sequence[ReadObject], own: Mapping[UUID, OwnTime]
+    work: Work, calendar: Calendar, read: Sequence[RemoteEvent], own: Mapping[UUID, OwnTime]
 ) -> None:
     """Write when events keep the host busy; a booking's own event does so only outside of the booking's time."""
     spans, of_claims = {}, {}
     for each in read:
-        spans[each.remote.href] = merge(span for event in each.events for span in event.spans)
+        spans[each.ref] = list(each.spans)
         booking_id = rules.find_booking_id(each.uid)
         if booking_id is not None and (time := own.get(booking_id)) is not None:
-            spans[each.remote.href] = time.find_added(spans[each.remote.href])
-            of_claims[each.remote.href] = time.claim
+            spans[each.ref] = time.find_added(each.spans)
+            of_claims[each.ref] = time.claim
     await busy.replace_spans(work, calendar.id, spans, of_claims=of_claims)
 
 
-async def _expand_again(runtime: Runtime, calendar: Calendar, scope: Scope, fresh: set[str]) -> list[ReadObject] | None:
+async def _expand_again(
+    runtime: Runtime, server: CalendarServer, calendar: Calendar, scope: Scope, fresh: set[str]
+) -> list[RemoteEvent] | None:
     """Expand recurring events once a day into the days that have come within the scope."""
     is_due = calendar.expanded_at is None or runtime.clock() - calendar.expanded_at >= rules.EXPAND_EVERY
     if not calendar.is_busy or not is_due:
         return None
-    kept = await event_store.list_repeating(runtime.pool, calendar.id)
-    texts = [RemoteObject(href=href, etag="", text=text) for href, text in kept if href not in fresh]
-    return await asyncio.to_thread(_read_objects, texts, scope)
+    kept = await event_store.list_series(runtime.pool, calendar.id)
+    return await server.expand([each for each in kept if each.ref not in fresh], scope)
 
 
-def _read_objects(objects: Sequence[RemoteObject], scope: Scope) -> list[ReadObject]:
-    budget = Budget()
-    try:
-        return [ReadObject(each, read_events(each.text, scope, budget=budget)) for each in objects]
-    except TakesTooLongError:
-        raise CalendarUnreadable(TAKES_TOO_LONG) from None
-
-
-def _kept(read: ReadObject) -> KeptObject:
-    repeats = any(event.starts_at is None for event in read.events)
+def _kept(read: RemoteEvent) -> KeptObject:
     return KeptObject(
-        href=read.remote.href,
-        etag=read.remote.etag,
+        href=read.ref,
+        etag=read.version,
         uid=read.uid,
-        repeats=repeats,
-        is_unread=not read.remote.text or any(event.fault for event in read.events),
-        text="\n".join(event.text for event in read.events) if repeats else None,
+        repeats=read.series is not None,
+        is_unread=read.is_unread,
+        text=read.series,
     )
 
 

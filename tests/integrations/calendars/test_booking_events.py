@@ -8,6 +8,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import event_store
 from openslot.integrations.calendars.caldav import CalDavServer
+from openslot.integrations.calendars.ports import StoredEvent
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import (
     HOUR,
@@ -135,12 +136,12 @@ async def test_a_change_while_the_event_is_being_written_is_written_after_it(
     booking = await book()
     put = CalDavServer.put
 
-    async def put_slowly(*arguments: Any, **more: Any) -> str:
+    async def put_slowly(*arguments: Any, **more: Any) -> StoredEvent:
         monkeypatch.setattr(CalDavServer, "put", put)
-        etag = await put(*arguments, **more)
+        stored = await put(*arguments, **more)
         await (move(runtime, booking, 1) if moves else cancel(runtime, booking))
         await work_off(runtime, clock)
-        return etag
+        return stored
 
     monkeypatch.setattr(CalDavServer, "put", put_slowly)
     await work_off(runtime, clock)

@@ -19,7 +19,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations, rules, store
 from openslot.integrations.calendars.errors import CalendarSignInFailed, ConnectionNotFound
 from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.ports import Changes
+from openslot.integrations.calendars.ports import Changes, Scope
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.runtime import open_runtime
 from tests.support.command_line import Cli, Run
@@ -146,16 +146,17 @@ class Worker:
         worker = self
 
         class Slow(FakeServer):
-            async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
+            async def list_changes(
+                self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope
+            ) -> Changes:
                 worker.began.set()
                 await worker.may_end.wait()
                 self.fault = CalendarSignInFailed() if worker._fails else None
-                return await super().list_changes(calendar, state=state, known=known)
+                return await super().list_changes(calendar, cursor=cursor, known=known, scope=scope)
 
         server = Slow()
-        server.add_calendar("Work")
-        server.calendars, server.names = {self._place: server.calendars.popitem()[1]}, {self._place: "Work"}
-        await server.put(server.place_for(self._place, "soon"), tomorrow(), replaces=None)
+        server.add_calendar("Work", self._place)
+        server.edit(self._place, "soon", tomorrow())
         reading = sync_connection(self._runtime, connection.id, open_server=lambda *_: server)
         self._reading = asyncio.create_task(reading)
         await self.began.wait()

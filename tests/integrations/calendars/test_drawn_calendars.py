@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Protocol
 
-from openslot.integrations.calendars.busy_times import Interval, Scope, read_events
+from openslot.availability.grid import Interval
+from openslot.integrations.calendars.busy_times import read_events
+from openslot.integrations.calendars.ports import Scope
 from tests.integrations.calendars.drawn import Drawing
 from tests.integrations.calendars.oracle import busy_times as oracle
 from tests.integrations.calendars.oracle import times

@@ -8,7 +8,7 @@ from icalendar.timezone import tzp
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import prefilter, sync, zones
+from openslot.integrations.calendars import ical_objects, prefilter, zones
 from openslot.integrations.calendars.busy_times import read_events
 from openslot.integrations.calendars.errors import TAKES_TOO_LONG, CalendarUnreadable
 from openslot.integrations.calendars.ics_feed import _split
@@ -200,7 +200,7 @@ async def test_a_reading_that_takes_too_long_is_told_and_leaves_what_is_known(
         connection = await feed(runtime, user, published.url)
         assert await sync_connection(runtime, connection.id) is None
         published.publish(calendar(event("two", start="20260316T140000Z", end="20260316T150000Z")))
-        monkeypatch.setattr(sync, "Budget", lambda: Budget(seconds=-1))
+        monkeypatch.setattr(ical_objects, "Budget", lambda: Budget(seconds=-1))
 
         fault = await sync_connection(runtime, connection.id)
 
@@ -208,7 +208,7 @@ async def test_a_reading_that_takes_too_long_is_told_and_leaves_what_is_known(
         assert (await get(runtime, connection)).last_error == fault
         offered = await open_starts(runtime, user)
         assert ("10:00" in offered, "14:00" in offered) == (False, True)
-        monkeypatch.setattr(sync, "Budget", Budget)
+        monkeypatch.setattr(ical_objects, "Budget", Budget)
         assert await sync_connection(runtime, connection.id) is None
         offered = await open_starts(runtime, user)
         assert ("10:00" in offered, "14:00" in offered) == (True, False)

@@ -19,9 +19,12 @@ from openslot.integrations.calendars.dav_client import read_multistatus
 from openslot.integrations.calendars.errors import CalendarFault, CalendarUnreachable, CalendarUnreadable
 from openslot.integrations.calendars.models import CalDavWanted, Credentials
 from tests.support.feeds import publishing
+from tests.support.ical import event, scope
 from tests.support.small_internet import HERE, Site, small_internet
 
 CALENDAR = f"https://{HERE}/team/"
+ASKED = scope("2026-03-01", "2026-04-30")
+OLD, NEW = (event(name, start="20260316T090000Z") for name in ("old", "new"))
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
 NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"'
 
@@ -57,7 +60,7 @@ async def test_a_charset_that_is_a_compression_is_not_unpacked(tmp_path: Path, c
     site = Site(answer(bomb, status="200 OK", kind=f"text/calendar; charset={charset}"))
     async with server_at(tmp_path, site) as server:
         tracemalloc.start()
-        found = await server.find(f"{CALENDAR}a.ics")
+        found = await server.find_own(CALENDAR, "a", ref=f"{CALENDAR}a.ics")
         _, max_ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
@@ -83,7 +86,7 @@ async def test_a_server_that_refuses_the_second_page_is_not_asked_for_the_first_
     site = Site(*([first, REFUSED] * 50))
     async with server_at(tmp_path, site) as server:
         with pytest.raises(CalendarFault):
-            await server.list_changes(CALENDAR, state=None, known={})
+            await server.list_changes(CALENDAR, cursor=None, known={}, scope=ASKED)
 
     assert sum(request.startswith(b"REPORT") for request in site.requests) == 2
 
@@ -96,7 +99,7 @@ async def test_pages_without_end_are_left_at_the_most_events(tmp_path: Path, mon
     site = Site(*pages)
     async with server_at(tmp_path, site) as server:
         with pytest.raises(CalendarUnreadable, match="more than 5 events"):
-            await server.list_changes(CALENDAR, state=None, known={})
+            await server.list_changes(CALENDAR, cursor=None, known={}, scope=ASKED)
 
     assert len(site.requests) == 3
 
@@ -110,24 +113,24 @@ async def test_a_calendar_that_is_too_large_is_left_before_it_is_whole(
     site = Site(listed, event)
     async with server_at(tmp_path, site) as server:
         with pytest.raises(CalendarUnreadable, match="more than 5 megabytes"):
-            await server.list_changes(CALENDAR, state=None, known={})
+            await server.list_changes(CALENDAR, cursor=None, known={}, scope=ASKED)
 
     assert len(site.requests) == 3
 
 
 async def test_an_event_that_is_sent_twice_is_kept_once(tmp_path: Path) -> None:
-    twice = [resource("/team/a.ics", f"<C:calendar-data>{text}</C:calendar-data>") for text in ("old", "new")]
+    twice = [resource("/team/a.ics", f"<C:calendar-data>{text}</C:calendar-data>") for text in (OLD, NEW)]
     site = Site(multistatus(resource("/team/a.ics"), token="t"), multistatus(*twice))
     async with server_at(tmp_path, site) as server:
-        changes = await server.list_changes(CALENDAR, state=None, known={})
+        changes = await server.list_changes(CALENDAR, cursor=None, known={}, scope=ASKED)
 
-    assert [(each.href, each.text) for each in changes.changed] == [(f"{CALENDAR}a.ics", "new")]
+    assert [(each.ref, each.uid) for each in changes.changed] == [(f"{CALENDAR}a.ics", "new")]
 
 
 async def test_a_place_with_an_endless_name_is_left_out(tmp_path: Path) -> None:
     site = Site(multistatus(resource(f"/team/{'a' * 5000}.ics"), token="t"))
     async with server_at(tmp_path, site) as server:
-        assert (await server.list_changes(CALENDAR, state=None, known={})).changed == ()
+        assert (await server.list_changes(CALENDAR, cursor=None, known={}, scope=ASKED)).changed == ()
 
     assert len(site.requests) == 1
 

@@ -1,9 +1,10 @@
 """What the host adds to a booking's event is busy like any other entry, and never in the way of that booking."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from msgspec import Struct
@@ -17,10 +18,8 @@ from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
-from openslot.integrations.calendars.caldav import CalDavServer
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind, Credentials
+from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind
 from openslot.integrations.calendars.operations import SERVERS
-from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import (
     HOUR,
@@ -38,7 +37,7 @@ from tests.support.clocks import MovingClock
 from tests.support.fake_calendars import FakeServer
 from tests.support.flags import switch
 from tests.support.ical import calendar, event
-from tests.support.radicale import PASSWORD, USER
+from tests.support.radicale import Radicale
 
 MINUTE, HALF = timedelta(minutes=1), timedelta(minutes=30)
 TEN, MIDNIGHT = NINE + HOUR, NINE.replace(hour=0)
@@ -54,17 +53,15 @@ class Host(Struct, frozen=True, kw_only=True):
     clock: MovingClock
     user: User
     connection: CalendarConnection
-    server: CalendarServer
-    place: str
+    edit: Callable[[str, str], Awaitable[None]]
+    """Write an event at the place of this name, as the host's own program does."""
 
     async def drag(self, booking: Booking, start: Any, end: Any, *more: str, uid: str | None = None) -> None:
         """Give a booking's event other times, and let the calendar be read; a text is a whole value."""
         begin, until = (each if isinstance(each, str) else f"{each:%Y%m%dT%H%M%SZ}" for each in (start, end))
         more = ("DTSTAMP:20260101T000000Z", f"SEQUENCE:{booking.sequence}", *more)
         text = calendar(event(uid or booking.uid, start=begin, end=until, more=list(more)))
-        href = self.server.place_for(self.place, uid or str(booking.id))
-        present = await self.server.find(href)
-        await self.server.put(href, text, replaces=present.etag if present else None)
+        await self.edit(uid or str(booking.id), text)
         await self.read_calendar()
 
     async def read_calendar(self) -> None:
@@ -97,23 +94,26 @@ async def host(
     runtime: Runtime,
     clock: MovingClock,
     user: User,
+    radicale: Radicale,
     work_calendar: str,
     connect: Connect,
     monkeypatch: pytest.MonkeyPatch,
-) -> AsyncIterator[Host]:
+) -> Host:
     """Connect a calendar, and swap the fake in for its server where that is asked for."""
     connection = await connect(work_calendar)
-    server: CalendarServer
+    fake = FakeServer()
+
+    async def edit(name: str, text: str) -> None:
+        if request.param == "fake":
+            fake.edit(work_calendar, name, text)
+        else:
+            await radicale.put(f"{work_calendar}{quote(name, safe='')}.ics", text)
+
     if request.param == "fake":
-        server = fake = FakeServer()
-        fake.add_calendar("Work")
-        fake.calendars, fake.names = {work_calendar: fake.calendars.popitem()[1]}, {work_calendar: "Work"}
+        fake.add_calendar("Work", work_calendar)
         await runtime.pool.execute("update calendars set state = null")
         monkeypatch.setitem(SERVERS, ConnectionKind.CALDAV, lambda *_: fake)
-    else:
-        server = CalDavServer(runtime.outbound, Credentials(url=work_calendar, username=USER, password=PASSWORD))
-    yield Host(runtime=runtime, clock=clock, user=user, connection=connection, server=server, place=work_calendar)
-    await server.close()
+    return Host(runtime=runtime, clock=clock, user=user, connection=connection, edit=edit)
 
 
 @pytest.fixture

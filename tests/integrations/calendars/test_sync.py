@@ -14,7 +14,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars import store
 from openslot.integrations.calendars.models import ConnectionRef
-from openslot.integrations.calendars.ports import Changes
+from openslot.integrations.calendars.ports import Changes, Scope
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, change, events, get, open_starts
 from tests.support.clocks import MovingClock
@@ -265,9 +265,11 @@ class Interrupting(FakeServer):
         super().__init__()
         self._happen = happen
 
-    async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
+    async def list_changes(
+        self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope
+    ) -> Changes:
         """Let it happen between the question and the answer."""
-        changes = await super().list_changes(calendar, state=state, known=known)
+        changes = await super().list_changes(calendar, cursor=cursor, known=known, scope=scope)
         await self._happen()
         return changes
 
@@ -289,10 +291,8 @@ async def test_whoever_reads_what_was_changed_meanwhile_writes_nothing(
             await change(runtime, connection, busy=())
 
     server = Interrupting(happen)
-    server.add_calendar("Work")
-    server.calendars = {work_calendar: server.calendars.popitem()[1]}
-    server.names = {work_calendar: "Work"}
-    await server.put(server.place_for(work_calendar, "foreign"), MEETING, replaces=None)
+    server.add_calendar("Work", work_calendar)
+    server.edit(work_calendar, "foreign", MEETING)
 
     assert await sync_connection(runtime, connection.id, open_server=lambda *_: server) is None
 
