@@ -1,5 +1,6 @@
 """Messages that wait to be sent: they are queued in their thread, taken one after the other, and finished by rank."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from openslot.conversations.models import (
     MessageStatus,
     clean,
 )
-from openslot.conversations.outbox_store import WaitingMessage
+from openslot.conversations.outbox_store import UnreportedMessage, WaitingMessage
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 
@@ -75,6 +76,11 @@ async def finish(
 ) -> None:
     """Write what became of a message, unless a report has told more already."""
     await outbox_store.finish(work.db, message_id, status, vendor_id=vendor_id, error=error, now=work.now)
+
+
+async def take_unreported(work: Work, *, delays: Sequence[timedelta], limit: int) -> list[UnreportedMessage]:
+    """Name messages whose delivery nobody has reported, each again after each of the delays since it was sent."""
+    return await outbox_store.take_unreported(work.db, delays=delays, limit=limit, now=work.now)
 
 
 async def list_vendor_ids(work: Work, conversation_id: UUID, *, since: datetime) -> list[str]:

@@ -1,6 +1,7 @@
 """The SQL of messages that wait to be sent."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
@@ -8,15 +9,22 @@ from msgspec import Struct
 from openslot.conversations.models import Channel, MessageStatus
 from openslot.core.db import Db, count_of
 
-NEXT = """
+# An account that is disabled sends nothing, nor does somebody who has left the organization whose number it is.
+HAS_HOST = """
+exists (select from users u where u.id = c.owner_id and u.disabled_at is null)
+and (k.organization_id is null or exists (
+    select from memberships b where b.organization_id = k.organization_id and b.user_id = c.owner_id and b.active))"""
+NEXT = f"""
 select m.id, m.content, m.status, m.asked_at, m.connection_id, c.id as conversation_id, c.owner_id, c.channel,
-       c.contact_phone as phone
+       c.contact_phone as phone, {HAS_HOST} as has_host
 from messages m join conversations c on c.id = m.conversation_id
+left join messaging_connections k on k.id = m.connection_id
 where m.conversation_id = $1 and m.status in ('queued', 'sending') order by m.at, m.id limit 1"""
-# A channel that is stopped at this moment is seen here, however long ago the message was chosen.
-TAKE = """
-update messages set status = 'sending', asked_at = $2, updated_at = $2
-where id = $1 and status = 'queued'
+# A channel that is stopped at this moment is seen here, and a host who has left, however long ago it was chosen.
+TAKE = f"""
+update messages m set status = 'sending', asked_at = $2, updated_at = $2
+from conversations c, messaging_connections k
+where m.id = $1 and m.status = 'queued' and c.id = m.conversation_id and k.id = m.connection_id and {HAS_HOST}
   and not exists (select from switches s where s.channel = $3 and s.stopped_at is not null)"""
 PUT_BACK = (
     "update messages set status = 'queued', asked_at = null, updated_at = $2 where id = $1 and status = 'sending'"
@@ -27,6 +35,16 @@ update messages set updated_at = $5, vendor_id = coalesce(vendor_id, $3),
     status = case when status in ('queued', 'sending') then $2 else status end,
     error = case when status in ('queued', 'sending') then $4 else error end
 where id = $1"""
+# Counted before the provider is asked: whatever happens, it is asked only so often, and by one worker.
+TAKE_UNREPORTED = """
+update messages m set status_checks = m.status_checks + 1
+from (
+    select u.id from messages u join messaging_connections k on k.id = u.connection_id
+    where u.status = 'sent' and u.vendor_id is not null and k.disconnected_at is null
+      and u.asked_at > $1::timestamptz - 2 * ($2::interval[])[cardinality($2::interval[])]
+      and u.asked_at <= $1 - ($2::interval[])[u.status_checks + 1]
+    order by u.asked_at limit $3 for update of u skip locked) due
+where m.id = due.id returning m.connection_id, m.vendor_id"""
 KNOWN = "select vendor_id from messages where conversation_id = $1 and vendor_id is not null and at >= $2"
 COUNT_OF_HOST = """
 select count(*) from conversations c join messages m on m.conversation_id = c.id
@@ -45,9 +63,18 @@ class WaitingMessage(Struct, frozen=True, kw_only=True):
     connection_id: UUID | None
     channel: Channel
     phone: str
+    has_host: bool
+    """Whether the thread's owner may still send from this number."""
     content: str
     status: MessageStatus
     asked_at: datetime | None
+
+
+class UnreportedMessage(Struct, frozen=True, kw_only=True):
+    """A message that the provider has, and of whose delivery nothing is known."""
+
+    connection_id: UUID
+    vendor_id: str
 
 
 async def find_next(db: Db, conversation_id: UUID) -> WaitingMessage | None:
@@ -69,6 +96,10 @@ async def finish(
     db: Db, message_id: UUID, status: MessageStatus, *, vendor_id: str | None, error: str | None, now: datetime
 ) -> None:
     await db.execute(FINISH, message_id, status, vendor_id, error, now)
+
+
+async def take_unreported(db: Db, *, delays: Sequence[timedelta], limit: int, now: datetime) -> list[UnreportedMessage]:
+    return [UnreportedMessage(**row) for row in await db.fetch(TAKE_UNREPORTED, now, delays, limit)]
 
 
 async def list_vendor_ids(db: Db, conversation_id: UUID, *, since: datetime) -> list[str]:

@@ -16,12 +16,17 @@ select s.channel, s.stopped_at, s.stopped_by, s.reason, u.name as user_name,
 from switches s left join users u on u.id = (s.stopped_by ->> 'user_id')::uuid
 order by array_position(array['sms', 'whatsapp', 'voice', 'email'], s.channel)"""
 
-# A mail is logged with the id of its effect.
+# A mail is logged with the id of its effect. A message of a thread keeps its state itself, and has no effect any more.
 DROPPED = """
-select e.id, h.channel, e.reaction, m.recipient, m.subject, h.held_at, e.finished_at as dropped_at,
+(select e.id, h.channel, e.reaction, m.recipient, m.subject, h.held_at, e.finished_at as dropped_at,
        e.state = 'dead' as has_failed, coalesce(e.last_error, '') as reason
 from held_effects h join effects e on e.id = h.effect_id left join mail_messages m on m.id = e.id
-where e.state in ('skipped', 'dead') order by e.finished_at desc, e.no desc limit $1"""
+where e.state in ('skipped', 'dead') order by e.finished_at desc, e.no desc limit $1)
+union all
+(select m.id, c.channel, 'messaging.send', c.contact_phone, null, m.at, m.updated_at, false, coalesce(m.error, '')
+from messages m join conversations c on c.id = m.conversation_id
+where m.status = 'canceled' and m.vendor_id is null order by m.updated_at desc, m.id desc limit $1)
+order by dropped_at desc, id desc limit $1"""
 
 _read_actor = msgspec.json.Decoder(Actor).decode
 

@@ -29,11 +29,15 @@ from openslot.messaging.models import (
     ProviderName,
     SentMessage,
 )
-from openslot.messaging.ports import MessageFault, MessageRefused, TokenRefused
+from openslot.messaging.ports import AccountRefused, MessageFault, MessageRefused, TokenRefused
 from openslot.messaging.store import is_opted_out
 from openslot.messaging.words import REFUSALS
 
 REFUSED = Text("was refused. Check that all of it was copied, and that it belongs to this account")
+NO_ACCOUNT = {
+    ProviderName.TWILIO: Text("must be an account SID: AC and 32 digits or letters from a to f"),
+    ProviderName.GATEWAY: Text("must be the public https address of a gateway"),
+}
 MISSING = Text("is not a number of this account")
 NOT_CAPABLE = Text("can't send messages on this channel")
 NOT_CHECKED = Text("could not be checked (%(reason)s). Try again in a minute")
@@ -91,6 +95,8 @@ async def check_number(work: Work, owner: NumberOwner, wanted: NumberWanted) -> 
         async with opened_by(work.runtime, owner.id, wanted.provider, wanted.credentials) as account:
             # Providers tell of a number whether it can send; for calls it is enough that it is there.
             found = await account.check(channel=wanted.channel.messages or Channel.SMS, number=wanted.number)
+    except AccountRefused:
+        raise Invalid(details={"account": NO_ACCOUNT[wanted.provider]}) from None
     except TokenRefused:
         raise Invalid(details={"token": REFUSED}) from None
     except MessageRefused:

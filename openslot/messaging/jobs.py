@@ -1,20 +1,27 @@
-"""What messaging does because time passed: it deletes at the provider what was deleted here."""
+"""What messaging does because time passed: it asks providers to delete, and how numbers and messages are."""
 
 from datetime import timedelta
+from uuid import UUID
 
 import structlog
 
+from openslot.conversations import outbox
 from openslot.core.work import Periodic, Work
 from openslot.messaging import connection_store as store
 from openslot.messaging.connecting import check_connection
-from openslot.messaging.connection_models import MessageErasure
-from openslot.messaging.connections import opened_by
-from openslot.messaging.models import MessageCredentials
+from openslot.messaging.connection_models import MessageErasure, MessagingConnection
+from openslot.messaging.connections import opened, opened_by
+from openslot.messaging.errors import MessagingNotConnected
+from openslot.messaging.inbound import keep_status
+from openslot.messaging.models import MessageCredentials, StatusNotice
 from openslot.messaging.ports import MessageAccount, MessageFault, MessageRefused, TokenRefused
 
 AT_ONCE = 200
 # A message that is still on its way can't be deleted, and a provider may be down for days.
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 360, *(1440,) * 10))
+
+# Notices of a delivery come within seconds; where none can arrive, or one was lost, nothing is known after a day.
+ASKED_AFTER = tuple(timedelta(minutes=minutes) for minutes in (2, 10, 30, 120, 360, 1440))
 
 log = structlog.get_logger()
 
@@ -56,6 +63,40 @@ async def _delete(work: Work, account: MessageAccount, erasure: MessageErasure) 
         await account.delete_media(work.runtime.secrets.open(erasure.ref))
 
 
+async def check_deliveries(work: Work) -> str:
+    """Ask the providers what became of messages of which no notice has come."""
+    due = await outbox.take_unreported(work, delays=ASKED_AFTER, limit=AT_ONCE)
+    of_number: dict[UUID, list[str]] = {}
+    for message in due:
+        of_number.setdefault(message.connection_id, []).append(message.vendor_id)
+    for connection_id, vendor_ids in of_number.items():
+        await _check_some(work, await store.get(work.db, connection_id), vendor_ids)
+    return f"{len(due)} messages checked at their providers"
+
+
+async def _check_some(work: Work, connection: MessagingConnection, vendor_ids: list[str]) -> None:
+    """Ask for messages one after the other, and stop when the provider does not answer: they are asked for later."""
+    try:
+        async with opened(work.runtime, connection) as account:
+            for vendor_id in vendor_ids:
+                await _check_delivery(work, connection, account, vendor_id)
+    except MessagingNotConnected:
+        log.info("a number was disconnected before its messages were checked", connection=str(connection.id))
+    except MessageFault as fault:
+        log.info("messages could not be checked", connection=str(connection.id), fault=str(fault))
+
+
+async def _check_delivery(work: Work, connection: MessagingConnection, account: MessageAccount, vendor_id: str) -> None:
+    try:
+        found = await account.get_status(vendor_id)
+    except MessageRefused as fault:
+        log.info("a message could not be checked", connection=str(connection.id), fault=str(fault))
+        return
+    notice = StatusNotice(id=vendor_id, status=found.status, code=found.code, reason=found.reason)
+    async with work.transaction():
+        await keep_status(work, connection, notice)
+
+
 async def check_numbers(work: Work) -> str:
     """Ask the providers whether connected numbers can still be used, and tell the owners of those that can't."""
     found = await store.list_live(work.db)
@@ -66,5 +107,6 @@ async def check_numbers(work: Work) -> str:
 
 MESSAGING_JOBS = (
     Periodic(name="messaging.erase", expression="* * * * *", run=erase, transaction="none"),
+    Periodic(name="messaging.check_deliveries", expression="* * * * *", run=check_deliveries, transaction="none"),
     Periodic(name="messaging.check_numbers", expression="17 * * * *", run=check_numbers, transaction="none"),
 )

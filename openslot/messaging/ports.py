@@ -40,6 +40,10 @@ class TokenRefused(MessageFault):
     """The account or its token is not valid, or no longer."""
 
 
+class AccountRefused(TokenRefused):
+    """What was given can't be an account, whatever its token is; its argument says why."""
+
+
 class MessagesBusy(MessageFault):
     """Too many requests; nothing was done."""
 
@@ -74,7 +78,7 @@ class MessageProvider(Protocol):
     def name(self) -> ProviderName: ...
 
     def open(self, outbound: Outbound, account: MessageCredentials) -> "MessageAccount":
-        """Open an account; raise `TokenRefused` for what can't be an account or a token."""
+        """Open an account; raise `AccountRefused` or `TokenRefused` for what can't be an account or a token."""
         ...
 
 

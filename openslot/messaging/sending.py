@@ -51,6 +51,7 @@ LOOKED_FOR = timedelta(minutes=2)
 LOOK_AGAIN_AFTER = timedelta(seconds=30)
 NOT_CONNECTED = "not_connected"
 UNAVAILABLE = "unavailable"
+HOST_LEFT = "host_left"
 
 
 class SendingResult(Struct, frozen=True):
@@ -158,8 +159,8 @@ async def send_next(work: Work, effect: Effect) -> Outcome:
 async def _send(
     work: Work, message: WaitingMessage, connection: MessagingConnection, *, is_last: bool
 ) -> SendingResult | Waits:
-    if await inbound.is_opted_out(work, connection, message.phone):
-        return SendingResult(MessageStatus.CANCELED, error=RefusalReason.OPTED_OUT)
+    if lost := await _find_lost_meaning(work, message, connection):
+        return SendingResult(MessageStatus.CANCELED, error=lost)
     # It is written down before the provider is asked: whoever finds it so after a crash looks before anything else.
     if not await outbox.take(work, message):
         stop = await find_stop(work, OutgoingChannel(message.channel.value))
@@ -178,6 +179,14 @@ async def _send(
     except MessageFault as fault:
         return await _put_back(work, message, connection, fault, is_last=is_last)
     return _read(sent)
+
+
+async def _find_lost_meaning(work: Work, message: WaitingMessage, connection: MessagingConnection) -> str | None:
+    """Say why a message that waits is not sent any more; None if it is."""
+    if not message.has_host:
+        return HOST_LEFT
+    is_opted_out = await inbound.is_opted_out(work, connection, message.phone)
+    return RefusalReason.OPTED_OUT if is_opted_out else None
 
 
 async def _put_back(

@@ -80,7 +80,7 @@ async def test_a_number_is_connected_and_its_token_is_sealed(
     ("other", "field"),
     [
         ({"token": "f" * 32}, "token"),
-        ({"account": "nonsense"}, "token"),
+        ({"account": "nonsense"}, "account"),
         ({"number": "+4930999888"}, "number"),
         ({"number": "030 111222"}, "number"),
     ],

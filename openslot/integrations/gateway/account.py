@@ -36,6 +36,7 @@ from openslot.messaging.models import (
     SentMessage,
 )
 from openslot.messaging.ports import (
+    AccountRefused,
     MessageFault,
     MessageRefused,
     MessagesBusy,
@@ -72,7 +73,7 @@ class GatewayAccount:
         try:
             outbound.check_url(account.account)
         except OutboundRefused as refused:
-            raise TokenRefused(f"the gateway's address is not allowed: {refused.reason}") from None
+            raise AccountRefused(f"the gateway's address is not allowed: {refused.reason}") from None
         self._outbound = outbound
         self._account = account
         self._now = now

@@ -15,6 +15,7 @@ from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, Re
 from openslot.integrations.twilio.codes import BUSY_CODES, find_reason
 from openslot.messaging.models import MessageCredentials, RefusalReason
 from openslot.messaging.ports import (
+    AccountRefused,
     MessageFault,
     MessageRefused,
     MessagesBusy,
@@ -36,7 +37,7 @@ class WireFault(Struct, frozen=True):
 
 def check_credentials(account: MessageCredentials) -> None:
     if not ACCOUNT.fullmatch(account.account):
-        raise TokenRefused("an account is AC and 32 hexadecimal digits")
+        raise AccountRefused("an account is AC and 32 hexadecimal digits")
     if not all(TOKEN.fullmatch(token) for token in account.tokens):
         raise TokenRefused("a token has 16 to 128 letters and digits")
 

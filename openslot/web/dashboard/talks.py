@@ -43,6 +43,7 @@ FAULTS = {
     **REFUSALS,
     sending.NOT_CONNECTED: Text("the number was disconnected"),
     sending.UNAVAILABLE: Text("the provider could not be reached"),
+    sending.HOST_LEFT: Text("the host's account is disabled, or the host has left the organization"),
 }
 CALL_DIRECTIONS = {CallDirection.INBOUND: Text("Incoming"), CallDirection.OUTBOUND: Text("Outgoing")}
 CALL_STATUSES = {

@@ -10,7 +10,7 @@ from openslot.conversations.models import Channel
 from openslot.core.outbound import Outbound
 from openslot.integrations.twilio.account import Twilio, TwilioAccount
 from openslot.messaging.models import DeliveryStatus, MessageCredentials, NumberState, RefusalReason
-from openslot.messaging.ports import MessageRefused, MessagesUnavailable, TokenRefused
+from openslot.messaging.ports import AccountRefused, MessageRefused, MessagesUnavailable
 from tests.integrations.messaging.support import LIMITS, MESSAGE, NUMBER, PHONE, SINCE, TEMPLATE
 from tests.support.clocks import MovingClock
 from tests.support.fake_server import Fault, FaultKind
@@ -101,7 +101,7 @@ async def test_a_number_without_sms_and_an_account_that_is_closed_are_told(
 
 @pytest.mark.parametrize("sid", ["", "AC1", "SK" + "1" * 32, "AC" + "1" * 31 + "/", "AC" + "1" * 33])
 def test_what_can_be_no_account_is_refused(sid: str) -> None:
-    with pytest.raises(TokenRefused):
+    with pytest.raises(AccountRefused):
         Twilio("https://api.twilio.com").open(Outbound(), MessageCredentials(account=sid, token="1" * 32))
 
 

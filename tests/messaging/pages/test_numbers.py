@@ -20,6 +20,7 @@ from tests.support.page import read_page
 
 HERE = "/settings/messages"
 PHONE = "+491701234567"
+SECRET = {"token": "whsec_" + "A" * 32}
 
 
 def form(account: FakeAccount, /, **other: str) -> dict[str, str]:
@@ -55,7 +56,15 @@ async def test_a_host_connects_a_number_and_copies_the_addresses(
         ({"number": "030 111222"}, "number", "Must begin with +"),
         ({"provider": "carrier-pigeon"}, "provider", ""),
         ({"channel": "fax"}, "channel", ""),
-        ({"provider": "gateway", "provider_account": "http://10.0.0.1/"}, "token", "Was refused"),
+        ({"provider_account": "AC12"}, "provider_account", "Must be an account SID"),
+        ({"provider_account": "AC" + "G" * 32}, "provider_account", "Must be an account SID"),
+        (
+            {"provider": "gateway", **SECRET, "provider_account": "http://10.0.0.1/"},
+            "provider_account",
+            "Must be the public",
+        ),
+        ({"provider": "gateway", **SECRET, "provider_account": "gateway"}, "provider_account", "Must be the public"),
+        ({"provider": "gateway", "provider_account": "https://127.0.0.1/"}, "token", "Was refused"),
     ],
 )
 async def test_what_is_wrong_is_said_at_its_field(

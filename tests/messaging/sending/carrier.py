@@ -33,6 +33,10 @@ class Carrier:
         self.is_deaf = False
         """Whether the next message is sent and its answer lost."""
         self.looked = 0
+        self.states: dict[str, SentMessage] = {}
+        """What became of messages, by the provider's id."""
+        self.asked: list[str] = []
+        """Whose state was asked for."""
         self.while_sending: Callable[[], Awaitable[None]] | None = None
 
     def get(self, name: ProviderName) -> "Carrier":
@@ -71,7 +75,10 @@ class Carrier:
         return None
 
     async def get_status(self, message_id: str) -> SentMessage:
-        return SentMessage(id=message_id, status=DeliveryStatus.SENT)
+        self.asked.append(message_id)
+        if self.faults:
+            raise self.faults.pop(0)
+        return self.states.get(message_id) or SentMessage(id=message_id, status=DeliveryStatus.SENT)
 
     async def fetch_media(self, ref: str, *, limits: MediaLimits) -> Media:
         raise NotImplementedError

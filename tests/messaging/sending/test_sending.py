@@ -7,58 +7,27 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.conversations.models import Channel, ChannelNotConnected, ConversationNotFound, MessageDirection
-from openslot.conversations.operations import record_message
+from openslot.accounts.members import add_member
+from openslot.accounts.models import Role, User
+from openslot.accounts.organizations import add_organization
+from openslot.accounts.plans import Plan
+from openslot.conversations import outbox
+from openslot.conversations.models import Channel, ChannelNotConnected, ConversationNotFound
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
 from openslot.flags import switches
 from openslot.messaging import connection_store, sending, store
-from openslot.messaging.connection_models import MessagingConnection, OptOutSource
+from openslot.messaging.connection_models import OptOutSource
 from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut, WhatsAppWindowClosed
 from openslot.messaging.models import RefusalReason
 from openslot.messaging.ports import MessageRefused, MessagesBusy, MessagesUnavailable, TokenRefused
+from openslot.people import operations as people
 from tests.messaging.sending.carrier import Carrier
+from tests.messaging.sending.support import PHONE, Numbers, hear, pass_time, read, reply
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
-
-Numbers = dict[str, MessagingConnection]
-PHONE = "+4915112345678"
-
-
-async def hear(runtime: Runtime, user: User, channel: Channel = Channel.SMS, phone: str = PHONE) -> UUID:
-    """Let a contact write, and return the thread."""
-    async with runtime.transaction(OPERATOR) as work:
-        message = await record_message(
-            work,
-            owner_id=user.id,
-            phone=phone,
-            channel=channel,
-            direction=MessageDirection.INBOUND,
-            content="Hello",
-            at=work.now,
-        )
-        await work.db.execute(
-            "update conversations set last_inbound_at = $2 where id = $1", message.conversation_id, work.now
-        )
-    return message.conversation_id
-
-
-async def reply(runtime: Runtime, user: User, thread: UUID, text: str = "See you at ten") -> UUID:
-    async with runtime.transaction(OPERATOR) as work:
-        return (await sending.reply(work, user, thread, text)).id
-
-
-async def read(runtime: Runtime, message_id: UUID) -> tuple[str, str | None, str | None]:
-    row = await runtime.pool.fetchrow("select status, vendor_id, error from messages where id = $1", message_id)
-    assert row is not None
-    return row["status"], row["vendor_id"], row["error"]
-
-
-async def pass_time(runtime: Runtime, clock: MovingClock, *, seconds: int) -> None:
-    clock.now += timedelta(seconds=seconds)
-    await work_off(runtime, clock)
+from tests.support.messaging import insert_number
 
 
 async def test_a_reply_waits_and_is_sent_from_the_hosts_number(
@@ -297,3 +266,59 @@ async def test_a_number_that_was_disconnected_meanwhile_sends_nothing(
 
     assert carrier.sent == []
     assert await read(runtime, message) == ("failed", None, "not_connected")
+
+
+async def test_a_host_whose_account_was_disabled_meanwhile_sends_nothing(
+    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers
+) -> None:
+    message = await reply(runtime, user, await hear(runtime, user))
+    async with runtime.transaction(OPERATOR) as work:
+        await people.disable_user(work, user)
+    await work_off(runtime, clock)
+
+    assert carrier.sent == []
+    assert await read(runtime, message) == ("canceled", None, "host_left")
+    (dropped,) = await switches.list_dropped(runtime.work(OPERATOR))
+    assert (dropped.id, dropped.channel, dropped.recipient, dropped.reason) == (message, "sms", PHONE, "host_left")
+
+
+async def test_a_host_who_is_disabled_while_a_worker_has_the_message_sends_nothing(
+    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers
+) -> None:
+    message_id = await reply(runtime, user, await hear(runtime, user))
+    work = runtime.work(OPERATOR)
+    thread_id = await runtime.pool.fetchval("select conversation_id from messages where id = $1", message_id)
+    chosen = await outbox.find_next(work, thread_id)
+    assert chosen is not None
+    assert chosen.has_host
+    async with runtime.transaction(OPERATOR) as inside:
+        await people.disable_user(inside, user)
+
+    assert not await outbox.take(work, chosen)
+
+
+async def test_somebody_who_has_left_the_organization_sends_nothing_from_its_number(
+    runtime: Runtime, clock: MovingClock, user: User, stranger: User, carrier: Carrier
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        harbor = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, harbor, user, role=Role.OWNER)
+        left = await add_member(work, harbor, stranger)
+    await insert_number(runtime, organization_id=harbor.id, number="+14155550100")
+    stays, leaves = [await reply(runtime, each, await hear(runtime, each)) for each in (user, stranger)]
+    await runtime.pool.execute("update memberships set active = false where id = $1", left.id)
+    await work_off(runtime, clock)
+
+    assert (await read(runtime, stays))[0] == "sent"
+    assert await read(runtime, leaves) == ("canceled", None, "host_left")
+
+
+async def test_a_host_who_was_deleted_meanwhile_sends_nothing(
+    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers
+) -> None:
+    await reply(runtime, user, await hear(runtime, user))
+    await runtime.pool.execute("delete from users where id = $1", user.id)
+    await work_off(runtime, clock)
+
+    assert carrier.sent == []
+    assert await runtime.pool.fetchval("select count(*) from effects where reaction = 'messaging.send'") == 0

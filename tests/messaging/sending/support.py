@@ -1,0 +1,51 @@
+"""Contacts who write, hosts who reply, and what became of their messages."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from openslot.accounts.models import User
+from openslot.conversations.models import Channel, MessageDirection
+from openslot.conversations.operations import record_message
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.messaging import sending
+from openslot.messaging.connection_models import MessagingConnection
+from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+
+Numbers = dict[str, MessagingConnection]
+PHONE = "+4915112345678"
+
+
+async def hear(runtime: Runtime, user: User, channel: Channel = Channel.SMS, phone: str = PHONE) -> UUID:
+    """Let a contact write, and return the thread."""
+    async with runtime.transaction(OPERATOR) as work:
+        message = await record_message(
+            work,
+            owner_id=user.id,
+            phone=phone,
+            channel=channel,
+            direction=MessageDirection.INBOUND,
+            content="Hello",
+            at=work.now,
+        )
+        await work.db.execute(
+            "update conversations set last_inbound_at = $2 where id = $1", message.conversation_id, work.now
+        )
+    return message.conversation_id
+
+
+async def reply(runtime: Runtime, user: User, thread: UUID, text: str = "See you at ten") -> UUID:
+    async with runtime.transaction(OPERATOR) as work:
+        return (await sending.reply(work, user, thread, text)).id
+
+
+async def read(runtime: Runtime, message_id: UUID) -> tuple[str, str | None, str | None]:
+    row = await runtime.pool.fetchrow("select status, vendor_id, error from messages where id = $1", message_id)
+    assert row is not None
+    return row["status"], row["vendor_id"], row["error"]
+
+
+async def pass_time(runtime: Runtime, clock: MovingClock, *, seconds: int) -> None:
+    clock.now += timedelta(seconds=seconds)
+    await work_off(runtime, clock)
