@@ -8,10 +8,11 @@ from uuid import UUID
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from openslot.agents import audit_store as store
 from openslot.agents.approvals import Verdict, hash_arguments
-from openslot.agents.errors import ApprovalRefused, ApprovalRequired, GateRefusal
+from openslot.agents.errors import ApprovalRefused, ApprovalRequired, CostKept, GateRefusal
 from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from openslot.agents.models import (
     AuditFilter,
@@ -27,7 +28,7 @@ from openslot.agents.registry import CallTarget, Tool
 from openslot.core.actor import SYSTEM
 from openslot.core.db import Db
 from openslot.core.errors import Internal, Invalid, Refusal
-from openslot.core.ids import Signer
+from openslot.core.ids import Signer, new_id
 from openslot.core.work import Runtime, Work
 from openslot.http.bodies import shown
 
@@ -139,6 +140,7 @@ class Recorder(Struct, kw_only=True):
     def write(self, refusal: Refusal | None = None) -> CallRecord:
         call, tool, target, verdict = self.call, self.tool, self.target, self.verdict
         status, error_code = self._find_outcome(refusal)
+        is_spent = status in {AuditStatus.OK, AuditStatus.APPROVED} or isinstance(refusal, CostKept)
         if isinstance(refusal, ApprovalRequired):
             self.approval_id = UUID(str(refusal.data["approvalId"]))
         return CallRecord(
@@ -153,7 +155,7 @@ class Recorder(Struct, kw_only=True):
             status=status,
             error_code=error_code,
             latency_ms=round((perf_counter() - self.began) * 1000),
-            cost_micros=self.cost_micros if status in {AuditStatus.OK, AuditStatus.APPROVED} else 0,
+            cost_micros=self.cost_micros if is_spent else 0,
             approval_id=verdict.approval_id if verdict is not None else self.approval_id,
             approver=verdict.approver if verdict is not None else None,
             request_id=call.request_id,
@@ -178,6 +180,39 @@ def outcome_of(refusal: Refusal) -> tuple[AuditStatus, int | None]:
     if isinstance(refusal, Internal):
         return AuditStatus.INTERNAL_ERROR, INTERNAL_ERROR
     return AuditStatus.INVALID_ARGUMENTS if isinstance(refusal, Invalid) else AuditStatus.TOOL_ERROR, None
+
+
+async def note_begun(work: Work, recorder: Recorder) -> None:
+    """Note a call that is about to run without a transaction, committed at once."""
+    record = recorder.write()
+    await store.insert_begun(work.db, record.id, encode(record), at=record.at)
+
+
+async def keep_begun(work: Work, record: CallRecord) -> None:
+    """Keep the record of a call that was noted."""
+    await store.delete_begun(work.db, record.id)
+    await keep_with(work, record)
+
+
+async def keep_abandoned(work: Work, *, before: datetime) -> int:
+    """Keep the records of calls whose process died: nobody knows how far they came, and nothing was charged."""
+    noted = await store.take_abandoned(work.db, before=before, limit=BATCH)
+    if noted:
+        await keep_with(work, *(_give_up(msgspec.json.decode(each, type=CallRecord), work.now) for each in noted))
+    return len(noted)
+
+
+def _give_up(noted: CallRecord, now: datetime) -> CallRecord:
+    # Under an id of its own: if the call ends after all, it is recorded too.
+    return replace(
+        noted,
+        id=new_id(),
+        at=now,
+        status=AuditStatus.INTERNAL_ERROR,
+        error_code=INTERNAL_ERROR,
+        latency_ms=round((now - noted.at).total_seconds() * 1000),
+        cost_micros=0,
+    )
 
 
 BATCH = 2_000

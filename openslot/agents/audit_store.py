@@ -87,6 +87,23 @@ async def list_in_front(db: Db, *, limit: int) -> list[tuple[int, UUID]]:
     return [(row["no"], row["id"]) for row in rows]
 
 
+async def insert_begun(db: Db, call_id: UUID, record: bytes, *, at: datetime) -> None:
+    statement = "insert into agent_calls_begun (id, at, record) values ($1, $2, $3)"
+    await db.execute(statement, call_id, at, record.decode())
+
+
+async def delete_begun(db: Db, call_id: UUID) -> None:
+    await db.execute("delete from agent_calls_begun where id = $1", call_id)
+
+
+async def take_abandoned(db: Db, *, before: datetime, limit: int) -> list[str]:
+    """Delete the notes of calls that began long ago and have not ended, and return the records that they hold."""
+    statement = """delete from agent_calls_begun where id = any(array(
+            select id from agent_calls_begun where at <= $1 order by at limit $2 for update skip locked))
+        returning record"""
+    return [row["record"] for row in await db.fetch(statement, before, limit)]
+
+
 # How calls end that nobody has refused and that have not failed.
 GOOD = [AuditStatus.OK, AuditStatus.APPROVED, AuditStatus.PENDING_APPROVAL]
 

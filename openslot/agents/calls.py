@@ -15,7 +15,7 @@ from openslot.access.models import AgentEntry
 from openslot.agents import approvals, audit, budget
 from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.audit import Recorder
-from openslot.agents.errors import AutonomyTooLow, ConfirmationRequired, GateRefusal, InsufficientScope
+from openslot.agents.errors import AutonomyTooLow, ConfirmationRequired, CostKept, GateRefusal, InsufficientScope
 from openslot.agents.jsonrpc import INVALID_PARAMS, RpcFault
 from openslot.agents.models import Agent, AuditStatus, Caller, CallRecord, Level, Tier, ToolCall
 from openslot.agents.registry import Tool
@@ -172,7 +172,7 @@ async def _read(runtime: Runtime, asked: _Asked) -> ToolResponse:
 
 
 async def _write(runtime: Runtime, asked: _Asked) -> ToolResponse | Refusal:
-    """Run a tool that changes something; what it costs is reserved before, and given back if it fails."""
+    """Run a tool that changes something; what it costs is reserved before, and given back if it was not spent."""
     tool, call, recorder = asked.tool, asked.recorder.call, asked.recorder
     actor = actor_of(call.caller)
     if tool.check is not None:
@@ -180,13 +180,41 @@ async def _write(runtime: Runtime, asked: _Asked) -> ToolResponse | Refusal:
     recorder.cost_micros = tool.cost(runtime.settings)
     reservation = await budget.reserve(runtime, call, recorder.cost_micros)
     try:
-        answer = await runtime.run(actor, partial(_run_and_record, asked=asked, reservation=reservation))
+        if tool.transaction == "none":
+            answer = await _run_outside(runtime, asked, reservation)
+        else:
+            answer = await runtime.run(actor, partial(_run_and_record, asked=asked, reservation=reservation))
     except Exception:
         await budget.give_back(runtime, reservation)
         raise
     if isinstance(answer, Refusal):
         await budget.give_back(runtime, reservation)
     return answer
+
+
+async def _run_outside(
+    runtime: Runtime, asked: _Asked, reservation: budget.Reservation | None
+) -> ToolResponse | Refusal:
+    """Run a tool that may wait for others, then keep what it has staged, its cost and its record in one transaction.
+
+    The call is noted before: if the process dies meanwhile, its record is written from the note.
+    """
+    recorder, actor = asked.recorder, actor_of(asked.recorder.call.caller)
+    outside, refusal = runtime.work(actor), None
+    await audit.note_begun(outside, recorder)
+    try:
+        with _translated():
+            answer = _respond(await asked.tool.run(outside, recorder.call, asked.arguments))
+    except Refusal as found:
+        refusal = found
+    async with runtime.transaction(actor) as work:
+        if refusal is None and outside.staged:
+            work.stage(*outside.staged)
+            await work.apply()
+        if refusal is None or isinstance(refusal, CostKept):
+            await budget.settle(work, reservation)
+        await audit.keep_begun(work, recorder.write(refusal))
+    return answer if refusal is None else refusal
 
 
 async def _run_and_record(

@@ -22,6 +22,12 @@ class GateRefusal(Refusal):
         self.data: dict[str, object] = {"reason": self.code, **(data or {})}
 
 
+class CostKept(Refusal):
+    """A tool has failed after another service may have charged for it: what the call costs stays spent."""
+
+    kind = RefusalKind.UNAVAILABLE
+
+
 class AgentNotFound(NotFound):
     code = "agent_not_found"
     message = f"No agent has this name; the agents are {', '.join(AGENTS)}"

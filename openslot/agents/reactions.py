@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from openslot.accounts.models import PRODUCT, Brand
-from openslot.agents import approval_store, approvals, budget, email_store, emails
+from openslot.agents import approval_store, approvals, audit, budget, email_store, emails
 from openslot.agents.calls import keep_expired
 from openslot.agents.chat import TELL_CHAT
 from openslot.agents.emails import SEND_EMAIL, EmailContent, unsubscribe_url, write_letter
@@ -73,8 +73,11 @@ LOOKED_AT = 1000
 
 
 async def give_back(work: Work) -> str:
-    """Release what calls have reserved that did not finish within 10 minutes."""
-    return f"{await budget.give_back_abandoned(work)} reservations given back"
+    """Release what calls have reserved that did not finish within 10 minutes, and keep their audit records."""
+    given_back = await budget.give_back_abandoned(work)
+    async with work.transaction():
+        recorded = await audit.keep_abandoned(work, before=work.now - budget.GIVEN_BACK_AFTER)
+    return f"{given_back} reservations given back, {recorded} calls without an end recorded"
 
 
 async def expire_approvals(work: Work) -> str:

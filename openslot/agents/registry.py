@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from inspect import Parameter, getdoc, signature
-from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_type_hints
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, defstruct, field
@@ -50,6 +50,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     """What one call costs, in micro-dollars."""
     check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None
     """A gate of its own, asked before the budget."""
+    transaction: Literal["one", "none"]
+    """With none it may wait for other services; what it stages is written with its cost and its record."""
     is_idempotent: bool
     is_destructive: bool
     reaches_outside: bool
@@ -66,6 +68,7 @@ def tool(
     target: FindTarget = lambda _: None,
     cost: Callable[[Settings], int] = lambda _: 0,
     check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None = None,
+    transaction: Literal["one", "none"] = "one",
     is_idempotent: bool = True,
     is_destructive: bool = False,
     reaches_outside: bool = False,
@@ -74,8 +77,10 @@ def tool(
 
     Its name is the function's, its description the docstring, its arguments are the parameters; `arguments` is a Struct
     of those that it shares with others, and `call` the call itself. A tool of tier T1 runs without a transaction, every
-    other in one.
+    other in one unless it declares none.
     """
+    if transaction == "none" and tier is Tier.T3:
+        raise TypeError("a call that was approved runs in the transaction that uses the approval up")
 
     def declare(function: Callable[..., Awaitable[object]]) -> Tool:
         hints = get_type_hints(function, include_extras=True)
@@ -100,6 +105,7 @@ def tool(
             target=target,
             cost=cost,
             check=check,
+            transaction=transaction,
             is_idempotent=is_idempotent,
             is_destructive=is_destructive,
             reaches_outside=reaches_outside,

@@ -230,6 +230,7 @@ REMAINS = {
     "agent_emails": "the log of mail that agents have sent, until its retention ends",
     "agent_chain": "the end of the audit trail",
     "agent_keys": "keys of agents, which belong to the platform",
+    "agent_calls_begun": "calls of agents that have not ended",
     "agent_reservations": "spend of agents",
     "agent_spend": "spend of agents",
     "agents": "the agents of the platform",
