@@ -25,6 +25,7 @@ from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.event_types.overview import describe_event_type
 from openslot.web.dashboard.payments import describe_payment
 from openslot.web.list_queries import read_day
 from openslot.web.pages import page, redirect
@@ -115,6 +116,7 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
     chosen = _find_chosen(offered, form["type"])
     first = read_day(form["day"])
     slots = await list_choices(work, user, BySlug(user.id, chosen.slug), first=first) if chosen else None
+    kept = {"contact": form["contact"]} if form["contact"] else {}
     return page(
         "dashboard/new_booking.html",
         user,
@@ -124,7 +126,9 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
         chosen=chosen,
         slots=slots,
         path=f"/bookings/new?type={chosen.slug}" if chosen else "/bookings/new",
-        kept={"contact": form["contact"]} if form["contact"] else {},
+        kept=kept,
+        carried={**kept, "day": first.isoformat()} if first else kept,
+        describe=describe_event_type,
         curl=_write_curl(work, user, chosen, slots),
     )
 

@@ -58,6 +58,7 @@ class ShownDay(Struct, frozen=True, kw_only=True):
     column: int
     """Its place in the week, from 0."""
     is_today: bool
+    is_over: bool
     is_asked: bool
     is_outside: bool
     """Whether it belongs to another month than the one that is shown."""
@@ -109,6 +110,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
                 title=Weekday(on, date_of(today)),
                 column=(day - numbers.start) % 7,
                 is_today=day == today,
+                is_over=day < today,
                 is_asked=on == self.asked,
                 is_outside=self.month is not None and on.month != self.month,
                 free=[where for where, _ in free.get(day, ())],

@@ -82,6 +82,19 @@ async def test_cancelled_bookings_and_holds_are_not_shown(
     assert "/bookings/new" in read_page(answer).addresses
 
 
+async def test_days_with_hours_that_are_not_over_lead_to_a_new_booking(
+    member: httpx2.AsyncClient, clock: MovingClock
+) -> None:
+    clock.now = TEN + timedelta(days=2)
+    page = read_page(await member.get(WEEK))
+
+    assert sorted(address for address in page.addresses if address.startswith("new?")) == [
+        "new?day=2026-03-18",
+        "new?day=2026-03-19",
+        "new?day=2026-03-20",
+    ]
+
+
 async def test_what_is_over_is_paler_and_stays_where_it_was(
     member: httpx2.AsyncClient, clock: MovingClock, book: Book
 ) -> None:

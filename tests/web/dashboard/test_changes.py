@@ -205,6 +205,19 @@ async def test_days_can_be_chosen_for_a_new_booking(member: httpx2.AsyncClient) 
     assert "/bookings/new?type=30min&day=2026-03-26" in html.unescape(text)
 
 
+async def test_of_several_event_types_one_is_chosen_first(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await offer(runtime, user, "workshop")
+    page = read_page(await member.get("/bookings/new?day=2026-03-19"))
+
+    assert "Choose an event type" in page.headings
+    assert {address for address in page.addresses if address.startswith("/bookings/new?")} == {
+        "/bookings/new?type=30min&day=2026-03-19",
+        "/bookings/new?type=workshop&day=2026-03-19",
+    }
+
+
 async def test_commands_that_change_have_their_method_and_body(member: httpx2.AsyncClient, book: Book) -> None:
     booking = await book(TEN + timedelta(days=1))
     cancel = html.unescape((await member.get(f"/bookings/{booking.id}/cancel")).text)

@@ -90,7 +90,7 @@ async def show_event_types(request: Request, work: Work, user: User) -> Response
         rows=[
             (
                 each,
-                _describe(each.event_type),
+                describe_event_type(each.event_type),
                 state_of(each.event_type),
                 links_of(work, user, each).url,
                 find_closed(each.event_type),
@@ -119,7 +119,7 @@ async def move_event_type(work: Work, user: User, event_type_id: UUID, form: For
     return redirect(f"/event-types?moved={event_type_id}&by={by}")
 
 
-def _describe(event_type: EventType) -> list[object]:
+def describe_event_type(event_type: EventType) -> list[object]:
     """List how long it takes, where it takes place, and for how many people it is."""
     location = event_type.location
     details: list[object] = [format_duration(event_type.duration_minutes)]
