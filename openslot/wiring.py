@@ -156,4 +156,5 @@ SEALED = (
     SealedColumn("message_media", "ref"),
     SealedColumn("calls", "recording"),
     SealedColumn("calls", "transcript"),
+    SealedColumn("call_recordings", "ref"),
 )

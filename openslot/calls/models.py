@@ -47,7 +47,7 @@ class Call(Struct, frozen=True, kw_only=True):
     """The other side's number, E.164."""
 
     agent_name: str
-    """The voice agent that spoke."""
+    """The voice agent that spoke; empty: none did."""
 
     started_at: datetime
     ended_at: datetime | None
@@ -56,6 +56,11 @@ class Call(Struct, frozen=True, kw_only=True):
     vendor_id: str | None
     created_at: datetime
     updated_at: datetime
+    connection_id: UUID | None = None
+    """The number that it went through."""
+    recording: bytes | None = None
+    """Sealed: what the provider finds it by."""
+    transcript: bytes | None = None
 
 
 class KnownCall(Struct, frozen=True):
@@ -88,13 +93,38 @@ def end(call: Call, ending: Ending, *, now: datetime) -> Call:
     return replace(call, status=ending.status, ended_at=ending.ended_at, duration_seconds=seconds, updated_at=now)
 
 
+RANKS = {None: 0, CallStatus.NO_ANSWER: 1, CallStatus.FAILED: 2, CallStatus.COMPLETED: 3}
+
+
+def merge(known: Call, told: Call) -> Call:
+    """Join two notices of one call; the result is the same in whichever order they came."""
+    status = max(known.status, told.status, key=RANKS.__getitem__)
+    over = [each for each in (known, told) if each.status is status]
+    ended_at = min((each.ended_at for each in over if each.ended_at is not None), default=None)
+    started_at = min(known.started_at, told.started_at)
+    if ended_at is not None:
+        started_at = max(started_at, ended_at - LONGEST)
+    joined = replace(
+        known,
+        agent_name=known.agent_name or told.agent_name,
+        started_at=started_at,
+        ended_at=ended_at,
+        duration_seconds=max(each.duration_seconds for each in over),
+        status=status,
+        connection_id=known.connection_id or told.connection_id,
+        recording=known.recording or told.recording,
+        transcript=known.transcript or told.transcript,
+    )
+    return known if joined == known else replace(joined, updated_at=told.updated_at)
+
+
 def _faults(call: Call) -> Iterator[tuple[str, str]]:
     try:
         parse_phone(call.caller_phone)
     except ValueError as fault:
         yield "phone", str(fault)
-    if not call.agent_name.strip() or len(call.agent_name) > 200 or not is_line(call.agent_name):
-        yield "agentName", "must be 1 to 200 characters in one line"
+    if len(call.agent_name) > 200 or not is_line(call.agent_name):
+        yield "agentName", "must be at most 200 characters in one line"
     if call.vendor_id is not None and not (call.vendor_id.isprintable() and 1 <= len(call.vendor_id) <= 255):
         yield "vendorId", "must be 1 to 255 printable characters"
     if not FIRST_YEAR <= call.started_at.year <= LAST_YEAR:

@@ -18,6 +18,17 @@ from openslot.core.work import Work
 ALWAYS = Span()
 
 
+class CallSource(Struct, frozen=True, kw_only=True):
+    """The number that a call went through, and what its provider keeps of it, sealed."""
+
+    connection_id: UUID | None = None
+    recording: bytes | None = None
+    transcript: bytes | None = None
+
+
+UNKNOWN_SOURCE = CallSource()
+
+
 async def record_call(
     work: Work,
     *,
@@ -28,8 +39,9 @@ async def record_call(
     started_at: datetime,
     vendor_id: str | None = None,
     ending: Ending | None = None,
+    source: CallSource = UNKNOWN_SOURCE,
 ) -> Call:
-    """Keep a running or finished call, only once however often the vendor reports it."""
+    """Keep a running or finished call once, however often and in whichever order the vendor tells of it."""
     begun = Call(
         id=new_id(),
         owner_id=owner_id,
@@ -43,28 +55,37 @@ async def record_call(
         vendor_id=vendor_id,
         created_at=work.now,
         updated_at=work.now,
+        connection_id=source.connection_id,
+        recording=source.recording,
+        transcript=source.transcript,
     )
-    call = _checked(models.end(begun, ending, now=work.now) if ending else begun)
-    if await store.insert_call(work.db, call) or vendor_id is None:
-        return call
-    if ending:
-        return await finish_call(work, owner_id=owner_id, vendor_id=vendor_id, ending=ending)
-    return await get_call_of_vendor(work, owner_id=owner_id, vendor_id=vendor_id)
+    told = _checked(models.end(begun, ending, now=work.now) if ending else begun)
+    if await store.insert_call(work.db, told) or vendor_id is None:
+        return told
+    known = await store.lock_known(work.db, told)
+    if known.connection_id != told.connection_id:
+        # Another number has told of it first, and its provider alone has the recording.
+        return known
+    merged = models.merge(known, told)
+    if merged is not known:
+        await store.update_told(work.db, merged)
+    return merged
 
 
-async def finish_call(work: Work, *, owner_id: UUID, vendor_id: str, ending: Ending) -> Call:
-    """End a running call; one that has ended stays as it is."""
-    call = await get_call_of_vendor(work, owner_id=owner_id, vendor_id=vendor_id)
-    if call.status is not None:
-        return call
-    ended = _checked(models.end(call, ending, now=work.now))
-    await store.update_ending(work.db, ended)
-    return ended
+async def add_recording(work: Work, connection_id: UUID, vendor_id: str, recording: bytes) -> bool:
+    """Keep the recording of a call, unless it has one; False if the call is not known."""
+    return await store.add_recording(work.db, connection_id, vendor_id, recording, now=work.now)
 
 
-async def get_call_of_vendor(work: Work, *, owner_id: UUID, vendor_id: str) -> Call:
-    """Read the call that a vendor knows by this id, and keep others from changing it meanwhile."""
-    return require(await store.lock_call_of_vendor(work.db, owner_id, vendor_id), CallNotFound)
+async def find_owner(work: Work, connection_id: UUID, vendor_id: str) -> UUID | None:
+    """Find whose call it is that went through a number; None: it is not known yet."""
+    return await store.find_owner(work.db, connection_id, vendor_id)
+
+
+async def delete_call(work: Work, owner: User, call_id: UUID) -> None:
+    """Delete a call with its recording and transcript, here and at the provider."""
+    if not await store.delete_call(work.db, owner.id, call_id):
+        raise CallNotFound
 
 
 async def list_finished_calls(

@@ -1,16 +1,17 @@
 """All SQL of calls."""
 
+from datetime import datetime
 from uuid import UUID
 
 from openslot.calls.models import Call, CallDirection, CallStatus, KnownCall
 from openslot.contacts.store import NAMED_BY_PHONE, OF_PERSON, fold_person
-from openslot.core.db import Db
+from openslot.core.db import Db, count_of
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
 
 CALLS = Rows(Call, "calls c")
-ENDING = CALLS.stored.only("status", "ended_at", "duration_seconds", "updated_at")
+TOLD = CALLS.stored.without("id", "owner_id", "direction", "caller_phone", "vendor_id", "created_at", "connection_id")
 
 
 @custom_plans
@@ -30,23 +31,42 @@ async def list_finished_calls(
 
 async def insert_call(db: Db, call: Call) -> bool:
     """Write a new call; False if the vendor has reported it before."""
-    statement = f"""{CALLS.insert()}
-        on conflict (owner_id, vendor_id) where vendor_id is not null do nothing returning id"""
-    made = await db.fetchval(statement, *CALLS.values(call))
+    made = await db.fetchval(f"{CALLS.insert()} on conflict do nothing returning id", *CALLS.values(call))
     return made is not None
 
 
-async def lock_call_of_vendor(db: Db, owner_id: UUID, vendor_id: str) -> Call | None:
-    """Look up the call that a vendor knows by this id, and lock it until the commit."""
-    row = await db.fetchrow(
-        f"select {CALLS.columns} from calls c where owner_id = $1 and vendor_id = $2 for update", owner_id, vendor_id
-    )
-    return CALLS.read(row) if row else None
+async def lock_known(db: Db, call: Call) -> Call:
+    """Read the call that a vendor has reported before, and lock it until the commit."""
+    statement = f"""select {CALLS.columns} from calls c
+        where c.vendor_id = $3 and (c.connection_id = $2 or c.owner_id = $1)
+        order by c.connection_id = $2 desc nulls last limit 1 for update"""
+    row = await db.fetchrow(statement, call.owner_id, call.connection_id, call.vendor_id)
+    if row is None:
+        raise LookupError(f"no call {call.vendor_id!r} of {call.owner_id}")
+    return CALLS.read(row)
 
 
-async def update_ending(db: Db, call: Call) -> None:
-    statement = f"update calls set {ENDING.assign(first=3)} where owner_id = $1 and id = $2"
-    await db.execute(statement, call.owner_id, call.id, *ENDING.values(call))
+async def update_told(db: Db, call: Call) -> None:
+    statement = f"update calls set {TOLD.assign(first=3)} where owner_id = $1 and id = $2"
+    await db.execute(statement, call.owner_id, call.id, *TOLD.values(call))
+
+
+async def add_recording(db: Db, connection_id: UUID, vendor_id: str, recording: bytes, *, now: datetime) -> bool:
+    statement = """update calls set recording = coalesce(recording, $3),
+            updated_at = case when recording is null then $4 else updated_at end
+        where connection_id = $1 and vendor_id = $2"""
+    return count_of(await db.execute(statement, connection_id, vendor_id, recording, now)) == 1
+
+
+async def find_owner(db: Db, connection_id: UUID, vendor_id: str) -> UUID | None:
+    statement = "select owner_id from calls where connection_id = $1 and vendor_id = $2"
+    owner_id: UUID | None = await db.fetchval(statement, connection_id, vendor_id)
+    return owner_id
+
+
+async def delete_call(db: Db, owner_id: UUID, call_id: UUID) -> bool:
+    statement = "delete from calls where owner_id = $1 and id = $2 and status is not null"
+    return count_of(await db.execute(statement, owner_id, call_id)) == 1
 
 
 CONTACT = NAMED_BY_PHONE.format(phone="c.caller_phone")

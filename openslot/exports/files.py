@@ -312,7 +312,7 @@ FILES = (
     ExportFile(
         "numbers.json",
         "Your numbers for messages and calls that you have connected, without their tokens.",
-        ("messaging_connections", "call_notices"),
+        ("messaging_connections", "call_notices", "call_recordings"),
         as_list(content.NUMBERS),
     ),
     ExportFile(

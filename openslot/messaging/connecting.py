@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from openslot.accounts.member_store import find_role
 from openslot.accounts.models import Organization, User
-from openslot.conversations.models import Channel
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.sealing import seal
@@ -39,7 +38,7 @@ NO_ACCOUNT = {
     ProviderName.GATEWAY: Text("must be the public https address of a gateway"),
 }
 MISSING = Text("is not a number of this account")
-NOT_CAPABLE = Text("can't send messages on this channel")
+NOT_CAPABLE = Text("can't be used for this channel")
 NOT_CHECKED = Text("could not be checked (%(reason)s). Try again in a minute")
 NOT_ACTIVE = Text("can't be used: the provider says that it is not active or not allowed")
 NO_MEMBER = Text("must be an active member of the organization")
@@ -93,8 +92,7 @@ async def check_number(work: Work, owner: NumberOwner, wanted: NumberWanted) -> 
     known = await store.find_of_owner(work.db, owner.id, wanted.channel)
     try:
         async with opened_by(work.runtime, owner.id, wanted.provider, wanted.credentials) as account:
-            # Providers tell of a number whether it can send; for calls it is enough that it is there.
-            found = await account.check(channel=wanted.channel.messages or Channel.SMS, number=wanted.number)
+            found = await account.check(channel=wanted.channel, number=wanted.number)
     except AccountRefused:
         raise Invalid(details={"account": NO_ACCOUNT[wanted.provider]}) from None
     except TokenRefused:
@@ -105,7 +103,7 @@ async def check_number(work: Work, owner: NumberOwner, wanted: NumberWanted) -> 
         raise Invalid(details={"account": NOT_CHECKED.fill(reason=describe_fault(fault))}) from None
     if found.number is NumberState.MISSING:
         raise Invalid(details={"number": MISSING})
-    if found.number is NumberState.NOT_CAPABLE and wanted.channel is not ConnectionChannel.VOICE:
+    if found.number is NumberState.NOT_CAPABLE:
         raise Invalid(details={"number": NOT_CAPABLE})
     return CheckedNumber(wanted=wanted, found=found, known=known)
 
@@ -167,7 +165,7 @@ async def check_connection(work: Work, connection: MessagingConnection) -> None:
     """Ask the provider whether a connected number can still be used, and keep the answer; begins no transaction."""
     try:
         async with opened(work.runtime, connection) as account:
-            await account.check(channel=connection.channel.messages or Channel.SMS, number=connection.number)
+            await account.check(channel=connection.channel, number=connection.number)
     except MessageFault as fault:
         await keep_failure(work, connection, fault)
         return

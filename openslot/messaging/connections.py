@@ -70,10 +70,11 @@ def read_credentials(runtime: Runtime, connection: MessagingConnection) -> Messa
 
 def notice_urls(settings: Settings, connection: MessagingConnection) -> dict[str, str]:
     """Write where the provider sends its notices, by what they are about."""
-    base = f"{settings.public_url}/api/notices/{connection.provider}/{connection.id}"
+    notices, is_voice = f"{settings.public_url}/api/notices", connection.channel is ConnectionChannel.VOICE
     if connection.provider is ProviderName.GATEWAY:
-        return {"all": base}
-    if connection.channel is ConnectionChannel.VOICE:
+        return {"all": f"{notices}/{'calls' if is_voice else 'gateway'}/{connection.id}"}
+    base = f"{notices}/{connection.provider}/{connection.id}"
+    if is_voice:
         return {"calls": f"{base}/calls"}
     return {"messages": f"{base}/messages", "status": f"{base}/status"}
 

@@ -1,8 +1,11 @@
-"""Files of messages: they stay at the provider, and are fetched for the owner of the thread alone."""
+"""Files of messages and calls: they stay at the provider, and are fetched for the owner alone."""
 
 from uuid import UUID
 
 from openslot.accounts.models import User
+from openslot.calls.models import Call
+from openslot.calls.operations import get_call
+from openslot.conversations.models import clean
 from openslot.core.errors import require
 from openslot.core.work import Work
 from openslot.messaging import connection_store, store
@@ -27,6 +30,9 @@ LIMITS = MediaLimits(
         "text/x-vcard",
     ),
 )
+# About two hours of a call as providers store it.
+RECORDINGS = MediaLimits(max_bytes=32 * 1024 * 1024, content_types=("audio/*",))
+TRANSCRIPTS = MediaLimits(max_bytes=256 * 1024, content_types=("text/plain",))
 
 
 async def fetch_file(work: Work, owner: User, *, conversation_id: UUID, message_id: UUID, position: int) -> Media:
@@ -35,12 +41,28 @@ async def fetch_file(work: Work, owner: User, *, conversation_id: UUID, message_
         work.db, owner.id, conversation_id=conversation_id, message_id=message_id, position=position
     )
     ref, connection_id = require(found, MessageFileNotFound)
+    return await _fetch(work, ref, connection_id, limits=LIMITS)
+
+
+async def fetch_recording(work: Work, owner: User, call_id: UUID) -> Media:
+    """Fetch the recording of a call from its provider, within the limits; begins no transaction."""
+    call = (await get_call(work, owner, call_id)).call
+    return await _fetch(work, call.recording, call.connection_id, limits=RECORDINGS)
+
+
+async def fetch_transcript(work: Work, call: Call) -> str:
+    """Fetch what was said in a call from its provider, within the limits; begins no transaction."""
+    file = await _fetch(work, call.transcript, call.connection_id, limits=TRANSCRIPTS)
+    return clean(file.content.decode(errors="replace"))
+
+
+async def _fetch(work: Work, ref: bytes | None, connection_id: UUID | None, *, limits: MediaLimits) -> Media:
     connection = await connection_store.find(work.db, connection_id) if connection_id else None
-    if connection is None or connection.token is None:
+    if ref is None or connection is None or connection.token is None:
         raise MessageFileNotFound
     try:
         async with opened(work.runtime, connection) as account:
-            return await account.fetch_media(work.runtime.secrets.open(ref), limits=LIMITS)
+            return await account.fetch_media(work.runtime.secrets.open(ref), limits=limits)
     except (MessageRefused, MediaRefused):
         raise MessageFileNotFound from None
     except MessageFault:

@@ -1,4 +1,4 @@
-"""What messaging does because time passed: it asks providers to delete, and how numbers and messages are."""
+"""What messaging does because time passed: it asks providers to delete, how numbers and messages are, and tidies."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -7,7 +7,10 @@ import structlog
 
 from openslot.conversations import outbox
 from openslot.core.work import Periodic, Work
+from openslot.jobs.batches import delete_old, repeat
+from openslot.messaging import call_store
 from openslot.messaging import connection_store as store
+from openslot.messaging.calls import KEPT_FOR
 from openslot.messaging.connecting import check_connection
 from openslot.messaging.connection_models import MessageErasure, MessagingConnection
 from openslot.messaging.connections import opened, opened_by
@@ -105,8 +108,17 @@ async def check_numbers(work: Work) -> str:
     return f"{len(found)} numbers checked"
 
 
+async def tidy(work: Work) -> str:
+    """Forget which notices of calls have come, and recordings without a call."""
+    before = work.now - KEPT_FOR
+    notices = await repeat(lambda limit: call_store.delete_old_notices(work.db, before=before, limit=limit))
+    recordings = await delete_old(work.db, "call_recordings", "received_at", before=before)
+    return f"{notices} notices and {recordings} recordings without a call deleted"
+
+
 MESSAGING_JOBS = (
     Periodic(name="messaging.erase", expression="* * * * *", run=erase, transaction="none"),
     Periodic(name="messaging.check_deliveries", expression="* * * * *", run=check_deliveries, transaction="none"),
     Periodic(name="messaging.check_numbers", expression="17 * * * *", run=check_numbers, transaction="none"),
+    Periodic(name="messaging.tidy", expression="41 3 * * *", run=tidy, transaction="none"),
 )

@@ -243,3 +243,10 @@ class CallNotice(Struct, frozen=True, kw_only=True):
     """The voice agent that spoke, where the provider says so."""
     transcript: str | None = None
     """Where the transcript is."""
+
+
+class RecordingNotice(Struct, frozen=True, kw_only=True):
+    """The recording of a call, which may be told before the call is over, or long after."""
+
+    call_id: str
+    ref: str

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from openslot.conversations.models import Channel
 from openslot.core.outbound import Outbound
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import (
     AccountCheck,
     Media,
@@ -65,6 +65,10 @@ class BadNotice(Exception):
     """A notice is not from the provider, or can't be read; its argument says why and repeats nothing of it."""
 
 
+class MalformedNotice(BadNotice):
+    """A notice is from the provider and can't be used; its argument names the field, and is told to the provider."""
+
+
 class MessageProviders(Protocol):
     """All providers of this installation."""
 
@@ -85,7 +89,7 @@ class MessageProvider(Protocol):
 class MessageAccount(Protocol):
     """One account of a message provider; what it can't do is a `MessageFault`."""
 
-    async def check(self, *, channel: Channel, number: str) -> AccountCheck:
+    async def check(self, *, channel: ConnectionChannel, number: str) -> AccountCheck:
         """Tell whether the account and a number of it are good, without sending; raise `TokenRefused` if not valid."""
         ...
 

@@ -9,19 +9,26 @@ from openslot.core.ids import new_id
 from openslot.messaging.connection_models import MessagingConnection, OptOutSource
 from openslot.messaging.models import MediaRef
 
-# Of an organization's members: who has the newest thread with this number, else who was chosen, else an owner.
-HOST = """
+
+def choose_host(newest: str, *, chosen: str) -> str:
+    """Write what finds, of an organization's members, who has the newest thread, else who was chosen, else an owner."""
+    return f"""
 with members as (
     select m.user_id, m.role, m.created_at from memberships m join users u on u.id = m.user_id
     where m.organization_id = $1 and m.active and u.disabled_at is null)
 select coalesce(
+    {newest},
+    (select m.user_id from members m where m.user_id = {chosen}),
+    (select m.user_id from members m where m.role in ('owner', 'admin')
+     order by m.role = 'owner' desc, m.created_at, m.user_id limit 1))"""
+
+
+NEWEST_THREAD = """
     (select c.owner_id from members m join conversations c on c.owner_id = m.user_id
      where c.contact_phone = $2 and c.channel = $3
        and exists (select from messages x where x.conversation_id = c.id and x.connection_id = $4)
-     order by c.last_message_at desc, c.id desc limit 1),
-    (select m.user_id from members m where m.user_id = $5),
-    (select m.user_id from members m where m.role in ('owner', 'admin')
-     order by m.role = 'owner' desc, m.created_at, m.user_id limit 1))"""
+     order by c.last_message_at desc, c.id desc limit 1)"""
+HOST = choose_host(NEWEST_THREAD, chosen="$5")
 FILE = """
 select f.ref, f.content_type, m.connection_id
 from message_media f join messages m on m.id = f.message_id join conversations c on c.id = m.conversation_id

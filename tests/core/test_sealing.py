@@ -310,6 +310,13 @@ async def furnish_messaging(work: Work, host_id: UUID) -> None:
         work.now,
         await seal(work, "Recordings/RE1"),
     )
+    await work.db.execute(
+        """insert into call_recordings (id, connection_id, call_id, ref, received_at)
+        select $1, id, 'CA2', $2, $3 from messaging_connections limit 1""",
+        new_id(),
+        await seal(work, "Recordings/RE3"),
+        work.now,
+    )
     for column, value in (("vendor_id", "SM1"), ("ref", await seal(work, "Recordings/RE2"))):
         await work.db.execute(
             f"""insert into message_erasures (id, behalf_of, provider, account, token, {column})

@@ -57,6 +57,8 @@ WITHOUT = {
     "/api/notices/gateway/{connection_id}",
     "/api/notices/twilio/{connection_id}/messages",
     "/api/notices/twilio/{connection_id}/status",
+    "/api/notices/twilio/{connection_id}/calls",
+    "/api/notices/calls/{connection_id}",
     "/settings/payments",
     "/settings/payments/disconnect",
     "/organization/payments",

@@ -46,6 +46,7 @@ class FakeGateway:
         self.faults: list[Fault] = []
         self.asked: list[Request] = []
         self.post: Post = post_over_http
+        self._calls = 0
 
     async def serve(self, request: Request) -> Answer | None:
         self.asked.append(request)
@@ -58,6 +59,19 @@ class FakeGateway:
         body = json.dumps({"type": type_, "data": data}).encode()
         headers = signed_headers(new_id(), body, secrets=(self.secret,), at=self.clock())
         return await self.post(self.notice_url, {"Content-Type": "application/json", **headers}, body)
+
+    async def call(self, caller: str, *statuses: str, **fields: Any) -> list[int]:
+        """Let somebody call: one notice for each status, the last one with the other fields."""
+        self._calls += 1
+        told = {"id": f"call-{self._calls}", "from": caller, "to": self.number, "direction": "inbound"}
+        answers = []
+        for number, status in enumerate(statuses):
+            more = fields if number == len(statuses) - 1 else {}
+            at = self.clock().isoformat()
+            answers.append(
+                await self.tell("call.updated", {**told, "status": status, "sequence": number, "at": at, **more})
+            )
+        return answers
 
     def _answer(self, request: Request) -> Answer:
         try:

@@ -65,6 +65,8 @@ ROWS = (
     values ($2, $1, 'twilio', 'sms', '+493022222222', 'AC1', $9, $4)""",
     """insert into call_notices (connection_id, call_id, sequence, received_at)
     select id, 'CA1', 0, $4 from messaging_connections where user_id = $1""",
+    """insert into call_recordings (id, connection_id, call_id, ref, received_at)
+    select $2, id, 'CA2', $9, $4 from messaging_connections where user_id = $1""",
     """insert into message_media (id, message_id, position, ref, content_type)
     select $2, m.id, 0, $9, 'image/png' from messages m join conversations c on c.id = m.conversation_id
     where c.owner_id = $1""",

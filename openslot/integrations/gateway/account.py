@@ -8,7 +8,6 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from openslot.conversations.models import Channel
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, OutboundResponse
 from openslot.integrations.gateway.wire import (
@@ -25,6 +24,7 @@ from openslot.integrations.gateway.wire import (
     VendorKey,
 )
 from openslot.integrations.media import read_media
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import (
     AccountCheck,
     Media,
@@ -78,7 +78,7 @@ class GatewayAccount:
         self._account = account
         self._now = now
 
-    async def check(self, *, channel: Channel, number: str) -> AccountCheck:
+    async def check(self, *, channel: ConnectionChannel, number: str) -> AccountCheck:
         answer = await self._ask("account.check", GatewayNumber(channel, number), GatewayAccountAnswer)
         return AccountCheck(account_name=answer.name, number=answer.number)
 

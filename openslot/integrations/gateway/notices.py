@@ -13,8 +13,8 @@ from openslot.integrations.gateway.wire import (
     GatewayRequest,
     GatewayStatus,
 )
-from openslot.messaging.models import CallNotice, InboundMessage, MediaRef, StatusNotice
-from openslot.messaging.ports import BadNotice
+from openslot.messaging.models import CallNotice, CallProgress, InboundMessage, MediaRef, StatusNotice
+from openslot.messaging.ports import BadNotice, MalformedNotice
 from openslot.webhooks.rules import SignatureRefused, verify
 
 MAX_BYTES = 256 * 1024
@@ -42,16 +42,16 @@ def read_notice(headers: Mapping[str, str], body: bytes, *, secrets: Sequence[st
         return _to_status(_decode(body, GatewayRequest[GatewayStatus]).data)
     if type_ == "call.updated":
         return _to_call(_decode(body, GatewayRequest[GatewayCall]).data)
-    raise BadNotice("type must be message.received, message.status or call.updated")
+    raise MalformedNotice("type must be message.received, message.status or call.updated")
 
 
 def _decode(body: bytes, kind: type[D]) -> D:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as fault:
-        raise BadNotice(str(fault)[:LONGEST_REASON]) from None
+        raise MalformedNotice(str(fault)[:LONGEST_REASON]) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise BadNotice("the body is not JSON") from None
+        raise MalformedNotice("the body is not JSON") from None
 
 
 def _to_inbound(told: GatewayInbound) -> InboundMessage:
@@ -75,6 +75,8 @@ def _to_status(told: GatewayStatus) -> StatusNotice:
 
 def _to_call(told: GatewayCall) -> CallNotice:
     seconds = told.duration_seconds
+    if told.status is CallProgress.COMPLETED and seconds is None:
+        raise MalformedNotice("durationSeconds is missing: it belongs to the status completed")
     return CallNotice(
         id=told.id,
         sequence=told.sequence,

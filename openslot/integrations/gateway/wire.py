@@ -8,9 +8,13 @@ from msgspec import Meta, Struct, field
 
 from openslot.calls.models import CallDirection
 from openslot.conversations.models import Channel
+from openslot.core.text import LINE, ShortLine
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import CallProgress, DeliveryStatus, NumberState, OptOut, RefusalReason
 
 VendorId = Annotated[str, Meta(min_length=1, max_length=255)]
+# Text that can be written into a line of a log of calls.
+CallId = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINE)]
 PhoneText = Annotated[str, Meta(min_length=1, max_length=64)]
 RefText = Annotated[str, Meta(min_length=1, max_length=1024)]
 AwareTime = Annotated[datetime, Meta(tz=True)]
@@ -24,7 +28,7 @@ class GatewayRequest(Struct, Generic[D], frozen=True):
 
 
 class GatewayNumber(Struct, frozen=True, rename="camel"):
-    channel: Channel
+    channel: ConnectionChannel
     number: str
 
 
@@ -115,7 +119,7 @@ class GatewayStatus(Struct, frozen=True, kw_only=True):
 
 
 class GatewayCall(Struct, frozen=True, kw_only=True, rename="camel"):
-    id: VendorId
+    id: CallId
     sequence: Annotated[int, Meta(ge=0, le=2**31 - 1)] | None = None
     sender: PhoneText = field(name="from")
     recipient: PhoneText = field(name="to")
@@ -124,5 +128,5 @@ class GatewayCall(Struct, frozen=True, kw_only=True, rename="camel"):
     duration_seconds: Annotated[int, Meta(ge=0, le=7 * 86400)] | None = None
     at: AwareTime | None = None
     recording: RefText | None = None
-    agent_name: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    agent_name: ShortLine | None = None
     transcript: RefText | None = None

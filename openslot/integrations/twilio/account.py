@@ -14,6 +14,7 @@ from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, Ou
 from openslot.integrations.media import read_media
 from openslot.integrations.twilio.client import TwilioClient, describe_answer, describe_failure
 from openslot.integrations.twilio.codes import STATUSES, find_reason
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import (
     AccountCheck,
     Media,
@@ -66,6 +67,7 @@ class WireAccountDetails(Struct, frozen=True):
 
 class WireCapabilities(Struct, frozen=True):
     sms: bool = False
+    voice: bool = False
 
 
 class WireNumber(Struct, frozen=True):
@@ -84,14 +86,14 @@ class TwilioAccount:
         self._outbound = outbound
         self._client = TwilioClient(outbound, url=url, account=account)
 
-    async def check(self, *, channel: Channel, number: str) -> AccountCheck:
+    async def check(self, *, channel: ConnectionChannel, number: str) -> AccountCheck:
         account = await self._client.get(".json", WireAccountDetails)
         if account.status != "active":
             raise MessageRefused("the account is not active", reason=RefusalReason.NOT_ALLOWED)
         return AccountCheck(
             account_name=account.friendly_name,
             # Twilio lists senders of WhatsApp at another address, and those of its sandbox nowhere.
-            number=await self._check_number(number) if channel is Channel.SMS else NumberState.UNKNOWN,
+            number=NumberState.UNKNOWN if channel is ConnectionChannel.WHATSAPP else await self._find(channel, number),
         )
 
     async def send(self, message: OutboundMessage) -> SentMessage:
@@ -138,13 +140,15 @@ class TwilioAccount:
     async def close(self) -> None:
         await self._client.close()
 
-    async def _check_number(self, number: str) -> NumberState:
+    async def _find(self, channel: ConnectionChannel, number: str) -> NumberState:
         listed = await self._client.get("/IncomingPhoneNumbers.json", WireNumbers, {"PhoneNumber": number})
         # Twilio finds every number that contains the digits.
         found = next((each for each in listed.incoming_phone_numbers if each.phone_number == number), None)
         if found is None:
             return NumberState.MISSING
-        return NumberState.READY if found.capabilities.sms else NumberState.NOT_CAPABLE
+        can = found.capabilities
+        is_capable = can.voice if channel is ConnectionChannel.VOICE else can.sms
+        return NumberState.READY if is_capable else NumberState.NOT_CAPABLE
 
     async def _fetch(self, url: str, headers: dict[str, str], *, at_most: int) -> OutboundResponse:
         try:

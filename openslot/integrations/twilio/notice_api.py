@@ -1,4 +1,4 @@
-"""Where Twilio sends its notices of messages: each is verified, kept and answered at once."""
+"""Where Twilio sends its notices of messages and calls: each is verified, kept and answered at once."""
 
 from uuid import UUID
 
@@ -6,12 +6,12 @@ import structlog
 
 from openslot.core.ids import SHAPE
 from openslot.core.work import Work
-from openslot.integrations.twilio.notices import read_form, read_inbound, read_status
+from openslot.integrations.twilio.notices import read_call_notice, read_form, read_inbound, read_status
 from openslot.integrations.twilio.signature import MAX_BYTES, SIGNATURE, verify
-from openslot.messaging import inbound
+from openslot.messaging import calls, inbound
 from openslot.messaging.connection_models import MessagingConnection
 from openslot.messaging.errors import MessageNoticeRefused
-from openslot.messaging.models import ProviderName
+from openslot.messaging.models import CallNotice, ProviderName, RecordingNotice
 from openslot.messaging.ports import BadNotice
 from openslot.routing import RateLimit, Request, Response, post
 
@@ -50,6 +50,24 @@ async def receive_twilio_status(request: Request, work: Work, connection_id: UUI
             message_id = UUID(named) if SHAPE.fullmatch(named) else None
             await inbound.keep_status(work, connection, status, message_id=message_id)
     return NOTHING
+
+
+@post("/api/notices/twilio/{connection_id}/calls", transaction="none", limit=LIMIT, max_bytes=MAX_BYTES)
+async def receive_twilio_call(request: Request, work: Work, connection_id: UUID) -> Response:
+    """Keep how a call with a connected number has ended, or its recording; Twilio expects no instructions."""
+    connection, form = await read_verified(request, work, connection_id)
+    try:
+        told = read_call_notice(form)
+        if isinstance(told, CallNotice):
+            calls.check_call(work, connection, told)
+    except BadNotice as fault:
+        raise refuse(connection_id, fault) from None
+    async with work.transaction():
+        if isinstance(told, CallNotice):
+            await calls.receive_call(work, connection, told)
+        elif isinstance(told, RecordingNotice):
+            await calls.receive_recording(work, connection, told)
+    return Response(status=204)
 
 
 async def read_verified(

@@ -8,12 +8,13 @@ from openslot.calls.models import CallDirection
 from openslot.conversations.models import Channel
 from openslot.integrations.twilio.codes import CALL_STATUSES, STATUSES, find_reason
 from openslot.integrations.twilio.signature import read_pairs
-from openslot.messaging.models import CallNotice, InboundMessage, MediaRef, OptOut, StatusNotice
+from openslot.messaging.models import CallNotice, InboundMessage, MediaRef, OptOut, RecordingNotice, StatusNotice
 from openslot.messaging.ports import BadNotice
 
 MESSAGE = re.compile(r"(?:SM|MM)[0-9a-f]{32}", re.ASCII)
 CALL = re.compile(r"CA[0-9a-f]{32}", re.ASCII)
 MEDIA = re.compile(r"/Accounts/AC[0-9a-f]{32}/(Messages/(?:SM|MM)[0-9a-f]{32}/Media/ME[0-9a-f]{32})$", re.ASCII)
+RECORDING_ID = re.compile(r"RE[0-9a-f]{32}", re.ASCII)
 RECORDING = re.compile(r"/Accounts/AC[0-9a-f]{32}/(Recordings/RE[0-9a-f]{32})(?:\.\w+)?$", re.ASCII)
 MAX_MEDIA = 10
 LONGEST_NUMBER = 7
@@ -61,6 +62,16 @@ def read_status(form: Fields) -> StatusNotice | None:
     )
 
 
+def read_call_notice(form: Fields) -> CallNotice | RecordingNotice | None:
+    """Read a notice of a call or of its recording.
+
+    None for the second leg of a call that is forwarded, because the first one is the call.
+    """
+    if "RecordingSid" in form and "CallStatus" not in form:
+        return read_recording(form)
+    return None if form.get("ParentCallSid") else read_call(form)
+
+
 def read_call(form: Fields) -> CallNotice:
     """Read how far a call has come: busy, no answer and the like arrive as a status of the last notice."""
     status = CALL_STATUSES.get(form.get("CallStatus", ""))
@@ -80,6 +91,14 @@ def read_call(form: Fields) -> CallNotice:
         at=_read_time(form.get("Timestamp", "")),
         recording=recording[1] if recording else None,
     )
+
+
+def read_recording(form: Fields) -> RecordingNotice | None:
+    """Read where the recording of a call is; None while it is made, or if there is nothing in it."""
+    call_id = _read_id(form, "CallSid", CALL)
+    recording_id = _read_id(form, "RecordingSid", RECORDING_ID)
+    is_done = form.get("RecordingStatus") == "completed"
+    return RecordingNotice(call_id=call_id, ref=f"Recordings/{recording_id}") if is_done else None
 
 
 OPT_OUTS = {"STOP": OptOut.STOP, "START": OptOut.START, "HELP": OptOut.HELP}

@@ -18,6 +18,7 @@ from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.integrations.gateway.account import Gateway
 from openslot.integrations.gateway.notices import read_notice
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import DeliveryStatus, InboundMessage, MessageCredentials, NumberState
 from openslot.messaging.ports import TokenRefused
 from openslot.webhooks.rules import new_secret
@@ -54,7 +55,7 @@ async def test_the_example_sends_each_message_once(
 ) -> None:
     outbound = Outbound(allow=(ip_network("127.0.0.0/8"),))
     account = Gateway().open(outbound, MessageCredentials(account=url, token=SECRET))
-    assert (await account.check(channel=Channel.SMS, number=NUMBER)).number is NumberState.READY
+    assert (await account.check(channel=ConnectionChannel.SMS, number=NUMBER)).number is NumberState.READY
     sent = await account.send(MESSAGE)
     assert await account.send(MESSAGE) == sent
     assert await account.find_sent(MESSAGE, since=datetime.now(UTC)) == await account.get_status(sent.id) == sent

@@ -1,5 +1,6 @@
 """A provider with its fake: what a test of the contract does on the other side."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
@@ -7,13 +8,16 @@ from uuid import UUID
 from openslot.conversations.models import Channel
 from openslot.core.outbound import Outbound
 from openslot.integrations.gateway.account import Gateway
+from openslot.integrations.gateway.notices import read_notice
 from openslot.integrations.twilio.account import Twilio
-from openslot.messaging.models import MediaLimits, MessageCredentials, MessageTemplate, OutboundMessage
+from openslot.integrations.twilio.notices import read_call, read_form
+from openslot.integrations.twilio.signature import verify
+from openslot.messaging.models import CallNotice, MediaLimits, MessageCredentials, MessageTemplate, OutboundMessage
 from openslot.messaging.ports import MessageAccount
 from tests.support.clocks import MONDAY
 from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_server import Fault, Request
-from tests.support.fake_twilio import FakeTwilio
+from tests.support.fake_twilio import Delivery, FakeTwilio
 
 NUMBER, PHONE = "+4930111222", "+4915112345678"
 TEMPLATE = MessageTemplate(id="HX" + "1" * 32, variables={"1": "Jonas", "2": "10:00"})
@@ -55,6 +59,11 @@ class Peer(Protocol):
     def settle(self, id_: str, status: str) -> None: ...
     def add_file(self, id_: str, content: bytes, content_type: str) -> str: ...
     def has_file(self, ref: str) -> bool: ...
+    def add_recording(self, content: bytes) -> str: ...
+    async def ring(self, *statuses: str, seconds: int, recording: str) -> list[CallNotice]:
+        """Let somebody call, and return the notices as they are read here."""
+        ...
+
     def open_with(self, token: str, *, url: str | None = None) -> MessageAccount: ...
     def list_secrets(self) -> list[str]: ...
 
@@ -94,6 +103,22 @@ class TwilioPeer:
 
     def has_file(self, ref: str) -> bool:
         return ref in self.books.files
+
+    def add_recording(self, content: bytes) -> str:
+        return self.books.add_recording(content)
+
+    async def ring(self, *statuses: str, seconds: int, recording: str) -> list[CallNotice]:
+        self.books.call_url = "https://openslot.example/api/notices/calls"
+        place = f"https://api.twilio.com/2010-04-01/Accounts/{self.books.sid}/{recording}"
+        words = [status.replace("_", "-") for status in statuses]
+        self.books.call(PHONE, *words, CallDuration=str(seconds), RecordingUrl=place)
+        waiting, self.fake.notices.waiting = self.fake.notices.waiting, []
+        return [read_call(self._verify(each)) for each in waiting]
+
+    def _verify(self, told: Delivery) -> dict[str, str]:
+        headers = {name.lower(): value for name, value in told.headers.items()}
+        verify(told.url, told.body, headers, tokens=(self.books.token,))
+        return read_form(told.body, account=self.books.sid)
 
     def open_with(self, token: str, *, url: str | None = None) -> MessageAccount:
         credentials = MessageCredentials(account=self.books.sid, token=token)
@@ -137,6 +162,23 @@ class GatewayPeer:
 
     def has_file(self, ref: str) -> bool:
         return ref in self.fake.files
+
+    def add_recording(self, content: bytes) -> str:
+        return self.add_file("recording", content, "audio/mpeg")
+
+    async def ring(self, *statuses: str, seconds: int, recording: str) -> list[CallNotice]:
+        read: list[CallNotice] = []
+
+        async def post(_: str, headers: Mapping[str, str], body: bytes) -> int:
+            named = {name.lower(): value for name, value in headers.items()}
+            notice = read_notice(named, body, secrets=(self.fake.secret,), now=self.fake.clock())
+            assert isinstance(notice, CallNotice)
+            read.append(notice)
+            return 200
+
+        self.fake.post = post
+        await self.fake.call(PHONE, *statuses, durationSeconds=seconds, recording=recording)
+        return read
 
     def open_with(self, token: str, *, url: str | None = None) -> MessageAccount:
         credentials = MessageCredentials(account=url or self.fake.url, token=token)

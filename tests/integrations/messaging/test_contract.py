@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.conversations.models import Channel
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import DeliveryStatus, NumberState, RefusalReason
 from openslot.messaging.ports import (
     MediaRefused,
@@ -28,16 +29,16 @@ WHATSAPP = replace(MESSAGE, channel=Channel.WHATSAPP)
 
 
 async def test_a_good_account_and_number_are_told_without_sending(peer: Peer) -> None:
-    found = await peer.account.check(channel=Channel.SMS, number=NUMBER)
+    found = await peer.account.check(channel=ConnectionChannel.SMS, number=NUMBER)
     assert (bool(found.account_name), found.number) == (True, NumberState.READY)
-    assert (await peer.account.check(channel=Channel.SMS, number=NUMBER[:-1])).number is NumberState.MISSING
+    assert (await peer.account.check(channel=ConnectionChannel.SMS, number=NUMBER[:-1])).number is NumberState.MISSING
     assert peer.sent() == []
 
 
 async def test_a_wrong_token_is_refused_for_everything(peer: Peer, request: pytest.FixtureRequest) -> None:
     other = peer.open_with(OTHER_TOKENS[request.node.callspec.params["peer"]])
     for ask in (
-        lambda: other.check(channel=Channel.SMS, number=NUMBER),
+        lambda: other.check(channel=ConnectionChannel.SMS, number=NUMBER),
         lambda: other.send(MESSAGE),
         lambda: other.get_status("SM" + "0" * 32),
         lambda: other.delete_message("SM" + "0" * 32),
@@ -249,3 +250,43 @@ async def test_a_message_is_deleted_with_its_files_once_it_has_arrived(peer: Pee
     # What is gone already is no fault.
     await peer.account.delete_message(sent.id)
     await peer.account.delete_media(ref)
+
+
+async def test_a_call_is_told_step_by_step_and_every_provider_says_the_same(peer: Peer, clock: MovingClock) -> None:
+    ref = peer.add_recording(b"ID3")
+    told = await peer.ring("ringing", "in_progress", "completed", seconds=42, recording=ref)
+
+    assert len({each.id for each in told}) == 1
+    assert [each.status for each in told] == ["ringing", "in_progress", "completed"]
+    assert [each.sequence for each in told] == [0, 1, 2]
+    assert {(each.sender, each.recipient, each.direction) for each in told} == {(PHONE, NUMBER, "inbound")}
+    assert {each.at for each in told} == {clock.now.replace(microsecond=0)}
+    last = told[-1]
+    assert (last.duration, last.recording) == (timedelta(seconds=42), ref)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [("busy", "no_answer"), ("no_answer", "no_answer"), ("canceled", "failed"), ("failed", "failed")],
+)
+async def test_a_call_that_nobody_answered_ends_alike(peer: Peer, status: str, outcome: str) -> None:
+    (told,) = await peer.ring(status, seconds=0, recording=peer.add_recording(b""))
+
+    assert told.status.outcome == outcome
+
+
+async def test_a_recording_is_fetched_within_the_limits_and_deleted(peer: Peer) -> None:
+    ref = peer.add_recording(b"ID3")
+    fetched = await peer.account.fetch_media(ref, limits=LIMITS)
+    assert (fetched.content, fetched.content_type) == (b"ID3", "audio/mpeg")
+    with pytest.raises(MediaRefused):
+        await peer.account.fetch_media(peer.add_recording(b"x" * 1001), limits=LIMITS)
+
+    kept = peer.add_recording(b"ID3")
+    await peer.account.delete_media(kept)
+    assert not peer.has_file(kept)
+    await peer.account.delete_media(kept)
+
+
+async def test_a_number_for_calls_is_checked_for_calls(peer: Peer) -> None:
+    assert (await peer.account.check(channel=ConnectionChannel.VOICE, number=NUMBER)).number is NumberState.READY

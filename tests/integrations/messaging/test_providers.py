@@ -4,11 +4,11 @@ from ipaddress import ip_network
 
 import pytest
 
-from openslot.conversations.models import Channel
 from openslot.core.config import load_settings
 from openslot.core.errors import StartupError
 from openslot.core.outbound import Outbound
 from openslot.integrations.providers import open_providers
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import MessageCredentials, NumberState, ProviderName
 from tests.integrations.messaging.support import NUMBER
 from tests.support.clocks import MovingClock
@@ -24,7 +24,7 @@ async def test_twilio_is_asked_where_the_setting_says(clock: MovingClock) -> Non
         books = fake.add_account()
         credentials = MessageCredentials(account=books.sid, token=books.token)
         account = found.get(ProviderName.TWILIO).open(outbound, credentials)
-        assert (await account.check(channel=Channel.SMS, number=NUMBER)).number is NumberState.READY
+        assert (await account.check(channel=ConnectionChannel.SMS, number=NUMBER)).number is NumberState.READY
         await account.close()
         assert {name: found.get(name).name for name in ProviderName} == {name: name for name in ProviderName}
     await outbound.close()

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from openslot.conversations.models import Channel
 from openslot.core.outbound import Outbound
 from openslot.integrations.twilio.account import Twilio, TwilioAccount
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import DeliveryStatus, MessageCredentials, NumberState, RefusalReason
 from openslot.messaging.ports import AccountRefused, MessageRefused, MessagesUnavailable
 from tests.integrations.messaging.support import LIMITS, MESSAGE, NUMBER, PHONE, SINCE, TEMPLATE
@@ -92,11 +93,11 @@ async def test_a_number_without_sms_and_an_account_that_is_closed_are_told(
     account: TwilioAccount, books: FakeAccount
 ) -> None:
     books.numbers[NUMBER]["sms"] = False
-    assert (await account.check(channel=Channel.SMS, number=NUMBER)).number is NumberState.NOT_CAPABLE
-    assert (await account.check(channel=Channel.WHATSAPP, number=NUMBER)).number is NumberState.UNKNOWN
+    assert (await account.check(channel=ConnectionChannel.SMS, number=NUMBER)).number is NumberState.NOT_CAPABLE
+    assert (await account.check(channel=ConnectionChannel.WHATSAPP, number=NUMBER)).number is NumberState.UNKNOWN
     books.status = "suspended"
     with pytest.raises(MessageRefused, match="not active"):
-        await account.check(channel=Channel.SMS, number=NUMBER)
+        await account.check(channel=ConnectionChannel.SMS, number=NUMBER)
 
 
 @pytest.mark.parametrize("sid", ["", "AC1", "SK" + "1" * 32, "AC" + "1" * 31 + "/", "AC" + "1" * 33])

@@ -15,7 +15,7 @@ from tests.support.rich_account import furnish, list_personal_tables
 
 DOCS = Path(__file__).parents[3] / "docs" / "your-data.md"
 # What the log of a directory and of agents has of a person goes with its own retention.
-ALLOWED = {"account_deletions", "events", "agent_calls", "funnel_steps"}
+ALLOWED = {"account_deletions", "events", "agent_calls", "funnel_steps", "message_erasures"}
 
 
 async def list_tables(runtime: Runtime) -> set[str]:
