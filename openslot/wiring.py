@@ -22,6 +22,7 @@ from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.core.work import Periodic, Wiring
+from openslot.doctor.system_tests import DOCTOR_REACTIONS
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
 from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
@@ -96,6 +97,7 @@ REACTIONS = (
     *SUBSCRIPTION_REACTIONS,
     *PLAN_REACTIONS,
     *SENDING_REACTIONS,
+    *DOCTOR_REACTIONS,
 )
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,

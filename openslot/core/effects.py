@@ -335,3 +335,15 @@ async def delete_finished(db: Db, *, before: datetime, limit: int) -> int:
 async def forget_effect(db: Db, effect_id: UUID) -> None:
     """Delete a planned effect that is done, for effects so frequent that a record of each is of no use."""
     await db.execute("delete from effects where id = $1 and event_id is null and state = 'done'", effect_id)
+
+
+async def find_planned(db: Db, reaction: str, key: str) -> str | None:
+    """Return the state of the effect that was last planned under a key."""
+    statement = "select state from effects where reaction = $1 and key = $2 order by no desc limit 1"
+    state: str | None = await db.fetchval(statement, reaction, key)
+    return state
+
+
+async def forget_planned(db: Db, reaction: str, key: str) -> None:
+    """Delete what was planned under a key, whatever has become of it; a worker that runs it finds nothing to finish."""
+    await db.execute("delete from effects where reaction = $1 and key = $2 and event_id is null", reaction, key)

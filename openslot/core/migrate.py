@@ -13,7 +13,7 @@ import structlog
 from msgspec import Struct
 
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, OLDEST_SERVER, unreachable
+from openslot.core.db import DOWN, OLDEST_SERVER, Db, unreachable
 from openslot.core.errors import StartupError
 from openslot.core.outages import reason
 
@@ -172,7 +172,7 @@ async def has_table(connection: asyncpg.Connection, name: str) -> bool:
     return bool(await connection.fetchval("select to_regclass('public.' || $1::text) is not null", name))
 
 
-async def read_clock(connection: asyncpg.Connection) -> datetime:
+async def read_clock(connection: Db) -> datetime:
     now: datetime = await connection.fetchval("select clock_timestamp()")
     return now
 

@@ -8,6 +8,7 @@ import asyncpg
 from openslot.accounts.store import count_users
 from openslot.bookings.operations import list_without_time
 from openslot.core.config import Settings
+from openslot.core.db import Db
 from openslot.core.errors import StartupError
 from openslot.core.migrate import ahead_migrations, connect, direct_url, missing_migrations, read_clock
 from openslot.core.sealing import opens_all
@@ -31,7 +32,7 @@ async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool)
     try:
         findings = [ok("database", f"PostgreSQL {connection.get_server_version().major} responds.")]
         findings += await _look_through_pooler(chosen)
-        findings.append(await _look_at_clock(connection))
+        findings.append(await look_at_clock(connection))
         shape = await _look_at_shape(connection)
         findings.append(shape)
         if shape.state is not FindingState.PROBLEM:
@@ -52,7 +53,8 @@ async def _look_through_pooler(chosen: Settings) -> list[Finding]:
     return [ok("pooler", "The database also responds through DATABASE_URL.")]
 
 
-async def _look_at_clock(connection: asyncpg.Connection) -> Finding:
+async def look_at_clock(connection: Db) -> Finding:
+    """Compare the clock of this process with the database's."""
     before = system_clock()
     theirs = await read_clock(connection)
     after = system_clock()

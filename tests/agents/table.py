@@ -47,7 +47,6 @@ DOMAINS = {
     "Images": 1,
 }
 LATER = {"Analytics", "Images"}
-LATER_TOOLS = {"run_system_tests"}
 
 # How many tools need each scope.
 SCOPES = {

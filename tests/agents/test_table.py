@@ -14,14 +14,14 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from tests.agents.conftest import Connect
-from tests.agents.table import AGENTS, DOMAINS, LATER, LATER_TOOLS, SCOPES, TABLE, TIERS, Row
+from tests.agents.table import AGENTS, DOMAINS, LATER, SCOPES, TABLE, TIERS, Row
 from tests.bookings.conftest import Book, book, meeting, settings
 from tests.support.agent import TestAgent
 from tests.support.clocks import clock
 
 __all__ = ["book", "clock", "meeting", "settings"]
 
-NOW = [row for row in TABLE if row.domain not in LATER and row.tool not in LATER_TOOLS]
+NOW = [row for row in TABLE if row.domain not in LATER]
 ABSENT = object()
 CONFIRMS = (ABSENT, "true", 1, True)
 # Cells in which it depends on confirm whether the call goes on; elsewhere it is enough to send it or not.
@@ -78,6 +78,7 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
         "remove_flag_override": flag | whose,
         "get_cron_health": {},
         "get_system_status": {},
+        "run_system_tests": {"suite": "database"},
         "set_messaging_kill_switch": {"enabled": True, "reason": "wrong texts"},
         "search_audit_log": {},
         "list_users": {},

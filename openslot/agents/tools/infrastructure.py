@@ -14,8 +14,10 @@ from openslot.core.shapes import Shape
 from openslot.core.text import LINE
 from openslot.core.times import Instant, iso
 from openslot.core.work import Work
+from openslot.doctor import system_tests
 from openslot.doctor.finding import Finding, FindingState, find_worst, problem
 from openslot.doctor.running import examine_running
+from openslot.doctor.system_tests import PartResult, SystemPart
 from openslot.flags import switches
 from openslot.flags.models import ChannelStatus, OutgoingChannel
 from openslot.jobs.health import PeriodicHealth, PeriodicState, count_workers, list_health
@@ -65,6 +67,23 @@ class SystemStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     findings: list[SystemFinding]
 
 
+class SystemTest(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What came of one test."""
+
+    name: SystemPart
+    ok: bool
+    duration_ms: int
+    message: Annotated[str, Meta(examples=["A worker has taken an effect and finished it."])]
+
+
+class SystemTests(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What came of the tests."""
+
+    ok: Annotated[bool, Meta(description="Whether every test has succeeded")]
+    tested_at: Instant
+    data: list[SystemTest]
+
+
 class MessagingChannel(Struct, frozen=True, kw_only=True, rename="camel"):
     """A channel of outgoing messages, and whether it is stopped."""
 
@@ -83,6 +102,7 @@ class SwitchedMessaging(Decided, frozen=True, kw_only=True, rename="camel"):
 
 
 _show_finding = Shape(SystemFinding, Finding).show
+_show_test = Shape(SystemTest, PartResult).show
 
 
 @tool(scope="infra:read")
@@ -122,6 +142,27 @@ async def get_system_status(work: Work) -> SystemStatus:
         findings = [problem("doctor", "The checks did not end within 30 seconds.", "openslot doctor")]
     shown = [_show_finding(each) for each in findings]
     return SystemStatus(state=find_worst(findings), version=__version__, checked_at=iso(work.now), findings=shown)
+
+
+@tool(scope="infra:write", tier=Tier.T2, transaction="none", reaches_outside=True)
+async def run_system_tests(
+    work: Work,
+    *,
+    suite: Annotated[
+        Literal["all", "database", "queue", "mail", "calendars", "clock"], Meta(description="Which part to test")
+    ] = "all",
+) -> SystemTests:
+    """Test parts of the running installation for real: database, queue, mail transport, calendars and clock.
+
+    Use it when get_system_status finds nothing and something still does not work, or after an upgrade. It writes a row
+    and rolls it back, has a worker carry out an effect that does nothing, signs in to the mail server and to up to 10
+    connected calendars without sending or changing anything, and compares the clocks. Each test takes at most 20
+    seconds and leaves nothing behind. It needs confirm: true and costs nothing.
+    """
+    parts = tuple(SystemPart) if suite == "all" else (SystemPart(suite),)
+    found = await system_tests.run_system_tests(work.runtime, parts)
+    shown = [_show_test(each) for each in found]
+    return SystemTests(ok=all(each.ok for each in found), tested_at=iso(work.now), data=shown)
 
 
 @tool(scope="infra:write", tier=Tier.T3, target=about("channel", "channel"), is_destructive=True, reaches_outside=True)

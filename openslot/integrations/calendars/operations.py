@@ -135,6 +135,11 @@ async def list_connections(work: Work, owner: User | None) -> list[CalendarConne
     return await store.list_connections(work.db, owner.id if owner else None)
 
 
+async def list_next(work: Work, *, limit: int) -> list[ConnectionRef]:
+    """List the connections that are read next, whoever's they are."""
+    return await store.list_next(work.db, limit=limit)
+
+
 async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> CalendarConnection:
     """Change which calendars count as busy, which one receives bookings, and what happens when nothing can be read."""
     connection = await get_connection(work, ref, lock=True)

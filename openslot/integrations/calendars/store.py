@@ -58,6 +58,12 @@ async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnec
     return await _with_calendars(db, await _list_rows(db, owner_id))
 
 
+async def list_next(db: Db, *, limit: int) -> list[ConnectionRef]:
+    """List the connections that are read next, whoever's they are."""
+    rows = await db.fetch("select id from calendar_connections order by next_sync_at limit $1", limit)
+    return [ConnectionRef(row["id"]) for row in rows]
+
+
 @custom_plans
 async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
     statement = f"""select {CONNECTIONS.columns} from calendar_connections c where $1::uuid is null or c.owner_id = $1

@@ -33,7 +33,7 @@ def run(runtime: Runtime) -> Run:
         tool = BY_NAME[name]
         arguments = decode(msgspec.json.encode(given), tool.arguments)
         made = ToolCall(id=new_id(), caller=caller, request_id="test")
-        if tool.tier is Tier.T1:
+        if tool.tier is Tier.T1 or tool.transaction == "none":
             result = await tool.run(runtime.work(SUPPORT), made, arguments)
         else:
             async with runtime.transaction(SUPPORT) as work:

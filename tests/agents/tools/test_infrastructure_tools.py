@@ -122,6 +122,16 @@ async def test_the_status_is_what_the_doctor_finds(run: Run, runtime: Runtime) -
     assert str(runtime.settings.database_url) not in str(status)
 
 
+async def test_system_tests_say_what_each_part_did(run: Run) -> None:
+    every = await run("run_system_tests")
+    clock = await run("run_system_tests", suite="clock")
+
+    assert [each["name"] for each in every["data"]] == ["database", "queue", "mail", "calendars", "clock"]
+    assert {each["name"] for each in every["data"] if not each["ok"]} == {"queue"}
+    assert not every["ok"]
+    assert ([each["name"] for each in clock["data"]], clock["ok"]) == (["clock"], True)
+
+
 @pytest.mark.parametrize(
     ("channel", "stopped"), [(None, ["sms", "whatsapp", "voice"]), ("email", ["email"]), ("voice", ["voice"])]
 )
