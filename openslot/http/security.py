@@ -16,6 +16,8 @@ FRAMED_POLICY = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors
 
 # The page of a mail shows its HTML in a frame.
 FRAMING_POLICY = PAGE_POLICY + b"; frame-src 'self'"
+# The page of a call plays its recording.
+PLAYING_POLICY = PAGE_POLICY + b"; media-src 'self'"
 # As a mail program shows it: with its own styles, without scripts or anything from elsewhere, and shut in its frame.
 MAIL_POLICY = (
     b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; "

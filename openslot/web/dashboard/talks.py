@@ -1,27 +1,23 @@
-"""Pages: the conversations and the reply to one, and the calls."""
+"""Pages: the conversations, and the reply to one."""
 
-from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.calls import operations as history
-from openslot.calls.models import CallDirection, CallStatus
-from openslot.calls.operations import CallsFilter
 from openslot.conversations import operations as inbox
 from openslot.conversations.models import Channel, MessageStatus
 from openslot.conversations.operations import MESSAGES, InboxFilter
 from openslot.core.errors import Conflict
 from openslot.core.text import Prose
 from openslot.core.work import Work
-from openslot.i18n import PluralText, Text
+from openslot.i18n import Text
 from openslot.messaging import sending
 from openslot.messaging.models import LONGEST_BODY
 from openslot.messaging.words import REFUSALS
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.dashboard.curl import Curl, curl
-from openslot.web.list_queries import ListQuery, Pager, read_list_query, read_page
+from openslot.web.dashboard.curl import curl
+from openslot.web.list_queries import Pager, read_list_query, read_page
 from openslot.web.pages import page, redirect
 
 CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
@@ -44,12 +40,6 @@ FAULTS = {
     sending.NOT_CONNECTED: Text("the number was disconnected"),
     sending.UNAVAILABLE: Text("the provider could not be reached"),
     sending.HOST_LEFT: Text("the host's account is disabled, or the host has left the organization"),
-}
-CALL_DIRECTIONS = {CallDirection.INBOUND: Text("Incoming"), CallDirection.OUTBOUND: Text("Outgoing")}
-CALL_STATUSES = {
-    CallStatus.COMPLETED: Text("Completed"),
-    CallStatus.NO_ANSWER: Text("No answer"),
-    CallStatus.FAILED: Text("Failed"),
 }
 
 
@@ -115,52 +105,3 @@ async def reply_to_conversation(work: Work, user: User, conversation_id: UUID, f
     """Let a message be sent on the channel of the thread."""
     await sending.reply(work, user, conversation_id, form.get().content)
     return redirect(f"/conversations/{conversation_id}?done=sent")
-
-
-def length_of(seconds: int) -> Text:
-    """Write `3 min 4 s`."""
-    if seconds < 60:
-        return PluralText("%(count)s s", "%(count)s s", count=seconds)
-    if seconds < 3600:
-        return Text("%(minutes)s min %(seconds)s s", minutes=seconds // 60, seconds=seconds % 60)
-    return Text("%(hours)s h %(minutes)s min", hours=seconds // 3600, minutes=seconds // 60 % 60)
-
-
-CALL_WORDS: dict[str, Any] = {"directions": CALL_DIRECTIONS, "statuses": CALL_STATUSES, "length_of": length_of}
-
-
-@get("/calls")
-async def show_calls(request: Request, work: Work, user: User) -> Response:
-    """Show one page of the finished calls that the address asks for."""
-    choices: dict[str, set[str]] = {"direction": set(CallDirection), "status": set(CallStatus)}
-    query = read_list_query(request, user, "/calls", "q", "direction", "status", "from", "to", choices=choices)
-    direction, status = query["direction"], query["status"]
-    wanted = CallsFilter(
-        search=query["q"],
-        direction=CallDirection(direction) if direction else None,
-        status=CallStatus(status) if status else None,
-        span=query.span,
-    )
-    found, total = await history.list_calls(work, user, wanted, page=query.page, limit=ROWS)
-    return page(
-        "dashboard/calls/list.html",
-        user,
-        here="/calls",
-        form=query.form,
-        rows=found,
-        **CALL_WORDS,
-        is_narrowed=query.is_narrowed,
-        pager=query.pager(total, ROWS),
-        curl=_write_curl(work, user, query),
-    )
-
-
-@get("/calls/{call_id}")
-async def show_call_page(work: Work, user: User, call_id: UUID) -> Response:
-    known = await history.get_call(work, user, call_id)
-    return page("dashboard/calls/call.html", user, here="/calls", known=known, **CALL_WORDS)
-
-
-def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
-    status = {"status": query["status"].upper()} if query["status"] else {}
-    return curl(work, user, "/calls", query={**status, **query.days, "page": str(query.page), "limit": str(ROWS)})

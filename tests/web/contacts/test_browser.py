@@ -52,6 +52,7 @@ async def busy(runtime: Runtime, user: User, add: Add, say: Say, ring: Ring, boo
         "/calls",
         "/calls?q=nobody",
         f"/calls/{call.id}",
+        f"/calls/{call.id}/delete",
     ]
 
 

@@ -18,7 +18,17 @@ from tests.support.page import read_page
 
 WITH_OWN_TESTS = frozenset(
     (
-        *("availability", "calendars", "contacts", "message_files", "talks", "event_types", "notifications", "numbers"),
+        *(
+            "availability",
+            "calendars",
+            "calls",
+            "contacts",
+            "message_files",
+            "talks",
+            "event_types",
+            "notifications",
+            "numbers",
+        ),
         *("onboarding", "payment_account", "payments", "profile", "security", "webhooks", "your_data"),
     )
 )

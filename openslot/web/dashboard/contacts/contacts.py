@@ -31,9 +31,10 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.dashboard.calls import CALL_WORDS
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.rows import BookingRow, DayOfRows, status_badge
-from openslot.web.dashboard.talks import CALL_WORDS, CHANNELS
+from openslot.web.dashboard.talks import CHANNELS
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_list_query, read_page
 from openslot.web.pages import locale_of, page, redirect
