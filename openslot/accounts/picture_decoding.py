@@ -4,6 +4,8 @@ import re
 import struct
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -42,6 +44,20 @@ TOO_SMALL = Text("must be at least 64 pixels wide and high")
 
 def make_square(body: bytes) -> bytes:
     """Write the middle of a picture as a square JPEG without metadata, or refuse it."""
+    # A JPEG is decoded at a fraction of its size where that is enough.
+    with _opened(body, draft=2 * SIDE) as picture:
+        return _write(ImageOps.fit(_flatten(picture), (SIDE, SIDE), Image.Resampling.LANCZOS))
+
+
+def rewrite(body: bytes) -> tuple[bytes, int, int]:
+    """Write a picture as a JPEG of the same size without metadata, or refuse it; return its width and height, too."""
+    with _opened(body) as picture:
+        return _write(_flatten(picture)), *picture.size
+
+
+@contextmanager
+def _opened(body: bytes, *, draft: int | None = None) -> Iterator[Image.Image]:
+    """Decode a picture, held as the camera was, and refuse one that is damaged, hostile or of another kind."""
     # Such parts would take minutes: they are counted before the picture is opened.
     if body.startswith(b"\xff\xd8") and max(len(SCAN.findall(body)), body.count(EXIF)) > MAX_PARTS:
         raise _refuse(Text("must be an ordinary JPEG; this one has too many parts"))
@@ -49,12 +65,11 @@ def make_square(body: bytes) -> bytes:
         # The decoder warns of each fault in a file; a hostile one would fill the log.
         with warnings.catch_warnings(action="ignore"), Image.open(BytesIO(body), formats=FORMATS) as opened:
             _check(opened)
-            # A JPEG is decoded at a fraction of its size where that is enough.
-            opened.draft("RGB", (2 * SIDE, 2 * SIDE))
+            if draft is not None:
+                opened.draft("RGB", (draft, draft))
             opened.load()
-            # As the camera was held.
             ImageOps.exif_transpose(opened, in_place=True)
-            return _write(ImageOps.fit(_flatten(opened), (SIDE, SIDE), Image.Resampling.LANCZOS))
+            yield opened
     except Image.DecompressionBombError:
         raise _refuse(_format_max(min(MAX_MEGAPIXELS.values()))) from None
     except UnidentifiedImageError:

@@ -1,9 +1,11 @@
-"""Pictures from outside: made square and small off the event loop, one at a time, and never many waiting."""
+"""Pictures from outside: written anew off the event loop, one at a time, and never many waiting."""
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Semaphore
+from typing import NamedTuple, TypeVar
 
 from openslot.core.errors import Invalid, Unavailable
 from openslot.i18n import Text
@@ -16,6 +18,8 @@ WAITING = 8
 BUSY = Text("Too many pictures are being prepared right now. Try again in a minute")
 EMPTY = Text("Choose a picture")
 TOO_LARGE = Text("must be at most 5 MB")
+
+T = TypeVar("T")
 
 _places = Semaphore(AT_ONCE + WAITING)
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="picture")
@@ -30,20 +34,43 @@ class Picture(bytes):
         return hashlib.sha256(self).hexdigest()[:32]
 
 
+class RewrittenPicture(NamedTuple):
+    """A JPEG that this service has written itself, with the size of the picture that came."""
+
+    body: bytes
+    width: int
+    height: int
+
+
 async def prepare_picture(body: bytes) -> Picture:
     if not body:
         raise Invalid(details={"photo": EMPTY})
     if len(body) > MAX_BYTES:
         raise Invalid(details={"photo": TOO_LARGE})
+    return await _run(_make_square, body)
+
+
+async def rewrite_picture(body: bytes) -> RewrittenPicture:
+    """Write a picture anew in its own size; who calls this has limited how many bytes it has."""
+    return await _run(_rewrite, body)
+
+
+async def _run(make: Callable[[bytes], T], body: bytes) -> T:
     if not _places.acquire(blocking=False):
         raise Unavailable(BUSY)
-    running = _threads.submit(_make, body)
+    running = _threads.submit(make, body)
     running.add_done_callback(lambda _: _places.release())
     return await asyncio.wrap_future(running)
 
 
-def _make(body: bytes) -> Picture:
-    # Loaded with the first picture: every start of a process would wait for the library.
+# The library is loaded with the first picture: every start of a process would wait for it.
+def _make_square(body: bytes) -> Picture:
     from openslot.accounts.picture_decoding import make_square  # noqa: PLC0415
 
     return Picture(make_square(body))
+
+
+def _rewrite(body: bytes) -> RewrittenPicture:
+    from openslot.accounts.picture_decoding import rewrite  # noqa: PLC0415
+
+    return RewrittenPicture(*rewrite(body))

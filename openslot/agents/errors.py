@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from openslot.access.models import AGENTS
 from openslot.agents.models import AuditStatus
-from openslot.core.errors import Forbidden, NotFound, Refusal, RefusalKind
+from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal, RefusalKind
 from openslot.i18n import Text
 
 
@@ -26,6 +26,25 @@ class CostKept(Refusal):
     """A tool has failed after another service may have charged for it: what the call costs stays spent."""
 
     kind = RefusalKind.UNAVAILABLE
+
+
+class ImagesNotConfigured(Conflict):
+    """The operator has set no endpoint that makes images."""
+
+    code = "images_not_configured"
+
+
+class ImageNotMade(Refusal):
+    """The images endpoint has refused, or could not be reached; nothing is charged."""
+
+    code = "image_not_made"
+    kind = RefusalKind.CONFLICT
+
+
+class ImageLost(CostKept):
+    """The images endpoint may have made an image and charged for it, but none came that can be used."""
+
+    code = "image_lost"
 
 
 class AgentNotFound(NotFound):

@@ -1,4 +1,4 @@
-"""The nouns of the tool server: agents, their levels and categories, calls of tools, emails, and audit searches."""
+"""The nouns of the tool server: agents, their levels and categories, calls, emails, images, and audit searches."""
 
 from datetime import datetime
 from enum import IntEnum, StrEnum
@@ -168,3 +168,16 @@ class AgentEmail(Struct, frozen=True, kw_only=True):
     message_id: str | None = None
     status: str = "queued"
     error: str | None = None
+
+
+class AgentImage(Struct, frozen=True, kw_only=True):
+    """An image that an agent has had made."""
+
+    id: UUID
+    at: datetime
+    expires_at: datetime
+    """When it and its address are gone."""
+    agent: str
+    audit_id: UUID
+    width: int
+    height: int

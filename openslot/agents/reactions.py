@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from openslot.accounts.models import PRODUCT, Brand
-from openslot.agents import approval_store, approvals, audit, budget, email_store, emails
+from openslot.agents import approval_store, approvals, audit, budget, email_store, emails, store
 from openslot.agents.calls import keep_expired
 from openslot.agents.chat import TELL_CHAT
 from openslot.agents.emails import SEND_EMAIL, EmailContent, unsubscribe_url, write_letter
@@ -88,7 +88,7 @@ async def expire_approvals(work: Work) -> str:
 
 
 async def tidy_agents(work: Work) -> str:
-    """Erase results of approved calls after a day, remove old approvals, and close and remove old email log entries."""
+    """Erase results of approved calls after a day; remove old approvals, images and email log entries."""
     before = work.now - RESULTS_KEPT
     erased = await repeat(lambda limit: approval_store.erase_results(work.db, before=before, limit=limit))
     old = work.now - approvals.KEPT
@@ -96,7 +96,9 @@ async def tidy_agents(work: Work) -> str:
     failed = await email_store.fail_abandoned(work.db, limit=LOOKED_AT)
     oldest = work.now - timedelta(days=work.runtime.settings.keep_mail_days)
     emails = await repeat(lambda limit: email_store.delete_old(work.db, before=oldest, limit=limit))
-    return f"{erased} results erased, {removed} approvals and {emails} emails removed, {failed} emails given up"
+    images = await repeat(lambda limit: store.delete_expired_images(work.db, now=work.now, limit=limit))
+    removed_all = f"{removed} approvals, {emails} emails and {images} images removed"
+    return f"{erased} results erased, {removed_all}, {failed} emails given up"
 
 
 AGENT_JOBS = (

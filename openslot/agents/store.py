@@ -1,4 +1,4 @@
-"""All SQL of the roster and of budgets: two rows for each spend, the agent's and that of all, locked in this order."""
+"""All SQL of the roster, of images and of budgets: two rows for a spend, that of all and the agent's, locked so."""
 
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
@@ -7,9 +7,10 @@ from uuid import UUID
 
 from openslot.access.models import CredentialKind
 from openslot.access.store import BUCKETS, LAST_STAMP
-from openslot.agents.models import AgentSetup, Level
+from openslot.agents.models import AgentImage, AgentSetup, Level
 from openslot.agents.rules import warning_at
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
+from openslot.core.events import Change
 from openslot.core.rows import Rows
 
 AGENTS = Rows(
@@ -22,6 +23,8 @@ AGENTS = Rows(
             left join rate_log r on r.bucket = '{BUCKETS[CredentialKind.AGENT_KEY]}' || k.id where k.agent = g.slug)""",
     },
 )
+
+IMAGES = Rows(AgentImage, "agent_images")
 
 
 async def list_agents(db: Db) -> list[AgentSetup]:
@@ -44,6 +47,23 @@ async def note_client(db: Db, slug: str, name: str | None, version: str | None, 
 
 async def set_scopes(db: Db, slug: str, scopes: Collection[str]) -> None:
     await db.execute("update agents set scopes = $2 where slug = $1", slug, sorted(scopes))
+
+
+def insert_image(image: AgentImage, body: bytes) -> Change:
+    """Write an image when the transaction of its call is committed."""
+    return Change(IMAGES.insert("body"), (*IMAGES.values(image), body))
+
+
+async def find_image(db: Db, image_id: UUID, *, now: datetime) -> bytes | None:
+    statement = "select body from agent_images where id = $1 and expires_at > $2"
+    body: bytes | None = await db.fetchval(statement, image_id, now)
+    return body
+
+
+async def delete_expired_images(db: Db, *, now: datetime, limit: int) -> int:
+    statement = """delete from agent_images where id = any(array(
+            select id from agent_images where expires_at <= $1 order by expires_at limit $2))"""
+    return count_of(await db.execute(statement, now, limit))
 
 
 ALL = "*"

@@ -50,6 +50,7 @@ SECRET = frozenset(
         "secret_key",
         "smtp_url",
         "chat_webhook",
+        "images_key",
         "metrics_token",
         "stripe_key",
         "oidc_client_secret",
@@ -183,6 +184,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="Incoming webhook of the team chat (Slack, Mattermost), a secret; if not set, nothing is posted"
         ),
     ] = None
+    images_url: Annotated[
+        str | None,
+        Meta(description="Images endpoint for agents, compatible with OpenAI's, such as `https://api.openai.com/v1`"),
+    ] = None
+    images_key: Annotated[str | None, Meta(description="Key of the images endpoint, a secret")] = None
+    images_model: Annotated[
+        str | None, Meta(description="Model that makes images, such as `gpt-image-1`; see `OPENSLOT_AGENT_IMAGE_COST`")
+    ] = None
+    keep_image_days: Annotated[
+        int, Meta(ge=1, le=365, description="Days that images of agents are kept, and that their addresses work")
+    ] = 7
     twilio_url: Annotated[
         str, Meta(description="Twilio's API, or a proxy that stands in for it; SMS and WhatsApp messages go there")
     ] = "https://api.twilio.com"
@@ -345,6 +357,8 @@ def _checked(values: dict[str, object]) -> Settings:
         _check_url("base_url", find_setting_fault(settings.base_url))
     if settings.chat_webhook is not None:
         _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
+    if settings.images_url is not None:
+        _check_url("images_url", find_setting_fault(settings.images_url, has_path=True))
     _check_url("twilio_url", find_setting_fault(settings.twilio_url, has_path=True))
     _check_url("stripe_url", find_setting_fault(settings.stripe_url, has_path=True))
     if settings.codebase_root is not None and not settings.codebase_root.is_dir():

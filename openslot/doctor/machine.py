@@ -27,8 +27,6 @@ from openslot.integrations.oidc.models import OidcUnreachable
 from openslot.integrations.oidc.provider import find_provider, get_provider, read_keys_of, read_metadata
 
 MAIL_ANSWERS_WITHIN = timedelta(seconds=10)
-# Names that are documented but not read by this version yet.
-LATER = {"OPENSLOT_IMAGES_URL"}
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 200_000_000
 BACKUP_EVERY = timedelta(days=7)
 
@@ -47,7 +45,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
 
 def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> Finding:
     """List variables that nothing reads; most of them are misspelled."""
-    known = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET)) | LATER
+    known = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET))
     given = {name for name in (*environ, *dotenv_values(dotenv)) if name.startswith("OPENSLOT_")}
     unknown = sorted(given - known)
     names = ", ".join(unknown)

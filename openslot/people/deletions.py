@@ -231,6 +231,7 @@ REMAINS = {
     "agent_chain": "the end of the audit trail",
     "agent_keys": "keys of agents, which belong to the platform",
     "agent_calls_begun": "calls of agents that have not ended",
+    "agent_images": "images that agents have had made, for a few days",
     "agent_reservations": "spend of agents",
     "agent_spend": "spend of agents",
     "agents": "the agents of the platform",

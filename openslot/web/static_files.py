@@ -6,6 +6,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from openslot.accounts.profiles import find_photo
+from openslot.agents import images
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.http.assets import Asset, make_asset, send_asset
@@ -109,3 +110,18 @@ async def send_photo(request: Request, work: Work, name: str) -> Response:
         raise NotFound
     asset = Asset(body=photo, media_type="image/jpeg", version=match[1])
     return send_asset(request, asset, {"cache-control": FOR_GOOD, "cross-origin-resource-policy": "cross-origin"})
+
+
+@get("/photos/agents/{token}")
+async def send_agent_image(work: Work, token: str) -> Response:
+    """Send an image of an agent to whoever has its address, until that expires."""
+    image = await images.find_image(work, token.removesuffix(".jpg")) if token.endswith(".jpg") else None
+    if image is None:
+        raise NotFound
+    headers = {
+        "content-type": "image/jpeg",
+        "content-disposition": "inline; filename=image.jpg",
+        "cache-control": "private, max-age=300",
+        "x-robots-tag": "noindex",
+    }
+    return Response(headers=headers, body=image)

@@ -46,7 +46,7 @@ DOMAINS = {
     "Email": 1,
     "Images": 1,
 }
-LATER = {"Analytics", "Images"}
+LATER = {"Analytics"}
 
 # How many tools need each scope.
 SCOPES = {

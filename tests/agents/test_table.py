@@ -1,25 +1,30 @@
 """Every tool and every agent against the table that was copied from the specification, cell by cell over HTTP."""
 
 from collections import Counter
+from collections.abc import AsyncIterator
+from ipaddress import ip_network
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from openslot.accounts.models import User, UserWanted
 from openslot.agents.schemas import input_schema
 from openslot.agents.tools import TOOLS
 from openslot.core.actor import OPERATOR
+from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from tests.agents.conftest import Connect
 from tests.agents.table import AGENTS, DOMAINS, LATER, SCOPES, TABLE, TIERS, Row
-from tests.bookings.conftest import Book, book, meeting, settings
+from tests.bookings.conftest import Book, book, meeting
 from tests.support.agent import TestAgent
 from tests.support.clocks import clock
+from tests.support.fake_images import KEY, FakeImages, fake_images
 
-__all__ = ["book", "clock", "meeting", "settings"]
+__all__ = ["book", "clock", "meeting"]
 
 NOW = [row for row in TABLE if row.domain not in LATER]
 ABSENT = object()
@@ -58,6 +63,20 @@ def test_every_tool_takes_the_arguments_of_the_table_and_no_others(row: Row) -> 
 def test_every_description_tells_what_a_call_costs_and_who_approves_it(tool: Any) -> None:
     assert "cost" in tool.description.lower()
     assert ("approval by the Orchestrator" in tool.description) is (tool.tier == "T3")
+
+
+@pytest.fixture
+async def images() -> AsyncIterator[FakeImages]:
+    async with fake_images() as opened:
+        yield opened
+
+
+@pytest.fixture
+def settings(settings: Settings, images: FakeImages) -> Settings:
+    """Enough room for tests that send much, and an endpoint that makes images."""
+    endpoint = {"images_url": images.url, "images_key": KEY, "images_model": "gpt-image-1"}
+    allowed = Networks((ip_network("127.0.0.0/8"),))
+    return replace(settings, limit_key=10_000, limit_public=10_000, outbound_allow=allowed, **endpoint)
 
 
 @pytest.fixture
@@ -105,6 +124,7 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
         "list_directory": {},
         "get_history": {},
         "send_email": {"category": "internal", "to": admin.email, "subject": "Report", "text": "All is well."},
+        "generate_image": {"prompt": "A lighthouse at dawn"},
     }
 
 

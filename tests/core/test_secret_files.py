@@ -18,6 +18,7 @@ VALID = {
     "secret_key": "new-key-0123456789-0123456789-0123456789, old-key-0123456789-0123456789-0123",
     "smtp_url": "smtp://ann:hidden@mail.example:587",
     "chat_webhook": "https://hooks.example/services/hidden",
+    "images_key": "sk-hidden",
     "metrics_token": "0123456789abcdef0123456789abcdef",
     "oidc_client_secret": "hidden secret with ünïcode",
     "stripe_key": "rk_test_hidden0123456789",

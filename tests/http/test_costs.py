@@ -17,11 +17,13 @@ from openslot.accounts import operations as accounts
 from openslot.accounts import profile_store as profiles
 from openslot.accounts.members import add_member
 from openslot.accounts.organizations import add_organization
+from openslot.agents import images
 from openslot.app import create_app
 from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import Db
+from openslot.core.ids import sign_id
 from openslot.core.work import Runtime
 from openslot.demo.seed import seed
 from openslot.http.doors import Route, get_user
@@ -50,6 +52,9 @@ NOT_THERE = {
 NOT_LIMITED = {"/readyz": "those who look after the service ask it, and a refusal would say that it is not ready"}
 SOME_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 PHOTO = "0123456789abcdef" * 2
+AGENT_IMAGE = """
+insert into agent_images (id, at, expires_at, agent, audit_id, width, height, body)
+values ($1, $2, $2::timestamptz + interval '7 days', 'content', $1, 1, 1, $3)"""
 # Other forms of a page than the first one.
 MORE = {
     "/{username}": (".md", ".json"),
@@ -154,6 +159,7 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
         invitation = await invitations.invite(work, organization, mara)
         feed = (await renew_feed(work, mara)).rpartition("/")[2]
         await profiles.save_photo(work.db, mara.id, PHOTO, bytes(100_000), now=work.now)
+        await work.db.execute(AGENT_IMAGE, SOME_ID, work.now, bytes(500_000))
         upcoming = "select id from bookings where host_id = $1 and status = 'CONFIRMED' and starts_at > $2 limit 1"
         booking_id: UUID = await work.db.fetchval(upcoming, mara.id, work.now)
     wrong = {"token": "wrong"}
@@ -162,7 +168,7 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
         "manage": {"token": manage_token(runtime, booking_id)},
         "feed": {"token": feed},
         "invite": {"token": invitations.invitation_token(runtime, invitation)},
-        "photos": {"name": f"{PHOTO}.jpg"},
+        "photos": {"name": f"{PHOTO}.jpg", "token": f"{sign_id(runtime.signer, images.PURPOSE, UUID(SOME_ID))}.jpg"},
         # What these lead to shows nothing but a form.
         "password": wrong,
         "verify": wrong,

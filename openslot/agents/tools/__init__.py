@@ -10,13 +10,14 @@ from openslot.agents.tools import (
     email,
     events,
     flags,
+    images,
     infrastructure,
     users,
 )
 
 TOOLS = tuple(
     each
-    for domain in (flags, infrastructure, audit, users, bookings, contacts, events, budget, codebase, email)
+    for domain in (flags, infrastructure, audit, users, bookings, contacts, events, budget, codebase, email, images)
     for each in vars(domain).values()
     if isinstance(each, Tool)
 )
