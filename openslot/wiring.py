@@ -42,6 +42,7 @@ from openslot.integrations.providers import open_providers
 from openslot.integrations.stripe.billing import open_billings
 from openslot.integrations.stripe.checkout import open_checkouts
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.messaging.answers import ANSWER_REACTIONS
 from openslot.messaging.connection_events import MESSAGING_CONNECTION_EVENTS
 from openslot.messaging.jobs import MESSAGING_JOBS
 from openslot.messaging.ports import MessageProviders
@@ -98,6 +99,7 @@ REACTIONS = (
     *PLAN_REACTIONS,
     *SENDING_REACTIONS,
     *DOCTOR_REACTIONS,
+    *ANSWER_REACTIONS,
 )
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,

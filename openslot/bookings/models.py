@@ -320,7 +320,8 @@ class HostCalendar(Struct, frozen=True, kw_only=True):
 LEFT = Text("%(host)s is no longer with %(organization)s")
 UNAVAILABLE = Text("%(host)s is not available any more")
 CALENDAR_CHANGED = Text("Changed in the host's calendar")
-OWN = (LEFT, UNAVAILABLE, CALENDAR_CHANGED)
+REPLIED = Text("The invitee replied C to a reminder")
+OWN = (LEFT, UNAVAILABLE, CALENDAR_CHANGED, REPLIED)
 
 
 def show_reason(reason: str) -> str:

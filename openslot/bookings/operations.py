@@ -81,7 +81,7 @@ def _kind_of(work: Work, event_type: EventType) -> ClaimKind:
 
 async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = None) -> Booking:
     """Cancel a booking and free its time; one that is already cancelled stays as it is."""
-    details = await _get_for_change(work, ref)
+    details = await get_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
         return booking
@@ -108,7 +108,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
 
 async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *, reason: str | None = None) -> Booking:
     """Move a booking to another open slot: same id, same calendar entry; the same time again changes nothing."""
-    details = await _get_for_change(work, ref)
+    details = await get_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
         raise errors.BookingAlreadyCancelled
@@ -153,7 +153,7 @@ async def mark_no_show(work: Work, ref: BookingRef, *, no_show: bool = True) -> 
 
     Cancelling or rescheduling the booking takes the mark away: nobody can have missed what is still to come.
     """
-    details = await _get_for_change(work, ref)
+    details = await get_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
         raise errors.BookingAlreadyCancelled
@@ -241,7 +241,8 @@ async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
     return await store.list_history(work.db, ref.id)
 
 
-async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
+async def get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
+    """Read a booking that nobody else can change until the commit."""
     return require(await store.lock_booking(work.db, ref), errors.BookingNotFound)
 
 

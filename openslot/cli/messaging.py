@@ -50,6 +50,13 @@ async def connect_number(
     token_stdin: Annotated[
         bool, typer.Option("--token-stdin", help="Read the account's auth token from standard input")
     ] = False,
+    allow_cancel: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-cancel/--no-allow-cancel",
+            help="Let people cancel by replying C to a reminder; the sender of a message can be forged",
+        ),
+    ] = None,
 ) -> Answer:
     """Connect a number, or give a connected one another token; prints the addresses for the provider's notices."""
     if not token_stdin:
@@ -62,10 +69,12 @@ async def connect_number(
     checked = await connecting.check_number(work, owner, wanted)
     async with work.transaction():
         connection = await connecting.connect(work, owner, checked)
+        if allow_cancel is not None:
+            connection = await connecting.allow_cancelling(work, owner, connection.id, can_cancel=allow_cancel)
         if isinstance(owner, Organization):
             await _log(work, ChangeAction.NUMBER_CONNECTED, connection)
     urls = notice_urls(runtime.settings, connection)
-    shown = pick(connection, "id provider channel number account account_name", notice_urls=urls)
+    shown = pick(connection, "id provider channel number account account_name can_cancel", notice_urls=urls)
     lines = [f"Connected: {connection.id}", *(f"Notices ({about}): {url}" for about, url in urls.items())]
     if not can_be_notified(runtime.settings):
         lines.append(CANT_ARRIVE)
@@ -87,9 +96,12 @@ async def disconnect_number(
 async def list_numbers(work: Work) -> Answer:
     """List the connected numbers."""
     found = await connecting.list_all_connections(work)
-    names = "id provider channel number account user_id organization_id last_error connected_at"
-    columns = ("Id", "Channel", "Number", "Provider", "Account", "Fault")
-    rows = [(each.id, each.channel, each.number, each.provider, each.account, each.last_error or "") for each in found]
+    names = "id provider channel number account user_id organization_id can_cancel last_error connected_at"
+    columns = ("Id", "Channel", "Number", "Provider", "Account", "C cancels", "Fault")
+    rows = [
+        (each.id, each.channel, each.number, each.provider, each.account, each.can_cancel, each.last_error or "")
+        for each in found
+    ]
     return Answer(
         {"numbers": [pick(each, names) for each in found]}, TableRows(columns, rows, "No number is connected.")
     )
@@ -110,7 +122,9 @@ async def _log(work: Work, action: ChangeAction, connection: MessagingConnection
         subject=connection.number,
         subject_id=connection.id,
         organization_id=connection.organization_id,
-        after={"channel": connection.channel} if action is ChangeAction.NUMBER_CONNECTED else {},
+        after={"channel": connection.channel, "can_cancel": connection.can_cancel}
+        if action is ChangeAction.NUMBER_CONNECTED
+        else {},
     )
     await log_change(work, change)
 

@@ -13,7 +13,7 @@ from openslot.conversations.models import (
     MessageStatus,
     clean,
 )
-from openslot.conversations.outbox_store import UnreportedMessage, WaitingMessage
+from openslot.conversations.outbox_store import InboundText, NamedBooking, UnreportedMessage, WaitingMessage
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 
@@ -86,6 +86,22 @@ async def take_unreported(work: Work, *, delays: Sequence[timedelta], limit: int
 async def list_vendor_ids(work: Work, conversation_id: UUID, *, since: datetime) -> list[str]:
     """List the provider's ids of the messages of a thread since then."""
     return await outbox_store.list_vendor_ids(work.db, conversation_id, since=since)
+
+
+async def find_inbound(work: Work, message_id: UUID) -> InboundText | None:
+    """Find what somebody has written, in which thread."""
+    return await outbox_store.find_inbound(work.db, message_id)
+
+
+async def list_named(work: Work, conversation_id: UUID, *, before: datetime) -> list[NamedBooking]:
+    """List the bookings that messages to the other side of a thread have named before a time, the newest first."""
+    return await outbox_store.list_named(work.db, conversation_id, before=before)
+
+
+async def count_answers(work: Work, thread: InboundText) -> int:
+    """Count the answers of the service itself in a thread in the last 24 hours; nobody else does until the commit."""
+    await outbox_store.lock_limits(work.db, thread.owner_id, thread.phone)
+    return await outbox_store.count_answers(work.db, thread.conversation_id, since=work.now - DAY)
 
 
 async def count_recent(work: Work, owner_id: UUID, phone: str) -> tuple[int, int]:

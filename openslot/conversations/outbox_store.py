@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.conversations.models import Channel, MessageStatus
+from openslot.conversations.models import Channel, MessagePurpose, MessageStatus
 from openslot.core.db import Db, count_of
 
 # An account that is disabled sends nothing, nor does somebody who has left the organization whose number it is.
@@ -15,8 +15,8 @@ exists (select from users u where u.id = c.owner_id and u.disabled_at is null)
 and (k.organization_id is null or exists (
     select from memberships b where b.organization_id = k.organization_id and b.user_id = c.owner_id and b.active))"""
 NEXT = f"""
-select m.id, m.content, m.status, m.asked_at, m.connection_id, c.id as conversation_id, c.owner_id, c.channel,
-       c.contact_phone as phone, {HAS_HOST} as has_host
+select m.id, m.content, m.status, m.purpose, m.asked_at, m.connection_id, c.id as conversation_id, c.owner_id,
+       c.channel, c.contact_phone as phone, {HAS_HOST} as has_host
 from messages m join conversations c on c.id = m.conversation_id
 left join messaging_connections k on k.id = m.connection_id
 where m.conversation_id = $1 and m.status in ('queued', 'sending') order by m.at, m.id limit 1"""
@@ -54,6 +54,40 @@ select count(*) from conversations c join messages m on m.conversation_id = c.id
 where c.contact_phone = $1 and c.last_message_at >= $2 and m.at >= $2 and m.purpose is not null and m.sent_by is null"""
 
 
+INBOUND = """
+select m.content, m.created_at as received_at, m.connection_id, m.conversation_id, c.owner_id,
+       c.contact_phone as phone, exists (select from message_media f where f.message_id = m.id) as has_files
+from messages m join conversations c on c.id = m.conversation_id where m.id = $1 and m.direction = 'inbound'"""
+# What has not left, or was not delivered, nobody has read.
+NAMED = """
+select m.booking_id, m.purpose = 'reminder' as is_reminder, m.at as written_at, m.asked_at as sent_at
+from messages m where m.conversation_id = $1 and m.direction = 'outbound' and m.booking_id is not null
+  and m.at > $2::timestamptz - interval '60 days' and m.asked_at <= $2
+  and m.status in ('sending', 'unknown', 'sent', 'delivered', 'read')
+order by m.at desc, m.id desc limit 50"""
+
+
+class InboundText(Struct, frozen=True, kw_only=True):
+    """What somebody has written, and in which thread."""
+
+    conversation_id: UUID
+    owner_id: UUID
+    connection_id: UUID | None
+    phone: str
+    content: str
+    has_files: bool
+    received_at: datetime
+
+
+class NamedBooking(Struct, frozen=True, kw_only=True):
+    """A booking that a message has named."""
+
+    booking_id: UUID
+    is_reminder: bool
+    written_at: datetime
+    sent_at: datetime
+
+
 class WaitingMessage(Struct, frozen=True, kw_only=True):
     """The oldest message of a thread that was not sent yet, or whose answer was lost."""
 
@@ -68,6 +102,7 @@ class WaitingMessage(Struct, frozen=True, kw_only=True):
     content: str
     status: MessageStatus
     asked_at: datetime | None
+    purpose: MessagePurpose | None = None
 
 
 class UnreportedMessage(Struct, frozen=True, kw_only=True):
@@ -81,7 +116,12 @@ async def find_next(db: Db, conversation_id: UUID) -> WaitingMessage | None:
     row = await db.fetchrow(NEXT, conversation_id)
     if row is None:
         return None
-    return WaitingMessage(**{**row, "channel": Channel(row["channel"]), "status": MessageStatus(row["status"])})
+    read = {
+        "channel": Channel(row["channel"]),
+        "status": MessageStatus(row["status"]),
+        "purpose": MessagePurpose(row["purpose"]) if row["purpose"] else None,
+    }
+    return WaitingMessage(**{**row, **read})
 
 
 async def take(db: Db, message: WaitingMessage, *, now: datetime) -> bool:
@@ -100,6 +140,20 @@ async def finish(
 
 async def take_unreported(db: Db, *, delays: Sequence[timedelta], limit: int, now: datetime) -> list[UnreportedMessage]:
     return [UnreportedMessage(**row) for row in await db.fetch(TAKE_UNREPORTED, now, delays, limit)]
+
+
+async def find_inbound(db: Db, message_id: UUID) -> InboundText | None:
+    row = await db.fetchrow(INBOUND, message_id)
+    return InboundText(**row) if row else None
+
+
+async def list_named(db: Db, conversation_id: UUID, *, before: datetime) -> list[NamedBooking]:
+    return [NamedBooking(**row) for row in await db.fetch(NAMED, conversation_id, before)]
+
+
+async def count_answers(db: Db, conversation_id: UUID, *, since: datetime) -> int:
+    statement = "select count(*) from messages where conversation_id = $1 and at >= $2 and purpose = 'answer'"
+    return int(await db.fetchval(statement, conversation_id, since))
 
 
 async def list_vendor_ids(db: Db, conversation_id: UUID, *, since: datetime) -> list[str]:

@@ -41,6 +41,7 @@ MISSING = Text("is not a number of this account")
 NOT_CAPABLE = Text("can't be used for this channel")
 NOT_CHECKED = Text("could not be checked (%(reason)s). Try again in a minute")
 NOT_ACTIVE = Text("can't be used: the provider says that it is not active or not allowed")
+NO_REPLIES = Text("is only for numbers that get messages")
 NO_MEMBER = Text("must be an active member of the organization")
 NOT_SENT = Text("got no message (%(reason)s)")
 REFUSED_MESSAGE = Text("the provider refuses it")
@@ -146,17 +147,28 @@ async def disconnect(work: Work, owner: NumberOwner | None, connection_id: UUID)
     return connection
 
 
-async def change_settings(
-    work: Work, owner: NumberOwner, connection_id: UUID, *, can_cancel: bool, default_host_id: UUID | None
+async def choose_default_host(
+    work: Work, organization: Organization, connection_id: UUID, host_id: UUID | None
 ) -> MessagingConnection:
-    """Choose who gets messages of strangers, and whether "C" cancels."""
+    """Choose which member gets messages of strangers; None: an owner."""
+    await store.lock_owner(work.db, organization.id)
+    connection = await get_connection(work, organization, connection_id)
+    if host_id and await find_role(work.db, organization.id, host_id) is None:
+        raise Invalid(details={"defaultHost": NO_MEMBER})
+    changed = replace(connection, default_host_id=host_id)
+    await store.update(work.db, changed)
+    return changed
+
+
+async def allow_cancelling(
+    work: Work, owner: NumberOwner, connection_id: UUID, *, can_cancel: bool
+) -> MessagingConnection:
+    """Choose whether people cancel a meeting by replying C to its reminder; a number for calls has none."""
     await store.lock_owner(work.db, owner.id)
     connection = await get_connection(work, owner, connection_id)
-    if connection.organization_id is None:
-        default_host_id = None
-    elif default_host_id and await find_role(work.db, connection.organization_id, default_host_id) is None:
-        raise Invalid(details={"defaultHost": NO_MEMBER})
-    changed = replace(connection, can_cancel=can_cancel, default_host_id=default_host_id)
+    if connection.channel.messages is None and can_cancel:
+        raise Invalid(details={"canCancel": NO_REPLIES})
+    changed = replace(connection, can_cancel=can_cancel)
     await store.update(work.db, changed)
     return changed
 

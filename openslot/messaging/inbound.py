@@ -23,6 +23,8 @@ from openslot.messaging.models import (
 )
 from openslot.messaging.ports import BadNotice
 
+ANSWER = "messaging.answer"
+
 log = structlog.get_logger()
 
 
@@ -71,6 +73,8 @@ async def receive(work: Work, connection: MessagingConnection, message: InboundM
         sealed = [(await seal(work, each.ref), each) for each in message.media]
         await store.insert_files(work.db, kept.id, sealed)
     await _keep_opt_out(work, connection, message)
+    if rules.read_opt_out(message) is None and rules.find_wish(kept.content, has_files=bool(message.media)):
+        await work.plan(ANSWER, str(kept.id), due_at=work.now, payload=kept.id, tenant_id=host_id)
     return kept
 
 

@@ -1,11 +1,13 @@
 """Messages that go out: each waits in its thread, and the worker sends them one after the other, never one twice."""
 
+import re
 from datetime import timedelta
 from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.bookings.links import manage_url
 from openslot.conversations import operations as conversations
 from openslot.conversations import outbox
 from openslot.conversations.models import (
@@ -21,6 +23,7 @@ from openslot.core.actor import SYSTEM, Destination
 from openslot.core.effects import forget_effect
 from openslot.core.errors import Invalid, require
 from openslot.core.events import Effect
+from openslot.core.ids import SHAPE
 from openslot.core.text import EMPTY, at_most_characters
 from openslot.core.work import Done, Outcome, Reaction, TryLater, Waits, Work
 from openslot.flags.models import OutgoingChannel
@@ -49,6 +52,8 @@ WHATSAPP_WINDOW = timedelta(hours=24)
 # A message whose answer was lost is looked for during this time.
 LOOKED_FOR = timedelta(minutes=2)
 LOOK_AGAIN_AFTER = timedelta(seconds=30)
+# Only at the end of a line: what comes before may be somebody's own words.
+HOSTS_LINK = re.compile(rf"\S+/bookings/({SHAPE.pattern})$", re.MULTILINE)
 NOT_CONNECTED = "not_connected"
 UNAVAILABLE = "unavailable"
 HOST_LEFT = "host_left"
@@ -227,9 +232,14 @@ def _write(work: Work, message: WaitingMessage, connection: MessagingConnection)
         channel=message.channel,
         sender=connection.number,
         recipient=message.phone,
-        body=message.content,
+        body=_fill_links(work, message) if message.purpose is MessagePurpose.ANSWER else message.content,
         status_url=connections.status_url(work.runtime.settings, connection, message.id),
     )
+
+
+def _fill_links(work: Work, message: WaitingMessage) -> str:
+    """Write the manage links that only the invitee gets, where the text that is kept has the links for the host."""
+    return HOSTS_LINK.sub(lambda found: manage_url(work.runtime, UUID(found[1])), message.content)
 
 
 def _read(sent: SentMessage) -> SendingResult:

@@ -13,7 +13,9 @@ from openslot.webhooks.models import EndpointWanted
 from tests.support.races import find_disorder
 
 TOLD = "select count(*) from events where type = 'booking.cancelled' and subject_id = $1::text::uuid"
-EFFECTS = "select f.reaction from effects f join events v on v.id = f.event_id where v.type = 'booking.cancelled'"
+EFFECTS = """
+select f.reaction from effects f join events v on v.id = f.event_id
+where v.type = 'booking.cancelled' and f.reaction <> 'messaging.plan'"""
 
 
 async def connect_webhook(runtime: Runtime, user: User) -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import httpx2
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.accounts.members import add_member
@@ -12,10 +13,14 @@ from openslot.accounts.models import Organization, Role, User
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.bookings.links import manage_token
-from openslot.core.actor import OPERATOR
+from openslot.bookings.models import BookingRef
+from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.work import Runtime
+from openslot.messaging import connection_store
 from tests.support.agent import TestAgent, make_key
+from tests.support.effects import run_attempt
 from tests.support.host import open_session
+from tests.support.messaging import insert_number, message_form, notify, write_reminder
 
 REASON = {"reason": "Ill"}
 
@@ -71,6 +76,16 @@ async def by_manage_page(here: Installation, booking_id: str) -> None:
 
 async def by_dashboard(here: Installation, booking_id: str) -> None:
     await here.submit(f"/bookings/{booking_id}/cancel", here.user, **REASON)
+
+
+async def by_message(here: Installation, booking_id: str) -> None:
+    number = replace(await insert_number(here.runtime, user_id=here.user.id), can_cancel=True)
+    await connection_store.update(here.runtime.pool, number)
+    await write_reminder(here.runtime, number, BookingRef(UUID(booking_id), here.user.id))
+    assert (await notify(here.client, here.runtime, number, message_form(body="C"))).status_code == 200
+    row = await here.runtime.pool.fetchrow("select id, round from effects where reaction = 'messaging.answer'")
+    assert row is not None
+    await run_attempt(here.runtime, EffectAttempt(row["id"], row["round"]))
 
 
 async def by_page_that_removes_a_member(here: Installation, _: str) -> None:
@@ -147,6 +162,7 @@ WAYS: dict[Cancel, str] = {
     by_public_api: "invitee",
     by_manage_page: "invitee",
     by_dashboard: "host",
+    by_message: "invitee",
     by_page_that_removes_a_member: "organization",
     by_page_that_suspends_a_member: "organization",
     by_page_that_disables_a_user: "operator",

@@ -44,6 +44,8 @@ MAY_WRITE_LINKS = {
     "openslot.bookings.api",
     "openslot.bookings.events",
     "openslot.integrations.mail.letters",
+    # Answers to messages about a booking go to the phone that was reminded of it.
+    "openslot.messaging.sending",
     # The provider of payments leads the invitee back to it.
     "openslot.payments.operations",
     "openslot.payments.public_api",

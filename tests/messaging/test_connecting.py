@@ -204,7 +204,22 @@ async def test_a_number_is_connected_listed_and_disconnected_by_command(
 
     base = f"{runtime.settings.public_url}/api/notices/twilio/{made['id']}"
     assert made["noticeUrls"] == {"messages": f"{base}/messages", "status": f"{base}/status"}
-    assert [each["number"] for each in listed["numbers"]] == [NUMBER]
+    assert [(each["number"], each["canCancel"]) for each in listed["numbers"]] == [(NUMBER, False)]
     assert account.token not in str(listed) + str(made)
     assert gone["disconnected"] == made["id"]
     assert await connecting.list_connections(runtime.work(OPERATOR), user) == []
+
+
+async def test_cancelling_by_message_is_allowed_by_command_and_stays_with_a_new_token(
+    cli: Cli, command_line: Run, runtime: Runtime, user: User, account: FakeAccount
+) -> None:
+    account.token = "c" * 32
+    options = ("--user", user.email, "--account", account.sid, "--number", NUMBER, "--token-stdin", "--json")
+
+    async def run(*more: str) -> dict[str, object]:
+        typed = f"{account.token}\n"
+        return await asyncio.to_thread(cli, "messaging", "connect", *options, *more, typed=typed)
+
+    found = [(await run("--channel", "sms", *more))["canCancel"] for more in ((), ("--allow-cancel",), ())]
+    assert found == [False, True, True]
+    assert (await run("--channel", "sms", "--no-allow-cancel"))["canCancel"] is False

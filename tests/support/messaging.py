@@ -8,7 +8,12 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 import httpx2
+from msgspec.structs import replace
 
+from openslot.bookings.models import BookingRef
+from openslot.conversations import outbox
+from openslot.conversations.models import Channel, Conversation, MessagePurpose
+from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.messaging import connection_store
@@ -46,6 +51,42 @@ async def insert_number(
     )
     await connection_store.insert(runtime.pool, connection)
     return connection
+
+
+async def write_reminder(
+    runtime: Runtime, number: MessagingConnection, booking: BookingRef, *, phone: str = PHONE, status: str = "delivered"
+) -> UUID:
+    """Let a reminder of a booking have gone to a phone."""
+    assert booking.host_id is not None
+    thread = Conversation(
+        id=new_id(),
+        owner_id=booking.host_id,
+        contact_phone=phone,
+        channel=Channel(number.channel.value),
+        last_message_at=runtime.clock(),
+        message_count=0,
+        created_at=runtime.clock(),
+        updated_at=runtime.clock(),
+    )
+    find = "select id from conversations where owner_id = $1 and contact_phone = $2 and channel = $3"
+    known = await runtime.pool.fetchval(find, thread.owner_id, phone, thread.channel)
+    async with runtime.transaction(SYSTEM) as work:
+        message = await outbox.queue_message(
+            work,
+            replace(thread, id=known or thread.id),
+            "Reminder: a meeting",
+            connection_id=number.id,
+            purpose=MessagePurpose.REMINDER,
+            booking_id=booking.id,
+        )
+        await work.db.execute(
+            "update messages set status = $2, asked_at = $3, vendor_id = $4 where id = $1",
+            message.id,
+            status,
+            None if status == "queued" else work.now,
+            None if status == "queued" else f"SM{message.id.hex}",
+        )
+    return message.conversation_id
 
 
 def sid(number: int, prefix: str = "SM") -> str:

@@ -43,6 +43,7 @@ ABOUT = {
     "all": Text("Address for notices"),
 }
 NAMES = {"account": "provider_account"}
+CANCELLING_NAMES = {"canCancel": "can_cancel"}
 Token = Annotated[str, Meta(pattern=LINE, max_length=300), WhenEmpty(Text("Paste the token"))]
 
 
@@ -66,6 +67,10 @@ class NumberForm(Struct, frozen=True, kw_only=True):
 
 class NumberTokenForm(Struct, frozen=True, kw_only=True):
     token: Token
+
+
+class CancellingForm(Struct, frozen=True, kw_only=True):
+    can_cancel: bool
 
 
 class TestMessageForm(Struct, frozen=True, kw_only=True):
@@ -121,6 +126,13 @@ async def send_test_message(work: Work, user: User, connection_id: UUID, form: F
     connection = await connecting.get_connection(work, user, connection_id)
     await connecting.send_test(work, connection, recipient=form.get().phone.strip(), name=user.name)
     return redirect(f"{HERE}/{connection_id}?done=tested")
+
+
+@post("/settings/messages/{connection_id}/cancelling", shows=show_number, names=CANCELLING_NAMES)
+async def allow_cancelling(work: Work, user: User, connection_id: UUID, form: Form[CancellingForm]) -> Response:
+    """Choose whether people cancel a meeting by replying C to its reminder."""
+    await connecting.allow_cancelling(work, user, connection_id, can_cancel=form.get().can_cancel)
+    return redirect(f"{HERE}/{connection_id}?done=saved")
 
 
 @get("/settings/messages/{connection_id}/disconnect")

@@ -88,6 +88,7 @@ FIELDS: dict[str, Text] = {
     "mode": Text("Mode"),
     "channel": Text("Channel"),
     "default_host": Text("Default host"),
+    "can_cancel": Text("Let people cancel by replying C"),
     "keeps_bookings": Text("Keep bookings"),
     "departure_share": Text("Maximum percentage of members"),
     "members": Text("Members"),

@@ -18,9 +18,11 @@ from openslot.messaging.connecting import NO_MEMBER, CheckedNumber
 from openslot.messaging.connection_models import MessagingConnection
 from openslot.routing import Form, Response, get, post
 from openslot.web.dashboard.numbers import (
+    CANCELLING_NAMES,
     NAMES,
     TESTS,
     TRIES,
+    CancellingForm,
     NumberForm,
     NumberTokenForm,
     TestMessageForm,
@@ -122,15 +124,22 @@ async def choose_default_host(
     host = await accounts.find_user_by_email(work, email) if email else None
     if email and host is None:
         raise Invalid(details={"host": NO_MEMBER})
-    await connecting.change_settings(
-        work,
-        change.organization,
-        connection_id,
-        can_cancel=before.can_cancel,
-        default_host_id=host.id if host else None,
-    )
+    await connecting.choose_default_host(work, change.organization, connection_id, host.id if host else None)
     after = {"default_host": host.email if host else ""}
     await change.log(ChangeAction.NUMBER_CHANGED, before.number, before.id, before={"default_host": was}, after=after)
+    return redirect(f"{HERE}/{connection_id}?done=saved")
+
+
+@post("/organization/messages/{connection_id}/cancelling", shows=show_organization_number, names=CANCELLING_NAMES)
+async def allow_cancelling_for_members(
+    request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[CancellingForm]
+) -> Response:
+    """Choose whether people cancel a meeting by replying C to its reminder."""
+    change, can_cancel = await begin_change(request, work, user), form.get().can_cancel
+    was = (await connecting.get_connection(work, change.organization, connection_id)).can_cancel
+    made = await connecting.allow_cancelling(work, change.organization, connection_id, can_cancel=can_cancel)
+    before, after = {"can_cancel": was}, {"can_cancel": can_cancel}
+    await change.log(ChangeAction.NUMBER_CHANGED, made.number, made.id, before=before, after=after)
     return redirect(f"{HERE}/{connection_id}?done=saved")
 
 

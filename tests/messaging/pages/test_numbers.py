@@ -43,7 +43,6 @@ async def test_a_host_connects_a_number_and_copies_the_addresses(
     assert account.token not in shown.text
     listed = await member.get(HERE)
     assert NUMBER in read_page(listed).text
-    assert "can_cancel" not in listed.text + shown.text
 
 
 @pytest.mark.parametrize(
@@ -150,6 +149,25 @@ async def test_a_test_message_respects_stop_and_the_kill_switch(
     assert account.sent == []
 
 
+async def test_cancelling_by_message_is_off_until_the_owner_switches_it_on(
+    member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount, number: MessagingConnection
+) -> None:
+    page, chosen = f"{HERE}/{number.id}", "select can_cancel from messaging_connections"
+    shown = await member.get(page)
+    assert "The sender of a message can be forged" in read_page(shown).text
+    assert 'name="can_cancel" aria-describedby="hint-can_cancel">' in shown.text
+
+    saved = await member.post(f"{page}/cancelling", data={"can_cancel": "on"})
+    assert saved.headers["location"] == f"{page}?done=saved"
+    assert await runtime.pool.fetchval(chosen)
+    assert 'name="can_cancel" checked' in (await member.get(page)).text
+    await member.post(f"{page}/token", data={"token": account.token})
+    assert await runtime.pool.fetchval(chosen)
+
+    await member.post(f"{page}/cancelling", data={})
+    assert not await runtime.pool.fetchval(chosen)
+
+
 async def test_a_number_for_calls_sends_no_test_message(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, account: FakeAccount
 ) -> None:
@@ -159,6 +177,9 @@ async def test_a_number_for_calls_sends_no_test_message(
     assert f"/api/notices/twilio/{voice.id}/calls" in shown.text
     assert "Test message" not in shown.text
     assert (await member.post(f"{HERE}/{voice.id}/test", data={"phone": PHONE})).status_code == 404
+    assert "Cancel by message" not in shown.text
+    assert (await member.post(f"{HERE}/{voice.id}/cancelling", data={"can_cancel": "on"})).status_code == 400
+    assert not await runtime.pool.fetchval("select can_cancel from messaging_connections")
 
 
 async def test_disconnecting_asks_first_and_says_what_stays(
@@ -194,12 +215,13 @@ async def test_nobody_sees_or_changes_the_number_of_somebody_else(
 ) -> None:
     theirs = await insert_number(runtime, user_id=stranger.id, account=account.sid, token=account.token, number=NUMBER)
     before = await runtime.pool.fetchrow("select * from messaging_connections")
-    chosen: dict[str, Any] = {"organization": str(harbor.id), "host": "", "token": account.token, "phone": PHONE}
+    chosen: dict[str, Any] = {"organization": str(harbor.id), "host": "", "token": account.token}
+    chosen |= {"phone": PHONE, "can_cancel": "on"}
     for base in (HERE, "/organization/messages"):
         assert NUMBER not in (await member.get(base)).text
         for place in (theirs.id, NOBODY):
             answers = [await member.get(f"{base}/{place}"), await member.get(f"{base}/{place}/disconnect")]
-            acts = ("token", "test", "disconnect", *(["host"] if base != HERE else []))
+            acts = ("token", "test", "cancelling", "disconnect", *(["host"] if base != HERE else []))
             answers += [await member.post(f"{base}/{place}/{act}", data=chosen) for act in acts]
             assert {each.status_code for each in answers} == {404}, (base, place)
     assert account.sent == []
@@ -210,12 +232,12 @@ async def test_a_form_of_another_site_is_refused(
     member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount, number: MessagingConnection
 ) -> None:
     page = f"{HERE}/{number.id}"
-    paths = (HERE, f"{page}/token", f"{page}/test", f"{page}/disconnect")
+    paths = (HERE, f"{page}/token", f"{page}/test", f"{page}/cancelling", f"{page}/disconnect")
     for path, headers in from_other_sites(paths):
-        answer = await member.post(path, data={**form(account), "phone": PHONE}, headers=headers)
+        answer = await member.post(path, data={**form(account), "phone": PHONE, "can_cancel": "on"}, headers=headers)
         assert answer.status_code == 403, (path, headers)
     assert account.sent == []
-    assert await runtime.pool.fetchval("select token is not null from messaging_connections")
+    assert await runtime.pool.fetchval("select token is not null and not can_cancel from messaging_connections")
 
 
 async def test_without_a_session_every_page_asks_to_sign_in(
@@ -233,11 +255,13 @@ async def test_stored_and_typed_text_stays_text(
     ours = await insert_number(runtime, organization_id=harbor.id)
     spoil = "update messaging_connections set account = $1, account_name = $1, last_error = $1"
     await runtime.pool.execute(spoil, text)
-    typed = dict.fromkeys(("provider", "channel", "number", "provider_account", "token", "phone", "host"), text)
+    typed = dict.fromkeys(
+        ("provider", "channel", "number", "provider_account", "token", "phone", "host", "can_cancel"), text
+    )
     pages = []
     for base, each in ((HERE, number.id), ("/organization/messages", ours.id)):
         pages += [await member.get(path) for path in (base, f"{base}/{each}", f"{base}/{each}/disconnect")]
-        for act in ("", f"/{each}/token", f"/{each}/test", f"/{each}/host"):
+        for act in ("", f"/{each}/token", f"/{each}/test", f"/{each}/host", f"/{each}/cancelling"):
             pages.append(await member.post(f"{base}{act}", data={**typed, "organization": str(harbor.id)}))
 
     assert check_pages(pages) > 8

@@ -10,13 +10,14 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.messaging.pages.conftest import NUMBER
 from tests.support.fake_twilio import FakeAccount
+from tests.support.messaging import NUMBER as NUMBERED
 from tests.support.messaging import insert_number
 from tests.support.page import read_page
 
 HERE = "/organization/messages"
 
 
-async def last_line(runtime: Runtime) -> tuple[str, str, dict[str, str], dict[str, str]]:
+async def last_line(runtime: Runtime) -> tuple[str, str, dict[str, object], dict[str, object]]:
     row = await runtime.pool.fetchrow(
         "select action, subject, before::text, after::text from change_log order by id desc limit 1"
     )
@@ -73,6 +74,24 @@ async def test_the_default_host_is_a_member(
     assert stranger.email in (await member.get(page)).text
     await member.post(f"{page}/host", data={"host": "", **ours})
     assert await runtime.pool.fetchval(chosen) is None
+
+
+async def test_cancelling_by_message_is_switched_on_and_logged(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, harbor: Organization
+) -> None:
+    number = await insert_number(runtime, organization_id=harbor.id)
+    await runtime.pool.execute("update messaging_connections set default_host_id = $1", user.id)
+    page, ours = f"{HERE}/{number.id}", {"organization": str(harbor.id)}
+    assert "The sender of a message can be forged" in read_page(await member.get(page)).text
+
+    saved = await member.post(f"{page}/cancelling", data={"can_cancel": "on", **ours})
+
+    assert saved.headers["location"] == f"{page}?done=saved"
+    row = await runtime.pool.fetchrow("select can_cancel, default_host_id from messaging_connections")
+    assert row is not None
+    assert (row["can_cancel"], row["default_host_id"]) == (True, user.id)
+    assert await last_line(runtime) == ("number.changed", NUMBERED, {"can_cancel": False}, {"can_cancel": True})
+    assert "Let people cancel by replying C" in read_page(await member.get("/organization/log")).text
 
 
 async def test_members_see_nothing_of_it(member: httpx2.AsyncClient, runtime: Runtime, harbor: Organization) -> None:

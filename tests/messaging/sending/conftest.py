@@ -3,19 +3,23 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.bookings.models import Booking
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.messaging import connection_store
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
 from openslot.messaging.ports import MessageProviders
 from openslot.runtime import open_runtime
 from tests.messaging.sending.carrier import Carrier
+from tests.messaging.sending.support import remind
 from tests.support.clocks import MovingClock
-from tests.support.host import clock, stranger, user
+from tests.support.host import ELEVEN, Book, book, clock, stranger, user
 from tests.support.messaging import insert_number
 
-__all__ = ["clock", "stranger", "user"]
+__all__ = ["book", "clock", "stranger", "user"]
 
 
 @pytest.fixture
@@ -38,3 +42,19 @@ async def numbers(runtime: Runtime, user: User) -> dict[str, MessagingConnection
             runtime, user_id=user.id, channel=ConnectionChannel.WHATSAPP, number="+14155550101"
         ),
     }
+
+
+@pytest.fixture
+async def number(runtime: Runtime, numbers: dict[str, MessagingConnection]) -> MessagingConnection:
+    """A number for SMS whose owner lets people cancel."""
+    number = replace(numbers["sms"], can_cancel=True)
+    await connection_store.update(runtime.pool, number)
+    return number
+
+
+@pytest.fixture
+async def booking(runtime: Runtime, number: MessagingConnection, book: Book) -> Booking:
+    """A meeting at eleven, of which its invitee was reminded."""
+    booking = await book(ELEVEN)
+    await remind(runtime, number, booking)
+    return booking

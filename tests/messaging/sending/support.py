@@ -3,15 +3,20 @@
 from datetime import timedelta
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.accounts.models import User
+from openslot.bookings.models import Booking, BookingRef
 from openslot.conversations.models import Channel, MessageDirection
 from openslot.conversations.operations import record_message
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
-from openslot.messaging import sending
+from openslot.messaging import inbound, sending
 from openslot.messaging.connection_models import MessagingConnection
+from openslot.messaging.models import InboundMessage
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.messaging import write_reminder
 
 Numbers = dict[str, MessagingConnection]
 PHONE = "+4915112345678"
@@ -49,3 +54,29 @@ async def read(runtime: Runtime, message_id: UUID) -> tuple[str, str | None, str
 async def pass_time(runtime: Runtime, clock: MovingClock, *, seconds: int) -> None:
     clock.now += timedelta(seconds=seconds)
     await work_off(runtime, clock)
+
+
+async def remind(runtime: Runtime, number: MessagingConnection, booking: Booking, status: str = "delivered") -> None:
+    """Let a reminder of a booking have gone to the contact's phone."""
+    ref = BookingRef(booking.id, booking.host_id)
+    await write_reminder(runtime, number, ref, phone=PHONE, status=status)
+
+
+async def tell(
+    runtime: Runtime, number: MessagingConnection, body: str, *, id_: str = "SMin1", **more: object
+) -> UUID | None:
+    """Let a message come in to a number, and return its thread."""
+    channel = number.channel.messages
+    assert channel is not None
+    told = InboundMessage(id=id_, channel=channel, sender=PHONE, recipient=number.number, body=body)
+    async with runtime.transaction(SYSTEM) as work:
+        kept = await inbound.receive(work, number, replace(told, **more))
+    return kept.conversation_id if kept else None
+
+
+async def status_of(runtime: Runtime, booking: Booking) -> tuple[str, str | None, str | None]:
+    row = await runtime.pool.fetchrow(
+        "select status, cancelled_by, cancel_reason from bookings where id = $1", booking.id
+    )
+    assert row is not None
+    return row["status"], row["cancelled_by"], row["cancel_reason"]
