@@ -154,6 +154,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
         event_colors=tuple(row["event_colors"]),
         takes_payments=row["takes_payments"],
         has_number=row["has_number"],
+        unread_threads=row["unread_threads"],
     )
 
 

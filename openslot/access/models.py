@@ -196,6 +196,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     """Whether the user can be paid for meetings or was, if there is a session."""
     has_number: bool = False
     """Whether a number for messages or calls is connected for the user, if there is a session."""
+    unread_threads: int = 0
+    """In how many conversations the user has messages to read, counted up to 100, if there is a session."""
     limit: LimitVerdict | None = None
     """Of the credential, if it has one."""
 

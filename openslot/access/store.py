@@ -26,6 +26,10 @@ TAKES_PAYMENTS = """(exists (select from payments p where p.host_id = u.id)
 HAS_NUMBER = """(exists (select from messaging_connections c where c.user_id = u.id and c.disconnected_at is null)
         or exists (select from memberships o join messaging_connections c on c.organization_id = o.organization_id
                    where o.user_id = u.id and o.active and c.disconnected_at is null))"""
+# Counted up to 100: the navigation shows no more.
+UNREAD_THREADS = """(select count(*) from (
+        select from conversations c where c.owner_id = u.id and c.last_inbound_at > coalesce(c.read_at, '-infinity')
+        limit 100) n)"""
 COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_at,
     greatest(k.last_used_at, {LAST_STAMP}) as last_used_at"""
 
@@ -147,7 +151,8 @@ async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
             as stopped_channels,
         array(select e.id || e.color from event_types e where e.owner_id = u.id
               order by e.active desc, e.id limit {MAX_COLORED}) as event_colors,
-        {TAKES_PAYMENTS} as takes_payments, {HAS_NUMBER} as has_number
+        {TAKES_PAYMENTS} as takes_payments, {HAS_NUMBER} as has_number,
+        {UNREAD_THREADS} as unread_threads
         from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null"""
     return await db.fetchrow(statement, token_hash, now)

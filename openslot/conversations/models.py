@@ -118,6 +118,18 @@ class Conversation(Struct, frozen=True, kw_only=True):
     contact: NamedContact | None = None
     """Found by phone at the moment of reading; of several, the one known longest."""
 
+    unread_count: int = 0
+    """How many messages the owner has not read, counted up to 100, in a list of threads."""
+
+    version: str = ""
+    """Changes with the newest messages and what becomes of them, if they were asked for."""
+
+    @property
+    def is_unread(self) -> bool:
+        if self.last_inbound_at is None:
+            return False
+        return self.read_at is None or self.read_at < self.last_inbound_at
+
 
 class ConversationNotFound(NotFound):
     """No such conversation, or it belongs to somebody else."""

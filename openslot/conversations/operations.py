@@ -158,6 +158,11 @@ async def list_threads(
     )
 
 
+async def get_version(work: Work, owner: User, conversation_id: UUID) -> str:
+    """Read what changes with the newest messages of a thread, and with what becomes of them."""
+    return require(await store.find_version(work.db, owner.id, conversation_id), ConversationNotFound)
+
+
 async def get_thread(work: Work, owner: User, conversation_id: UUID, *, page: int = 1) -> Conversation:
     """Read a thread with one page of its messages: the first page has the newest, each page the oldest first."""
     return require(

@@ -14,7 +14,9 @@ from openslot.core.rows import Rows
 
 NEWEST = 50
 CONTACT = NAMED_BY_PHONE.format(phone="c.contact_phone")
-CONVERSATIONS = Rows(Conversation, "conversations c", computed={"contact": CONTACT}, given={"messages"})
+CONVERSATIONS = Rows(
+    Conversation, "conversations c", computed={"contact": CONTACT}, given={"messages", "unread_count", "version"}
+)
 MESSAGE_ROWS = Rows(Message, "messages", given={"files"})
 MESSAGES = """(
     select coalesce(json_agg(m order by m.at, m.id), '[]') from (
@@ -24,6 +26,15 @@ WITH_FILES = """*, (
     select coalesce(json_agg(json_build_object('position', f.position, 'content_type', f.content_type)
         order by f.position), '[]')
     from message_media f where f.message_id = messages.id) as files"""
+UNREAD_COUNT = """case when c.last_inbound_at > coalesce(c.read_at, '-infinity') then (
+    select count(*) from (
+        select direction, created_at from messages where conversation_id = c.id
+        order by at desc, id desc limit 100) n
+    where n.direction = 'inbound' and n.created_at > coalesce(c.read_at, '-infinity')) else 0 end as unread_count"""
+VERSION = f"""(
+    select md5(coalesce(string_agg(n.id || n.status || coalesce(n.error, ''), ' ' order by n.at, n.id), '')) from (
+        select id, status, error, at from messages where conversation_id = c.id
+        order by at desc, id desc limit {NEWEST}) n) as version"""
 _messages = msgspec.json.Decoder(tuple[Message, ...])
 
 
@@ -123,12 +134,12 @@ with found as not materialized (
     select * from conversations f where owner_id = $1 and ($2::text is null or channel = $2)
         and last_message_at >= coalesce($3::timestamptz, '-infinity')
         and last_message_at < coalesce($4::timestamptz, 'infinity') and {{of_person}})
-select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(columns="*", limit=1, offset=0)}
+select t.total, {CONVERSATIONS.columns}, {UNREAD_COUNT}, {MESSAGES.format(columns="*", limit=1, offset=0)}
 from (select count(*) as total from found) t
 left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
 order by c.last_message_at desc, c.id desc"""
 FIND = f"""
-select {CONVERSATIONS.columns}, {MESSAGES.format(columns=WITH_FILES, limit="$3", offset="$4")}
+select {CONVERSATIONS.columns}, {VERSION}, {MESSAGES.format(columns=WITH_FILES, limit="$3", offset="$4")}
 from conversations c where c.owner_id = $1 and c.id = $2"""
 
 
@@ -150,5 +161,14 @@ async def find_thread(db: Db, owner_id: UUID, conversation_id: UUID, *, limit: i
     return _to_conversation(row) if row else None
 
 
+async def find_version(db: Db, owner_id: UUID, conversation_id: UUID) -> str | None:
+    statement = f"select {VERSION} from conversations c where c.owner_id = $1 and c.id = $2"
+    version: str | None = await db.fetchval(statement, owner_id, conversation_id)
+    return version
+
+
 def _to_conversation(row: Row) -> Conversation:
-    return CONVERSATIONS.read(row, messages=_messages.decode(row["messages"]))
+    messages = _messages.decode(row["messages"])
+    return CONVERSATIONS.read(
+        row, messages=messages, unread_count=row.get("unread_count", 0), version=row.get("version", "")
+    )

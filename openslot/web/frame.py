@@ -35,6 +35,7 @@ def show_frame(exchange: Exchange, user: User, locale: Locale) -> dict[str, obje
         "theme": user.theme,
         "this_address": _write_address(exchange),
         "waiting_approvals": exchange.entry.waiting_approvals,
+        "unread_threads": exchange.entry.unread_threads,
         "stopped_channels": exchange.entry.stopped_channels,
     }
 

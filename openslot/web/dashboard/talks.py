@@ -1,28 +1,34 @@
-"""Pages: the conversations, and the reply to one."""
+"""Pages: the conversations; one of them with its newest messages, the reply, and the question before it is deleted."""
 
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from openslot.access.models import Entry
 from openslot.accounts.models import User
 from openslot.conversations import operations as inbox
-from openslot.conversations.models import Channel, MessageStatus
+from openslot.conversations.models import Channel, Conversation, MessageStatus
 from openslot.conversations.operations import MESSAGES, InboxFilter
 from openslot.core.errors import Conflict
 from openslot.core.text import Prose
 from openslot.core.work import Work
+from openslot.flags.models import OutgoingChannel
+from openslot.flags.switches import find_stop
 from openslot.i18n import Text
 from openslot.messaging import sending
-from openslot.messaging.models import LONGEST_BODY
+from openslot.messaging.models import LONGEST_BODY, RefusalReason
 from openslot.messaging.words import REFUSALS
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.dashboard.curl import curl
 from openslot.web.list_queries import Pager, read_list_query, read_page
-from openslot.web.pages import page, redirect
+from openslot.web.pages import NOT_KEPT, page, redirect
 
 CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
 ROWS = 25
 NOTICES = {"sent": Text("The message is being sent.")}
+LIST_NOTICES = {"deleted": Text("The conversation is deleted.")}
 MESSAGE_STATUSES = {
     MessageStatus.QUEUED: Text("waiting to be sent"),
     MessageStatus.SENDING: Text("being sent"),
@@ -37,6 +43,7 @@ MESSAGE_STATUSES = {
 TROUBLE = {MessageStatus.UNKNOWN, MessageStatus.UNDELIVERED, MessageStatus.FAILED, MessageStatus.CANCELED}
 FAULTS = {
     **REFUSALS,
+    RefusalReason.OTHER: Text("the provider refuses it"),
     sending.NOT_CONNECTED: Text("the number was disconnected"),
     sending.UNAVAILABLE: Text("the provider could not be reached"),
     sending.HOST_LEFT: Text("the host's account is disabled, or the host has left the organization"),
@@ -61,6 +68,7 @@ async def show_conversations(request: Request, work: Work, user: User) -> Respon
         is_narrowed=query.is_narrowed,
         pager=query.pager(total, ROWS),
         curl=curl(work, user, "/conversations", query={**query.days, "page": str(query.page), "limit": str(ROWS)}),
+        notices=LIST_NOTICES,
     )
 
 
@@ -70,8 +78,9 @@ class ReplyForm(Struct, frozen=True, kw_only=True):
 
 @get("/conversations/{conversation_id}")
 async def show_conversation(
-    request: Request, work: Work, user: User, conversation_id: UUID, form: Form[ReplyForm] = Form()
+    request: Request, work: Work, user: User, *, entry: Entry, conversation_id: UUID, form: Form[ReplyForm] = Form()
 ) -> Response:
+    """Show one page of a thread; its newest messages count as read from then on."""
     number, path = read_page(request), f"/conversations/{conversation_id}"
     thread = await inbox.get_thread(work, user, conversation_id, page=number)
     pages = -(-thread.message_count // MESSAGES)
@@ -82,22 +91,61 @@ async def show_conversation(
         earlier=f"{path}?page={number + 1}" if number < pages else None,
         later=f"{path}?page={number - 1}" if number > 1 else None,
     )
+    is_read_now = number == 1 and thread.is_unread
+    if is_read_now:
+        await inbox.mark_read(work, user, thread)
     return page(
         "dashboard/conversations/thread.html",
         user,
         here="/conversations",
-        thread=thread,
         channel=CHANNELS[thread.channel],
-        statuses=MESSAGE_STATUSES,
-        trouble=TROUBLE,
-        message_faults=FAULTS,
         longest=LONGEST_BODY,
         pager=pager,
         form=form,
-        can_reply=await sending.find_number(work, user, thread.channel) is not None,
-        is_window_closed=sending.is_window_closed(work, thread),
+        unread_threads=entry.unread_threads - is_read_now,
         notices=NOTICES,
+        **await _describe(work, user, thread),
     )
+
+
+async def _describe(work: Work, user: User, thread: Conversation) -> dict[str, Any]:
+    """Say what the list of messages shows, on the page and when it is fetched again."""
+    has_number = await sending.find_number(work, user, thread.channel) is not None
+    waits = any(message.status is MessageStatus.QUEUED for message in thread.messages)
+    return {
+        "thread": thread,
+        "statuses": MESSAGE_STATUSES,
+        "trouble": TROUBLE,
+        "message_faults": FAULTS,
+        "reply_state": ("closed" if sending.is_window_closed(work, thread) else "open") if has_number else "none",
+        "is_stopped": waits and await find_stop(work, OutgoingChannel(thread.channel.value)) is not None,
+    }
+
+
+@get("/conversations/{conversation_id}/messages")
+async def send_new_messages(request: Request, work: Work, user: User, conversation_id: UUID) -> Response:
+    """Send the newest messages for the page of a thread that is open, or nothing if it has them."""
+    version = await inbox.get_version(work, user, conversation_id)
+    if request.headers.get("if-none-match") == f'"{version}"':
+        return Response(status=304, headers={"etag": f'"{version}"', **NOT_KEPT})
+    thread = await inbox.get_thread(work, user, conversation_id)
+    if thread.is_unread:
+        await inbox.mark_read(work, user, thread)
+    shown = page("dashboard/conversations/messages.html", user, **await _describe(work, user, thread))
+    return replace(shown, headers={**shown.headers, "etag": f'"{thread.version}"'})
+
+
+@get("/conversations/{conversation_id}/delete")
+async def ask_to_delete_conversation(work: Work, user: User, conversation_id: UUID) -> Response:
+    thread = await inbox.get_thread(work, user, conversation_id)
+    channel = CHANNELS[thread.channel]
+    return page("dashboard/conversations/delete.html", user, here="/conversations", thread=thread, channel=channel)
+
+
+@post("/conversations/{conversation_id}/delete")
+async def delete_conversation(work: Work, user: User, conversation_id: UUID) -> Response:
+    await inbox.delete_thread(work, user, conversation_id)
+    return redirect("/conversations?done=deleted")
 
 
 @post("/conversations/{conversation_id}/reply", shows=show_conversation, at={Conflict: "content"})

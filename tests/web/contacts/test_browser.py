@@ -32,6 +32,7 @@ async def busy(runtime: Runtime, user: User, add: Add, say: Say, ring: Ring, boo
     await say(f"Where do I park? {LONG}")
     thread = await say("Lost", direction=MessageDirection.OUTBOUND, status=MessageStatus.FAILED)
     call = await ring(agent_name=LONG, at=MONDAY - timedelta(days=40))
+    await runtime.pool.execute("update calls set recording = 'sealed', transcript = 'sealed'")
     done, draft = await bring_in(runtime, user, FILE + f"{LONG};x;{LONG};\n"), await upload(runtime, user, FILE)
     running = await start(runtime, user, f"Name,Email\n{LONG},a@x.example\n".encode("cp1252"))
     return [
@@ -49,6 +50,7 @@ async def busy(runtime: Runtime, user: User, add: Add, say: Say, ring: Ring, boo
         "/conversations",
         "/conversations?from=x&to=y",
         f"/conversations/{thread.conversation_id}",
+        f"/conversations/{thread.conversation_id}/delete",
         "/calls",
         "/calls?q=nobody",
         f"/calls/{call.id}",
