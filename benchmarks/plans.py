@@ -130,10 +130,8 @@ def _list_reads(large: UUID, small: UUID, now: datetime) -> dict[str, Read]:
         "contacts of one host": lambda db: _list_contacts(db, large, now, search=""),
         "users": lambda db: accounts.list_users(db, now=now, search=None, plan=None, status=None, **PAGE),
         "users, a search": lambda db: accounts.list_users(db, now=now, search="host77", plan=None, status=None, **PAGE),
-        "the platform, 30 days": lambda db: analytics.count_days(db, since=month, until=now, first_id=UUID(int=0)),
-        "the platform, 1 day": lambda db: analytics.count_days(
-            db, since=now - timedelta(days=1), until=now, first_id=UUID(int=0)
-        ),
+        "logs of the platform, 30 days": lambda db: analytics.list_logs(db, since=month, until=now),
+        "logs of the platform, 1 day": lambda db: analytics.list_logs(db, since=now - timedelta(days=1), until=now),
     }
 
 

@@ -12,6 +12,7 @@ from openslot.agents.reactions import AGENT_JOBS, AGENT_REACTIONS
 from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
 from openslot.analytics.models import FunnelStep
 from openslot.analytics.operations import ANALYTICS_JOBS
+from openslot.analytics.platform import PLATFORM_JOBS
 from openslot.availability.claims import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.change_log.operations import CHANGE_LOG_JOBS
@@ -118,6 +119,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
+    *PLATFORM_JOBS,
     *EXPORT_JOBS,
     *CHANGE_LOG_JOBS,
     *SUBSCRIPTION_JOBS,

@@ -12,7 +12,7 @@ from openslot.accounts import store as account_store
 from openslot.accounts.models import MemberFilter
 from openslot.agents import approval_store, audit_store, email_store
 from openslot.agents.models import AuditFilter
-from openslot.analytics import host_store
+from openslot.analytics import daily_store, host_store
 from openslot.analytics import store as view_store
 from openslot.analytics.models import HostPeriod
 from openslot.app import create_app
@@ -50,8 +50,10 @@ where statement not like '%pg_prepared_statements%'"""
 Read = Callable[[Db], Awaitable[object]]
 READS: dict[str, Read] = {
     "funnel": lambda db: view_store.list_counts(db, first=DAY, last=DAY),
-    "platform by day": lambda db: view_store.count_days(db, since=NOW, until=NOW, first_id=ANY),
-    "platform by source": lambda db: view_store.list_sources(db, first=DAY, last=DAY, limit=5),
+    "logs by day": lambda db: view_store.list_logs(db, since=NOW, until=NOW),
+    "top event types": lambda db: view_store.list_top_event_types(db, since=NOW, until=NOW, limit=5),
+    "plans": lambda db: view_store.count_plans(db, now=NOW),
+    "an event type by day": lambda db: daily_store.sum_event_type(db, ANY, DAY, DAY, starts=[DAY]),
     "views of a host": lambda db: view_store.list_views(db, ANY, first=DAY, last=DAY),
     "calls of agents": lambda db: audit_store.list_calls(db, AuditFilter(tool="x"), **PAGE),
     "counts of agents' calls": lambda db: audit_store.count_calls(db, since=NOW),
@@ -86,6 +88,9 @@ WRITTEN_FOR_THEIR_FILTERS: dict[str, Read] = {
     "figures of an event type": lambda db: host_store.read_figures(
         db, ANY, HostPeriod(first=DAY, last=DAY), zone="UTC", event_type_id=ANY
     ),
+    "figures of the platform": lambda db: daily_store.sum_figures(db, DAY, DAY, names=["bookings"], starts=[DAY]),
+    "active hosts": lambda db: daily_store.count_active_hosts(db, DAY, DAY, starts=[DAY]),
+    "retention": lambda db: daily_store.list_retained(db, DAY, DAY, starts=[DAY], ends=DAY),
     "all contacts": lambda db: contact_store.list_all_contacts(db, search="ana", **PAGE),
 }
 HOT = ("/me", "/bookings", "/contacts?search=ana", "/availability/30min?timezone=UTC")

@@ -2,9 +2,14 @@
 
 from datetime import date, timedelta
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 
 from msgspec import Struct, field
+
+from openslot.accounts.plans import Plan
+
+DayStep = Literal["day", "week", "month"]
 
 
 class PageView(Struct, frozen=True, kw_only=True):
@@ -57,28 +62,97 @@ class Funnel(Struct, frozen=True, kw_only=True):
     """Only what was taken, the first day first."""
 
 
-class DayOfPlatform(Struct, frozen=True, kw_only=True):
-    """What happened on the whole platform on one day, in UTC."""
+class DailySum(Struct, frozen=True, kw_only=True):
+    """The sum of a figure over some days."""
+
+    place: int
+    """Of these days among those that were asked for."""
+    name: str
+    key: str
+    amount: int
+
+
+class RetainedHosts(Struct, frozen=True, kw_only=True):
+    """How many users of a group have signed up, or had bookings later."""
+
+    cohort: int
+    place: int | None
+    """Of the days in which they had bookings; None: how many have signed up."""
+    hosts: int
+
+
+class LogCount(Struct, frozen=True, kw_only=True):
+    """How many entries of a log one day has, in UTC."""
 
     on: date
-    bookings: int = 0
-    """Made on this day, also those that were cancelled later."""
-    mail_sent: int = 0
-    mail_failed: int = 0
-    webhooks_delivered: int = 0
-    webhooks_failed: int = 0
-    """Tries that failed; each may have been repeated."""
-    spent_micros: int = 0
-    """By all agents together."""
+    channel: str
+    """`email`, `sms`, `whatsapp`, `voice`, `webhook` or `spend`."""
+    direction: str
+    status: str
+    amount: int
+    seconds: int = 0
+    """Of calls."""
 
 
-class SourceCount(Struct, frozen=True, kw_only=True):
-    source: str
-    views: int
+class TopEventType(Struct, frozen=True, kw_only=True):
+    id: UUID
+    owner_id: UUID
+    name: str
+    slug: str
+    bookings: int
+    visits: int
+
+
+class PlanCount(Struct, frozen=True, kw_only=True):
+    """How many users have the same plans."""
+
+    own: Plan
+    effective: Plan
+    on_trial: bool
+    users: int
+
+
+class SubscriptionCount(Struct, frozen=True, kw_only=True):
+    plan: str
+    status: str
+    mode: str
+    subscriptions: int
+
+
+class UtcDays(Struct, frozen=True, kw_only=True):
+    """CountedDays in UTC, both included."""
+
+    first: date
+    last: date
+
+    @property
+    def length(self) -> int:
+        return (self.last - self.first).days + 1
+
+    @property
+    def before(self) -> "UtcDays":
+        """As many days, directly before them."""
+        return UtcDays(first=self.first - timedelta(days=self.length), last=self.first - timedelta(days=1))
+
+    def split(self, step: DayStep) -> list["UtcDays"]:
+        """Split into days, weeks from Monday, or months; the first and the last may be shorter."""
+        starts = [self.first]
+        while (start := _next_start(starts[-1], step)) <= self.last:
+            starts.append(start)
+        ends = [start - timedelta(days=1) for start in starts[1:]]
+        return [UtcDays(first=first, last=last) for first, last in zip(starts, [*ends, self.last], strict=True)]
+
+
+def _next_start(on: date, step: DayStep) -> date:
+    if step == "day":
+        return on + timedelta(days=1)
+    if step == "week":
+        return on + timedelta(days=7 - on.weekday())
+    return (on.replace(day=1) + timedelta(days=31)).replace(day=1)
 
 
 class HostPeriod(Struct, frozen=True, kw_only=True):
-    """Days of a host, both included, in the host's time zone."""
+    """CountedDays of a host, both included, in the host's time zone."""
 
     first: date
     last: date

@@ -1,8 +1,8 @@
-"""The verbs of analytics: count visits without delaying them, read the counts, and figures about the platform."""
+"""The verbs of analytics: count visits without delaying them, and read the figures of a host."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from uuid import UUID
 
 import asyncpg
@@ -12,12 +12,10 @@ from openslot.accounts.models import User
 from openslot.analytics import host_store, store
 from openslot.analytics.models import (
     CountedViews,
-    DayOfPlatform,
     HostFigures,
     HostOverview,
     HostPeriod,
     PageView,
-    SourceCount,
 )
 from openslot.core.actor import SYSTEM
 from openslot.core.times import get_zone
@@ -69,30 +67,6 @@ async def _count(runtime: Runtime, views: Sequence[PageView]) -> Sequence[None]:
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as fault:
         log.warning("page views were not counted", views=len(views), error=str(fault))
     return [None] * len(views)
-
-
-MAX_SHOWN = 10
-
-
-async def list_days(work: Work, *, first: date, last: date) -> list[DayOfPlatform]:
-    """Count what happened on each day, in UTC; days on which nothing happened are there too."""
-    begin = datetime.combine(first, time(), UTC)
-    end = datetime.combine(last + timedelta(days=1), time(), UTC)
-    counted = await store.count_days(work.db, since=begin, until=end, first_id=_first_id(begin))
-    days = ((last - first).days + 1) if first <= last else 0
-    return [
-        DayOfPlatform(on=on, **counted.get(on, {})) for on in (first + timedelta(days=number) for number in range(days))
-    ]
-
-
-async def list_sources(work: Work, *, first: date, last: date) -> list[SourceCount]:
-    """List where visits of public pages come from, most first; the rest is left out."""
-    return await store.list_sources(work.db, first=first, last=last, limit=MAX_SHOWN)
-
-
-def _first_id(moment: datetime) -> UUID:
-    """Return the smallest id that can have been made at a moment: ids begin with the time."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 # Two years can be compared, month by month.

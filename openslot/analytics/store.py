@@ -1,10 +1,20 @@
-"""All SQL of analytics: visits, the sign-up funnel, and figures about the platform."""
+"""SQL of visits, of the sign-up funnel, and of the platform's figures that are not kept by day."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
 from uuid import UUID
 
-from openslot.analytics.models import CountedViews, FunnelCount, FunnelStep, PageView, SourceCount
+from openslot.accounts.plans import Plan, effective_plan
+from openslot.analytics.models import (
+    CountedViews,
+    FunnelCount,
+    FunnelStep,
+    LogCount,
+    PageView,
+    PlanCount,
+    SubscriptionCount,
+    TopEventType,
+)
 from openslot.core.db import Db, count_of
 from openslot.core.events import Change
 from openslot.core.query_plans import custom_plans
@@ -133,37 +143,78 @@ async def delete_old_visits(db: Db, *, before: date) -> int:
     return count_of(await db.execute("delete from funnel_visits where on_day < $1", before))
 
 
-# Bookings are found by their ids, which begin with the time; there is no index by when they were made.
-DAYS = """
-select kind, on_day, sum(counted)::bigint as counted from (
-    select 'bookings' as kind, (created_at at time zone 'UTC')::date as on_day, count(*) as counted
-    from bookings where id >= $3 and created_at >= $1 and created_at < $2 group by 2
-    union all
-    select case status when 'failed' then 'mail_failed' else 'mail_sent' end,
-        (created_at at time zone 'UTC')::date, count(*)
-    from mail_messages where created_at >= $1 and created_at < $2 and status <> 'sending' group by 1, 2
-    union all
-    select case when status between 200 and 299 then 'webhooks_delivered' else 'webhooks_failed' end,
-        (at at time zone 'UTC')::date, count(*)
-    from webhook_deliveries where at >= $1 and at < $2 group by 1, 2
-    union all
-    select 'spent_micros', on_date, spent_micros from agent_spend
-    where agent = '*' and on_date >= ($1 at time zone 'UTC')::date and on_date < ($2 at time zone 'UTC')::date
-) figures group by 1, 2"""
-
-SOURCES = """
-select source, sum(views)::bigint as views from page_views where on_day between $1 and $2
-group by source order by views desc, source limit $3"""
+# What is in a log until its retention ends. Email that stays in the embedded mailbox is not sent.
+LOGS = """
+select utc_day(created_at) as "on", 'email' as channel, 'outbound' as direction,
+    case when status = 'sent' and transport is not distinct from 'mailbox' then 'mailbox' else status end as status,
+    count(*) as amount, 0::bigint as seconds
+from mail_messages where created_at >= $1 and created_at < $2 group by 1, 4
+union all select utc_day(m.at), c.channel, m.direction, m.status, count(*), 0
+from messages m join conversations c on c.id = m.conversation_id where m.at >= $1 and m.at < $2 group by 1, 2, 3, 4
+union all select utc_day(started_at), 'voice', direction, coalesce(status, 'running'), count(*),
+    sum(duration_seconds)::bigint
+from calls where started_at >= $1 and started_at < $2 group by 1, 3, 4
+union all select utc_day(at), 'webhook', 'outbound',
+    case when status between 200 and 299 then 'delivered' else 'failed' end, count(*), 0
+from webhook_deliveries where at >= $1 and at < $2 group by 1, 4
+union all select on_date, 'spend', 'outbound', 'micros', spent_micros, 0 from agent_spend
+where agent = '*' and on_date >= utc_day($1) and on_date < utc_day($2)"""
+TOP_EVENT_TYPES = """
+with top as (
+    select event_type_id, count(*) as bookings from bookings
+    where created_at >= $1 and created_at < $2 and status <> 'PENDING_PAYMENT'
+    group by 1 order by 2 desc, 1 limit $3
+)
+select e.id, e.owner_id, e.name, e.slug, t.bookings, coalesce((
+    select sum(v.views) from page_views v
+    where v.event_type_id = e.id and v.on_day >= utc_day($1) and v.on_day < utc_day($2)), 0)::bigint as visits
+from top t join event_types e on e.id = t.event_type_id order by t.bookings desc, e.id"""
+# Whether a plan runs is all that is left of its end: then few groups remain, and `effective_plan` decides each once.
+PLANS = """
+select u.plan, coalesce(u.plan_until > $1, true) as runs,
+    case when u.trial_until > $1 then u.trial_plan end as trial,
+    coalesce(o.plans, '{}') as organizations, count(*) as users
+from users u left join lateral (
+    select array_agg(distinct o.plan order by o.plan) as plans from memberships m
+    join organizations o on o.id = m.organization_id
+    where m.user_id = u.id and m.active and coalesce(o.plan_until > $1, true)) o on true
+group by 1, 2, 3, 4"""
+SUBSCRIPTIONS = """
+select plan, status, mode, count(*) as subscriptions from subscribers where subscription_id is not null
+group by 1, 2, 3 order by 1, 2, 3"""
 
 
 @custom_plans
-async def count_days(db: Db, *, since: datetime, until: datetime, first_id: UUID) -> dict[date, dict[str, int]]:
-    found: dict[date, dict[str, int]] = {}
-    for row in await db.fetch(DAYS, since, until, first_id):
-        found.setdefault(row["on_day"], {})[row["kind"]] = row["counted"]
-    return found
+async def list_logs(db: Db, *, since: datetime, until: datetime) -> list[LogCount]:
+    return [LogCount(**row) for row in await db.fetch(LOGS, since, until)]
 
 
 @custom_plans
-async def list_sources(db: Db, *, first: date, last: date, limit: int) -> list[SourceCount]:
-    return [SourceCount(**row) for row in await db.fetch(SOURCES, first, last, limit)]
+async def list_top_event_types(db: Db, *, since: datetime, until: datetime, limit: int) -> list[TopEventType]:
+    return [TopEventType(**row) for row in await db.fetch(TOP_EVENT_TYPES, since, until, limit)]
+
+
+@custom_plans
+async def count_plans(db: Db, *, now: datetime) -> list[PlanCount]:
+    return [
+        PlanCount(
+            own=Plan(row["plan"]),
+            effective=effective_plan(
+                (Plan(row["plan"]), None if row["runs"] else now),
+                (Plan(row["trial"]) if row["trial"] else None, None),
+                [(Plan(plan), None) for plan in row["organizations"]],
+                now=now,
+            ),
+            on_trial=row["trial"] is not None,
+            users=row["users"],
+        )
+        for row in await db.fetch(PLANS, now)
+    ]
+
+
+async def count_subscriptions(db: Db) -> list[SubscriptionCount]:
+    return [SubscriptionCount(**row) for row in await db.fetch(SUBSCRIPTIONS)]
+
+
+async def has_event_type(db: Db, event_type_id: UUID) -> bool:
+    return bool(await db.fetchval("select exists (select from event_types where id = $1)", event_type_id))

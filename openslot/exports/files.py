@@ -81,6 +81,7 @@ NOT_EXPORTED = {
     "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",
     "event_feed": "numbers of the entries of activity.json, for the REST API's feed",
     "event_feeds": "the last of these numbers",
+    "host_days": "totals of bookings.json by day",
     "mail_limits_reached": "when the limit of emails was last reached; activity.json says it",
     "password_resets": "hashes of links that expire within hours",
     "pending_sign_ins": "hashes of sign-ins that expire within minutes",

@@ -31,7 +31,7 @@ LEVELS = {
     "content": "L0",
 }
 
-# How many tools each domain has, and which of them come with a later release.
+# How many tools each domain has.
 DOMAINS = {
     "Analytics": 9,
     "Feature Flags": 6,
@@ -46,7 +46,6 @@ DOMAINS = {
     "Email": 1,
     "Images": 1,
 }
-LATER = {"Analytics"}
 
 # How many tools need each scope.
 SCOPES = {

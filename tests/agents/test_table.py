@@ -18,7 +18,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from tests.agents.conftest import Connect
-from tests.agents.table import AGENTS, DOMAINS, LATER, SCOPES, TABLE, TIERS, Row
+from tests.agents.table import AGENTS, DOMAINS, SCOPES, TABLE, TIERS, Row
 from tests.bookings.conftest import Book, book, meeting
 from tests.support.agent import TestAgent
 from tests.support.clocks import clock
@@ -26,7 +26,6 @@ from tests.support.fake_images import KEY, FakeImages, fake_images
 
 __all__ = ["book", "clock", "meeting"]
 
-NOW = [row for row in TABLE if row.domain not in LATER]
 ABSENT = object()
 CONFIRMS = (ABSENT, "true", 1, True)
 # Cells in which it depends on confirm whether the call goes on; elsewhere it is enough to send it or not.
@@ -44,11 +43,11 @@ def test_the_table_has_the_specifications_counts() -> None:
 
 def test_the_tools_are_those_of_the_table_in_its_order() -> None:
     assert [(tool.name, tool.scope, tool.tier.value) for tool in TOOLS] == [
-        (row.tool, row.scope, row.tier) for row in NOW
+        (row.tool, row.scope, row.tier) for row in TABLE
     ]
 
 
-@pytest.mark.parametrize("row", NOW, ids=lambda row: row.tool)
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.tool)
 def test_every_tool_takes_the_arguments_of_the_table_and_no_others(row: Row) -> None:
     [tool] = [each for each in TOOLS if each.name == row.tool]
     schema = input_schema(tool)
@@ -89,6 +88,15 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
     whose: dict[str, object] = {"userId": str(user.id)}
     flag: dict[str, object] = {"key": "booking_holds"}
     return {
+        "get_kpi_dashboard": {"period": "90d"},
+        "get_revenue": {"granularity": "month"},
+        "get_traffic": {"source": "direct"},
+        "get_booking_metrics": {"eventTypeId": str(meeting.id)},
+        "get_signup_funnel": {},
+        "get_retention": {"cohort": "month"},
+        "get_plan_distribution": {},
+        "get_top_event_types": {"limit": 5},
+        "get_messaging_metrics": {"channel": "email"},
         "list_flags": {},
         "get_flag": flag,
         "check_flag": flag | whose,
@@ -154,7 +162,7 @@ async def test_every_cell_is_what_the_specification_says(enter: Connect, argumen
     caller = await enter(agent)
     place = AGENTS.index(agent)
     wrong = []
-    for row in NOW:
+    for row in TABLE:
         for confirm in CONFIRMS if row.cells[place] in NEED_CONFIRM else (ABSENT, True):
             given = arguments[row.tool] | ({} if confirm is ABSENT else {"confirm": confirm})
             answer = await caller.call(row.tool, **given)
@@ -172,10 +180,12 @@ async def test_an_agent_is_shown_the_tools_of_its_scopes(enter: Connect, user: U
 
     listed = await caller.ask("tools/list")
 
-    assert [tool["name"] for tool in listed["result"]["tools"]] == [row.tool for row in NOW if row.cells[place] != "."]
+    assert [tool["name"] for tool in listed["result"]["tools"]] == [
+        row.tool for row in TABLE if row.cells[place] != "."
+    ]
 
 
-@pytest.mark.parametrize("row", [row for row in NOW if row.tier == "T3"], ids=lambda row: row.tool)
+@pytest.mark.parametrize("row", [row for row in TABLE if row.tier == "T3"], ids=lambda row: row.tool)
 @pytest.mark.parametrize(("decision", "result"), [("approve", "done"), ("reject", "rejected")])
 async def test_a_call_that_needs_an_approval_runs_once_it_is_approved(
     enter: Connect,
@@ -214,7 +224,7 @@ async def _state(runtime: Runtime) -> list[tuple[object, ...]]:
 
 
 async def test_the_answers_text_repeats_its_content(orchestrator: TestAgent, arguments: Arguments) -> None:
-    for row in NOW:
+    for row in TABLE:
         if row.tier == "T1":
             answer = await orchestrator.call(row.tool, **arguments[row.tool])
             content = answer["result"]["content"]

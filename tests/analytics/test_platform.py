@@ -3,7 +3,8 @@
 from datetime import UTC, date, datetime, timedelta
 
 from openslot.agents import budget
-from openslot.analytics import operations as platform
+from openslot.analytics import platform
+from openslot.analytics.models import UtcDays
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.support.clocks import clock
@@ -11,12 +12,14 @@ from tests.support.clocks import clock
 __all__ = ["clock"]
 
 
-async def count(runtime: Runtime, first: date, last: date) -> dict[str, list[int]]:
+async def count(runtime: Runtime, first: date, last: date) -> dict[tuple[str, str], list[int]]:
+    days = UtcDays(first=first, last=last)
     async with runtime.transaction(OPERATOR) as work:
-        days = await platform.list_days(work, first=first, last=last)
-    assert [day.on for day in days] == [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    names = ("bookings", "mail_sent", "mail_failed", "webhooks_delivered", "webhooks_failed", "spent_micros")
-    return {name: [getattr(day, name) for day in days] for name in names}
+        logs = await platform.list_logs(work, days)
+    counted = {(each.channel, each.status, each.on): each.amount for each in logs}
+    shown = [part.first for part in days.split("day")]
+    kinds = (("email", "sent"), ("email", "failed"), ("email", "sending"), ("spend", "micros"))
+    return {kind: [counted.get((*kind, on), 0) for on in shown] for kind in kinds}
 
 
 async def test_a_day_without_anything_is_there(runtime: Runtime) -> None:
@@ -45,6 +48,7 @@ async def test_mail_and_spend_are_counted_on_their_day(runtime: Runtime) -> None
     await budget.report(runtime, "support", 1_500)
     found = await count(runtime, today - timedelta(days=1), today)
 
-    assert found["mail_sent"] == [1, 1]
-    assert found["mail_failed"] == [0, 1]
-    assert found["spent_micros"] == [0, 1_500]
+    assert found["email", "sent"] == [1, 1]
+    assert found["email", "failed"] == [0, 1]
+    assert found["email", "sending"] == [0, 1]
+    assert found["spend", "micros"] == [0, 1_500]

@@ -33,6 +33,7 @@ PROMISES = (
     # Oracles, mutants and other computed answers
     "tests/contracts/*",
     "tests/availability/*",
+    "tests/analytics/test_daily_figures.py",
     "tests/bookings/test_far_dates.py",
     "tests/bookings/test_state_machine.py",
     "tests/payments/test_state_machine.py",

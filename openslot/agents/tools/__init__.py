@@ -2,6 +2,7 @@
 
 from openslot.agents.registry import Tool
 from openslot.agents.tools import (
+    analytics,
     audit,
     bookings,
     budget,
@@ -17,7 +18,20 @@ from openslot.agents.tools import (
 
 TOOLS = tuple(
     each
-    for domain in (flags, infrastructure, audit, users, bookings, contacts, events, budget, codebase, email, images)
+    for domain in (
+        analytics,
+        flags,
+        infrastructure,
+        audit,
+        users,
+        bookings,
+        contacts,
+        events,
+        budget,
+        codebase,
+        email,
+        images,
+    )
     for each in vars(domain).values()
     if isinstance(each, Tool)
 )

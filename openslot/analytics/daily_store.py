@@ -1,0 +1,160 @@
+"""SQL of the platform's figures by day: what counts, what is kept of closed days, and sums of both."""
+
+from collections.abc import Collection, Sequence
+from datetime import date, datetime
+from uuid import UUID
+
+from openslot.analytics.models import DailySum, RetainedHosts
+from openslot.core.db import Db
+from openslot.core.query_plans import custom_plans
+
+# Any fixed number: days are counted by one process at a time.
+LOCK = 5_035
+
+
+def _during(moment: str) -> str:
+    """Write that a moment lies in the day of `open_days d`, so that an index of the moment is used."""
+    begins, ends = (f"{day}::timestamp at time zone 'UTC'" for day in ("d.on_day", "(d.on_day + 1)"))
+    return f"{moment} >= {begins} and {moment} < {ends}"
+
+
+# The one definition of every figure, for the days of `open_days`; docs/analytics.md has it in words.
+BOOKINGS = """
+select d.on_day, 'bookings' as name, coalesce(b.source, '') as key, count(*) as amount
+from open_days d join bookings b on {made} {only} where b.status <> 'PENDING_PAYMENT' group by 1, 3
+union all select d.on_day, 'cancellations', '', count(*)
+from open_days d join bookings b on {cancelled} {only} group by 1
+union all select d.on_day, 'meetings', '', count(*)
+from open_days d join bookings b on {begins} {only} where b.status = 'CONFIRMED' group by 1
+union all select d.on_day, 'no_shows', '', count(*)
+from open_days d join bookings b on {begins} {only} where b.status = 'CONFIRMED' and b.no_show group by 1"""
+MOMENTS = {name: _during(f"b.{name}_at") for name in ("created", "cancelled", "starts")}
+_BOOKING_MOMENTS = {"made": MOMENTS["created"], "cancelled": MOMENTS["cancelled"], "begins": MOMENTS["starts"]}
+COUNTED = f"""
+{BOOKINGS.format(only="", **_BOOKING_MOMENTS)}
+union all select d.on_day, 'sign_ups', '', count(*)
+from open_days d join users u on {_during("u.created_at")} group by 1
+union all select d.on_day, 'visits', v.source, sum(v.views)::bigint
+from open_days d join page_views v on v.on_day = d.on_day group by 1, 3
+union all select d.on_day, m.name, r.currency || ' ' || r.mode, sum(m.amount)::bigint
+from open_days d join revenue r on r.day = d.on_day
+cross join lateral (values ('received', r.received), ('refunded', r.refunded), ('payments', r.payments::bigint))
+    m (name, amount)
+where m.amount <> 0 group by 1, 2, 3"""
+HOSTS = f"""
+select d.on_day, b.host_id, count(*) as bookings from open_days d join bookings b on {MOMENTS["created"]}
+where b.status <> 'PENDING_PAYMENT' group by 1, 2"""
+# Days that are not kept, or of which something has changed since, are counted by the statement that reads.
+DAYS = """
+days as materialized (
+    select g.on_day::date as on_day, exists (select from kept_days k where k.on_day = g.on_day::date)
+        and not exists (select from stale_days s where s.on_day = g.on_day::date) as is_kept
+    from generate_series($1::date, $2::date, interval '1 day') g (on_day)
+), open_days as materialized (select on_day from days where not is_kept)"""
+SUMS = f"""
+with {DAYS}, figures as (
+    select f.on_day, f.name, f.key, f.amount from days d join daily_figures f on f.on_day = d.on_day
+    where d.is_kept and f.name = any($3::text[])
+    union all select * from ({COUNTED}) c where c.name = any($3::text[])
+)
+select width_bucket(on_day, $4::date[]) as place, name, case when name = any($5::text[]) then key else '' end as key,
+    sum(amount)::bigint as amount
+from figures where name <> 'visits' or key <> 'internal' or name = any($5::text[])
+group by 1, 2, 3 order by 1, 2, 4 desc, 3"""
+ACTIVE = f"""
+with {DAYS}, active as (
+    select d.on_day, h.host_id from days d join host_days h on h.on_day = d.on_day where d.is_kept
+    union all select on_day, host_id from ({HOSTS}) c
+)"""
+
+
+async def sum_figures(
+    db: Db, first: date, last: date, *, names: Sequence[str], starts: Sequence[date], keyed: Collection[str] = ()
+) -> list[DailySum]:
+    """Sum figures up from each of some days to the next, those that are `keyed` by their key.
+
+    Visits that come from another page of the same host count only by their source.
+    """
+    rows = await db.fetch(SUMS, first, last, list(names), list(starts), list(keyed))
+    return [DailySum(place=row["place"] - 1, name=row["name"], key=row["key"], amount=row["amount"]) for row in rows]
+
+
+async def count_active_hosts(db: Db, first: date, last: date, *, starts: Sequence[date]) -> dict[int, int]:
+    """Count the hosts with whom bookings were made from each of some days to the next."""
+    statement = f"""{ACTIVE}
+        select place, count(*) as hosts from (
+            select distinct width_bucket(on_day, $3::date[]) as place, host_id from active) a group by 1"""
+    return {row["place"] - 1: row["hosts"] for row in await db.fetch(statement, first, last, list(starts))}
+
+
+async def list_retained(db: Db, first: date, last: date, *, starts: Sequence[date], ends: date) -> list[RetainedHosts]:
+    """Count users by when they signed up, and of each group those with whom bookings were made later, by when."""
+    statement = f"""{ACTIVE}, cohorts as (
+            select u.id, width_bucket(utc_day(u.created_at), $3::date[]) - 1 as cohort from users u
+            where u.created_at >= $1::date::timestamp at time zone 'UTC'
+                and u.created_at < ($4::date + 1)::timestamp at time zone 'UTC'
+        )
+        select cohort, null::int as place, count(*) as hosts from cohorts group by 1
+        union all select cohort, place, count(*) from (
+            select distinct c.cohort, width_bucket(a.on_day, $3::date[]) - 1 as place, c.id
+            from cohorts c join active a on a.host_id = c.id) d group by 1, 2"""
+    rows = await db.fetch(statement, first, last, list(starts), ends)
+    return [RetainedHosts(cohort=row["cohort"], place=row["place"], hosts=row["hosts"]) for row in rows]
+
+
+@custom_plans
+async def sum_event_type(
+    db: Db, event_type_id: UUID, first: date, last: date, *, starts: Sequence[date]
+) -> list[DailySum]:
+    """Sum up the figures of one event type's bookings from each of some days to the next."""
+    counted = BOOKINGS.format(only="and b.event_type_id = $4", **_BOOKING_MOMENTS)
+    statement = f"""
+        with open_days as (select g::date as on_day from generate_series($1::date, $2::date, interval '1 day') g)
+        select width_bucket(on_day, $3::date[]) as place, name, sum(amount)::bigint as amount
+        from ({counted}) c group by 1, 2"""
+    rows = await db.fetch(statement, first, last, list(starts), event_type_id)
+    return [DailySum(place=row["place"] - 1, name=row["name"], key="", amount=row["amount"]) for row in rows]
+
+
+async def lock_days(db: Db) -> None:
+    """Wait for another process that counts; the lock is held until the transaction ends."""
+    await db.execute("select pg_advisory_xact_lock($1)", LOCK)
+
+
+async def list_uncounted(db: Db, *, until: date, limit: int) -> list[date]:
+    """List closed days to count, the newest first: those that are not kept yet, and those that have changed.
+
+    A day is closed once no transaction is left that began on it: it may have written what is not seen yet.
+    """
+    statement = """
+        with first as (
+            select least((select min(created_at) from users), (select min(created_at) from bookings),
+                (select min(cancelled_at) from bookings), (select min(starts_at) from bookings),
+                (select min(on_day) from page_views)::timestamp at time zone 'UTC',
+                (select min(day) from revenue)::timestamp at time zone 'UTC') as at
+        )
+        select on_day from (
+            select g::date as on_day from first, generate_series(utc_day(first.at), $1::date, interval '1 day') g
+            where not exists (select from kept_days k where k.on_day = g::date)
+            union select on_day from stale_days where on_day <= $1
+        ) d where not exists (
+            select from pg_stat_activity a where a.datname = current_database() and a.backend_type = 'client backend'
+                and a.xact_start < (d.on_day + 1)::timestamp at time zone 'UTC')
+        order by on_day desc limit $2"""
+    return [row["on_day"] for row in await db.fetch(statement, until, limit)]
+
+
+async def count_day(db: Db, on: date, *, now: datetime) -> None:
+    """Count a day anew, in a transaction: what is committed later marks the day again."""
+    await db.execute("delete from stale_days where on_day = $1", on)
+    await db.execute("delete from kept_days where on_day = $1", on)
+    await db.execute("insert into kept_days (on_day, counted_at) values ($1, $2)", on, now)
+    only = "with open_days as materialized (select $1::date as on_day)"
+    await db.execute(f"insert into daily_figures (on_day, name, key, amount) {only} {COUNTED}", on)
+    await db.execute(f"insert into host_days (on_day, host_id, bookings) {only} {HOSTS}", on)
+
+
+async def read_beginnings(db: Db) -> dict[str, date]:
+    """Tell on which day each migration was applied: what it records is recorded since then."""
+    rows = await db.fetch("select substr(name, 1, 4) as number, utc_day(applied_at) as on_day from migrations")
+    return {row["number"]: row["on_day"] for row in rows}
