@@ -9,10 +9,14 @@ from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.flags.models import ChannelStatus, DroppedMessage, MessagingStop, OutgoingChannel
 
+# Of a thread only the next message has an effect: the others wait behind it.
 STATUS = """
 select s.channel, s.stopped_at, s.stopped_by, s.reason, u.name as user_name,
        (select count(*) from held_effects h join effects e on e.id = h.effect_id and e.round = h.round
-        where h.channel = s.channel and h.released_at is null and e.state in ('queued', 'running')) as waiting
+        where h.channel = s.channel and h.released_at is null and e.state in ('queued', 'running')
+          and e.reaction <> 'messaging.send')
+       + (select count(*) from messages m join conversations c on c.id = m.conversation_id
+          where s.stopped_at is not null and m.status = 'queued' and c.channel = s.channel) as waiting
 from switches s left join users u on u.id = (s.stopped_by ->> 'user_id')::uuid
 order by array_position(array['sms', 'whatsapp', 'voice', 'email'], s.channel)"""
 

@@ -1,23 +1,23 @@
 """Email is stopped while 200 mails are due, workers are killed, and it is resumed: each goes out once, in order."""
 
-import asyncio
 from collections import Counter
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.effects import ABANDONED_AFTER
 from openslot.core.work import Clock, Runtime, system_clock
 from openslot.flags import switches
+from openslot.flags.models import OutgoingChannel
 from openslot.integrations.mail.rules import BEGUN
 from tests.integrations.mail import mail_worker
 from tests.integrations.mail.conftest import Book, move, read_message
 from tests.support.forked import Forked
 from tests.support.smtp_server import ScriptedServer, smtp_server
-from tests.support.switches import resume, stop, waiting
+from tests.support.worker_process import stop_kill_and_resume
 
 pytestmark = pytest.mark.own_database
 
@@ -27,6 +27,14 @@ UNFINISHED = """
 select count(*) from effects where reaction in ('mail.fan_out', 'mail.send') and state not in ('done', 'skipped')
 or reaction = 'mail.remind' and payload is not null and created_at < now() and next_try_at < now() + interval '2 days'
 and state not in ('done', 'skipped')"""
+# Reminders of some meetings become due too, and half of these meetings begin before email is resumed.
+DUE_REMINDERS = """
+update effects set next_try_at = now() where id in (
+    select id from effects where reaction = 'mail.remind' and key like '%:60:%' order by no limit $1)
+returning id, (payload ->> 'booking_id')::uuid as booking_id"""
+BEGIN_MEETINGS = """
+update bookings set starts_at = now() - interval '5 minutes', ends_at = now() + interval '1 hour'
+where id = any($1)"""
 
 
 @pytest.fixture
@@ -49,71 +57,40 @@ def start_worker(settings: Settings, server: ScriptedServer) -> Forked:
     return Forked(mail_worker.run, settings.database_url or "", str(settings.data_dir), str(server.port))
 
 
-def end(worker: Forked) -> None:
-    worker.kill()
-    worker.wait()
-
-
-async def settle(count: object) -> int:
-    """Wait until a number stays the same for a second."""
-    before = -1
-    async with asyncio.timeout(60):
-        while (now := await count()) != before:  # type: ignore[operator]
-            before = now
-            await asyncio.sleep(1)
-    return before
-
-
 async def test_each_of_200_mails_goes_out_once_or_is_dropped_for_a_reason(
     settings: Settings, runtime: Runtime, book: Book, user: User
 ) -> None:
     await book_and_move(runtime, book)
     async with smtp_server() as server:
+        begun: list[UUID] = []
+
+        def start() -> Forked:
+            return start_worker(settings, server)
 
         async def count_received() -> int:
             return len(server.received)
 
-        async def count_waiting() -> int:
-            return await waiting(runtime)
+        async def count_unfinished() -> int:
+            return int(await runtime.pool.fetchval(UNFINISHED))
 
-        worker = start_worker(settings, server)
-        async with asyncio.timeout(60):
-            while len(server.received) < 20:
-                await asyncio.sleep(0.01)
-        await stop(runtime)
-        at_the_stop = await settle(count_received)
-        assert at_the_stop < MAILS
-        end(worker)
+        async def let_reminders_be_due() -> None:
+            assert len(server.received) < MAILS
+            rows = await runtime.pool.fetch(DUE_REMINDERS, REMINDERS)
+            begun.extend(row["booking_id"] for row in rows[: REMINDERS // 2])
 
-        # Reminders of some meetings become due too, and half of these meetings begin before email is resumed.
-        reminders = await runtime.pool.fetch(
-            """update effects set next_try_at = now() where id in (
-                select id from effects where reaction = 'mail.remind' and key like '%:60:%' order by no limit $1)
-            returning id, (payload ->> 'booking_id')::uuid as booking_id""",
-            REMINDERS,
+        async def let_meetings_begin() -> None:
+            await runtime.pool.execute(BEGIN_MEETINGS, begun)
+
+        held = await stop_kill_and_resume(
+            runtime,
+            OutgoingChannel.EMAIL,
+            start=start,
+            count_sent=count_received,
+            count_unfinished=count_unfinished,
+            when_stopped=let_reminders_be_due,
+            before_resuming=let_meetings_begin,
         )
-        worker = start_worker(settings, server)
-        await asyncio.sleep(ABANDONED_AFTER.total_seconds())
-        held = await settle(count_waiting)
-        end(worker)
         assert held > REMINDERS
-        assert len(server.received) == at_the_stop
-        begun = [row["booking_id"] for row in reminders[: REMINDERS // 2]]
-        await runtime.pool.execute(
-            "update bookings set starts_at = now() - interval '5 minutes', ends_at = now() + interval '1 hour' "
-            "where id = any($1)",
-            begun,
-        )
-
-        worker = start_worker(settings, server)
-        await resume(runtime)
-        try:
-            async with asyncio.timeout(90):
-                while await runtime.pool.fetchval(UNFINISHED):
-                    await asyncio.sleep(0.2)
-        finally:
-            worker.terminate()
-            worker.wait(60)
 
         messages = [(each.recipient, read_message(each.content)) for each in server.received]
         assert set(Counter(str(each["Message-ID"]) for _, each in messages).values()) == {1}
