@@ -37,6 +37,7 @@ from openslot.integrations.mail.plan_mails import PLAN_REACTIONS
 from openslot.integrations.mail.ports import Mailer
 from openslot.integrations.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
 from openslot.integrations.mail.smtp import open_mailer
+from openslot.integrations.oauth.operations import OAUTH_JOBS
 from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.operations import OIDC_JOBS
 from openslot.integrations.providers import open_providers
@@ -115,6 +116,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
+    *OAUTH_JOBS,
     *OIDC_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
@@ -151,6 +153,7 @@ SEALED = (
     SealedColumn("webhook_endpoints", "secret"),
     SealedColumn("webhook_endpoints", "previous_secret"),
     SealedColumn("calendar_connections", "secret"),
+    SealedColumn("oauth_grants", "secret"),
     SealedColumn("authenticators", "secret"),
     SealedColumn("payment_connections", "key"),
     SealedColumn("payment_connections", "notice_secret"),

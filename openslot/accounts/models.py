@@ -13,7 +13,7 @@ from openslot.i18n.languages import Hours
 
 _FIRST_WORDS = """
 about account accounts admin administrator analytics api app apple-touch-icon assets auth availability billing blog
-bookings calendar calls contact contacts conversations dashboard developers docs e embed en event-types events
+bookings calendar calls connect contact contacts conversations dashboard developers docs e embed en event-types events
 favicon.ico feed health healthz help holds home hooks invite join legal llms.txt login logout manage manifest.json mcp
 me members messages metrics new oauth openapi openslot org organization organizations pages password pay payments photos
 pricing privacy public readyz register reschedule robots.txt root schedules schemas scim search security settings setup

@@ -54,6 +54,7 @@ SECRET = frozenset(
         "metrics_token",
         "stripe_key",
         "oidc_client_secret",
+        "google_client_secret",
     }
 )
 LARGEST_SECRET = 16 * 1024
@@ -232,6 +233,21 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     oidc_skips_two_factor: Annotated[
         bool, Meta(description="Skip the second factor for people who sign in through the provider")
     ] = False
+    google_client_id: Annotated[
+        str | None, Meta(description="Client ID of your project at Google; with it hosts connect Google Calendar")
+    ] = None
+    google_client_secret: Annotated[
+        str | None, Meta(description="Client secret; required with `OPENSLOT_GOOGLE_CLIENT_ID`")
+    ] = None
+    google_auth_url: Annotated[
+        str, Meta(description="Google's page on which people allow access, or one that stands in for it")
+    ] = "https://accounts.google.com/o/oauth2/v2/auth"
+    google_token_url: Annotated[
+        str, Meta(description="Where Google gives tokens, or a proxy that stands in for it")
+    ] = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
+    google_api_url: Annotated[str, Meta(description="Google's Calendar API, or a proxy that stands in for it")] = (
+        "https://www.googleapis.com/calendar/v3"
+    )
     limit_connections: Annotated[
         int, Meta(ge=1, le=65_536, description="Open connections from one address to one web process")
     ] = 256
@@ -365,6 +381,7 @@ def _checked(values: dict[str, object]) -> Settings:
         raise StartupError("OPENSLOT_CODEBASE_ROOT is wrong: it must be a directory.")
     _check_plans(settings)
     _check_oidc(settings)
+    _check_google(settings)
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: OPENSLOT_SMTP_URL requires a sender address.")
     return settings
@@ -400,6 +417,15 @@ def _check_oidc(settings: Settings) -> None:
     if not text.startswith("https://") and not is_local:
         fault = "it must begin with https://"
     _check_url("oidc_issuer", fault)
+
+
+def _check_google(settings: Settings) -> None:
+    names = [environment_name(field) for field in ("google_client_id", "google_client_secret")]
+    missing = [settings.google_client_id is None, settings.google_client_secret is None]
+    if any(missing) and not all(missing):
+        raise StartupError(f"{names[missing.index(True)]} is missing: Google Calendar needs {' and '.join(names)}.")
+    for field in ("google_auth_url", "google_token_url", "google_api_url"):
+        _check_url(field, find_setting_fault(getattr(settings, field), has_path=True))
 
 
 def _decode(kind: type, value: object) -> object:

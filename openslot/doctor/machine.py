@@ -4,6 +4,7 @@ import asyncio
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from ipaddress import ip_address
@@ -23,6 +24,8 @@ from openslot.core.work import system_clock
 from openslot.doctor.finding import Finding, ok, problem, warning
 from openslot.integrations.mail.ports import MailDeferred
 from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.integrations.oauth.client import GrantRefused, refresh
+from openslot.integrations.oauth.models import OAuthClient, OAuthUnreachable, OAuthVendor, find_client
 from openslot.integrations.oidc.models import OidcUnreachable
 from openslot.integrations.oidc.provider import find_provider, get_provider, read_keys_of, read_metadata
 
@@ -40,6 +43,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
     yield look_at_proxies(chosen)
     yield look_at_mail(chosen)
     yield look_at_oidc(chosen)
+    yield look_at_google(chosen)
     yield look_at_backups(chosen, now=system_clock())
 
 
@@ -183,6 +187,33 @@ async def _read(chosen: Settings) -> None:
     outbound = Outbound(allow=chosen.outbound_allow)
     try:
         await read_keys_of(outbound, await read_metadata(outbound, get_provider(chosen)))
+    finally:
+        await outbound.close()
+
+
+def look_at_google(chosen: Settings) -> Finding:
+    """Check that Google knows the client, by a token that it can't know."""
+    client = find_client(chosen, OAuthVendor.GOOGLE)
+    if client is None:
+        return ok("google", "OPENSLOT_GOOGLE_CLIENT_ID is not set: hosts can't connect Google Calendar.")
+    try:
+        asyncio.run(_try_client(chosen, client))
+    except OAuthUnreachable as fault:
+        fix = (
+            "Correct OPENSLOT_GOOGLE_CLIENT_ID and OPENSLOT_GOOGLE_CLIENT_SECRET; docs/google-calendar.md has each step"
+        )
+        return problem("google", f"Nobody can connect Google Calendar: {fault.reason}.", fix)
+    return ok(
+        "google",
+        f"Google knows the client. The redirect URI that is registered there must be {client.redirect_uri}",
+    )
+
+
+async def _try_client(chosen: Settings, client: OAuthClient) -> None:
+    outbound = Outbound(allow=chosen.outbound_allow)
+    try:
+        with suppress(GrantRefused):
+            await refresh(outbound, client, "openslot-doctor", now=system_clock())
     finally:
         await outbound.close()
 

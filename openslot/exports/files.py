@@ -83,6 +83,8 @@ NOT_EXPORTED = {
     "event_feeds": "the last of these numbers",
     "host_days": "totals of bookings.json by day",
     "mail_limits_reached": "when the limit of emails was last reached; activity.json says it",
+    "oauth_attempts": "hashes of consents at other services that expire within minutes",
+    "oauth_grants": "encrypted tokens of the connections in calendars.json",
     "password_resets": "hashes of links that expire within hours",
     "pending_sign_ins": "hashes of sign-ins that expire within minutes",
     "revenue": "totals of payments.json by day",

@@ -7,11 +7,16 @@ from typing import Any
 
 import pytest
 
+from openslot.core.config import Settings
 from openslot.core.outbound import Outbound
 from openslot.integrations.calendars.caldav import CalDavServer
+from openslot.integrations.calendars.google import GoogleCalendars
 from openslot.integrations.calendars.ics_feed import PLACE, IcsFeed
 from openslot.integrations.calendars.models import Credentials
+from openslot.integrations.oauth.models import PERMISSIONS, OAuthVendor, OneToken
 from tests.contracts.calendar_servers import (
+    DAY,
+    HOUR,
     NINE,
     OWN,
     Account,
@@ -19,7 +24,9 @@ from tests.contracts.calendar_servers import (
     WritingContract,
     write_ical,
 )
+from tests.support.clocks import MovingClock
 from tests.support.fake_calendars import FakeServer
+from tests.support.fake_google import FakeGoogle, serving
 from tests.support.feeds import PublishedFeed, publishing
 from tests.support.ical import calendar, event
 from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in, without_sync
@@ -109,6 +116,37 @@ class FeedAccount:
         self._feed.publish(calendar("X-WR-CALNAME:Work", *self._events.values()))
 
 
+class GoogleCalendarAccount:
+    """A calendar of our Google."""
+
+    def __init__(self, fake: FakeGoogle) -> None:
+        self._account = fake.add_account("mara@lindqvist.example")
+        self.calendar = self._account.add_calendar("Work")
+        scopes = [each.scope for each in PERMISSIONS[OAuthVendor.GOOGLE]]
+        token = fake.consents.allow(self._account.email, *scopes)
+        url = fake.configure(Settings()).google_api_url
+        self.server = GoogleCalendars(Outbound(allow=LOOPBACK), url, OneToken(token))
+
+    async def write(self, name: str, starts_at: datetime = NINE, **options: Any) -> None:
+        chosen = PLAIN | options
+        is_day = chosen["is_all_day"]
+        times = [starts_at, starts_at + (DAY if is_day else HOUR)]
+        start, end = ({"date": f"{at:%Y-%m-%d}"} if is_day else {"dateTime": at.isoformat()} for at in times)
+        rules = [f"RRULE:FREQ=DAILY;COUNT={chosen['daily']}"] if chosen["daily"] > 1 else []
+        more = {"transparency": "transparent"} if chosen["is_free"] else {}
+        self._account.edit(self.calendar, name, start=start, end=end, recurrence=rules, **more)
+
+    async def delete(self, name: str) -> None:
+        self._account.remove(self.calendar, name)
+
+    async def move(self, ref: str, starts_at: datetime) -> None:
+        start, end = ({"dateTime": at.isoformat()} for at in (starts_at, starts_at + HOUR))
+        self._account.edit(self.calendar, ref, start=start, end=end)
+
+    async def lose(self) -> str:
+        return "other@group.calendar.google.com"
+
+
 class TestFake(WritingContract):
     """The fake."""
 
@@ -139,6 +177,21 @@ class TestCalDavWithoutSync(WritingContract):
         radicale.empty()
         async with without_sync(radicale) as url:
             account = CalDavAccount(radicale, url, await radicale.add_calendar())
+            yield account
+            await account.server.close()
+
+
+class TestGoogle(WritingContract):
+    """Google Calendar."""
+
+    @pytest.fixture(params=[False, True], ids=["whole", "in pages"])
+    async def account(self, request: pytest.FixtureRequest) -> AsyncIterator[Account]:
+        """Give an account whose lists come at once, or in small pages of which the first is empty."""
+        async with serving(MovingClock()) as fake:
+            account = GoogleCalendarAccount(fake)
+            if request.param:
+                fake.accounts["mara@lindqvist.example"].page_size = 1
+                fake.accounts["mara@lindqvist.example"].begins_with_an_empty_page = True
             yield account
             await account.server.close()
 

@@ -40,6 +40,7 @@ PLAIN = {
     "finished_oidc_sign_ins.hash": "a fingerprint",
     "former_usernames.name_hash": "a fingerprint",
     "idempotency.request_hash": "a fingerprint",
+    "oauth_attempts.state_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",
     "invitations.hash": "a fingerprint",
     "password_resets.hash": "a fingerprint",
@@ -64,6 +65,7 @@ SEALED_BY_DATA_KEYS = {
     "event_types.private_sealed",
     "idempotency.sealed",
     "mail_messages.content",
+    "oauth_attempts.verifier",
     "webhook_deliveries.answer",
     "webhook_messages.sealed",
 }
@@ -340,6 +342,14 @@ async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Setting
             new_id(),
             host.id,
             await seal(work, "https://a.example/secret.ics"),
+            work.now,
+        )
+        await work.db.execute(
+            """insert into oauth_grants (id, owner_id, vendor, secret, scopes, state, expires_at, created_at)
+            values ($1, $2, 'google', $3, '{}', 'ok', $4, $4)""",
+            new_id(),
+            host.id,
+            await seal(work, "ya29.token"),
             work.now,
         )
         await work.db.execute(

@@ -22,12 +22,15 @@ VALID = {
     "metrics_token": "0123456789abcdef0123456789abcdef",
     "oidc_client_secret": "hidden secret with ünïcode",
     "stripe_key": "rk_test_hidden0123456789",
+    "google_client_secret": "GOCSPX-hidden",
 }
 OTHERS = {
     "OPENSLOT_MAIL_FROM": "a@book.example",
     "OPENSLOT_OIDC_ISSUER": "https://id.example",
     "OPENSLOT_OIDC_CLIENT_ID": "a",
     "OPENSLOT_OIDC_CLIENT_SECRET": "b",
+    "OPENSLOT_GOOGLE_CLIENT_ID": "c",
+    "OPENSLOT_GOOGLE_CLIENT_SECRET": "d",
     "OPENSLOT_STRIPE_KEY": "rk_test_other0123456789",
     "OPENSLOT_STRIPE_PRICE_PRO": "price_pro",
 }

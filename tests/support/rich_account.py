@@ -27,6 +27,10 @@ TEN = MONDAY.replace(hour=10)
 ROWS = (
     """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at, lease)
     values ($6, $1, 'caldav', 'dav.example', 'mara at dav.example', $9, $4, $4, $2)""",
+    """insert into oauth_grants (id, owner_id, vendor, secret, scopes, state, expires_at, created_at)
+    values ($6, $1, 'google', $9, '{calendar}', 'ok', $4, $4)""",
+    """insert into oauth_attempts (state_hash, user_id, session_id, vendor, verifier, expires_at)
+    values ($9, $1, $2, 'google', $9, $4)""",
     """insert into calendars (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
     values ($7, $6, $1, 'https://dav.example/secret-path', 'Work', true, true, true)""",
     "insert into calendar_objects values ($7, 'a.ics', 'e', 'u', false, false, 'text')",

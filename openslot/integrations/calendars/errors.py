@@ -22,6 +22,9 @@ TOO_MANY_EVENTS = Text("The calendar has more than %(count)s events")
 FEED_STATUS = Text("The feed's server returned %(status)s")
 INCOMPLETE_FEED = Text("The feed's server returned an incomplete calendar")
 TAKES_TOO_LONG = Text("The calendar takes too long to read: its events repeat too often, or there are too many")
+CONSENT_NEEDED = Text("Access to the calendar was revoked or has expired. Connect it again")
+TOO_MANY_REQUESTS = Text("The calendar's server asks us to wait, because it got too many requests")
+UNREADABLE_ANSWER = Text("The calendar's server returned something that can't be read")
 LONG_ZONES = Text("The feed's time zones are too long to be kept with each of its events")
 OWN = (
     SIGN_IN_REFUSED,
@@ -42,6 +45,9 @@ OWN = (
     INCOMPLETE_FEED,
     LONG_ZONES,
     TAKES_TOO_LONG,
+    CONSENT_NEEDED,
+    TOO_MANY_REQUESTS,
+    UNREADABLE_ANSWER,
     *SENTENCES.values(),
     *OUTBOUND_FAILURES,
 )
@@ -90,6 +96,13 @@ class ReadOnlyCalendar(Conflict):
         super().__init__(Text("Nothing can be written to the calendar %(name)s", name=name))
 
 
+class OtherAccount(Conflict):
+    """A consent was given again with another account than that of the connection."""
+
+    code = "calendar_other_account"
+    message = Text("You chose another account than the one that is connected. Nothing was changed")
+
+
 class CalendarFault(Refusal):
     """The calendar's server can't be reached, or fails."""
 
@@ -110,6 +123,13 @@ class CalendarSignInFailed(CalendarFault):
     message = SIGN_IN_REFUSED
 
 
+class CalendarConsentNeeded(CalendarFault):
+    """The owner has revoked the access, or it has expired."""
+
+    code = "calendar_consent_needed"
+    message = CONSENT_NEEDED
+
+
 class CalendarForbidden(CalendarFault):
     """The calendar's server does not allow this account to do this."""
 
@@ -121,6 +141,7 @@ class CalendarUnreadable(CalendarFault):
     """What the server sent is not a calendar, or is too large."""
 
     code = "calendar_unreadable"
+    message = UNREADABLE_ANSWER
 
 
 class CalendarGone(CalendarFault):

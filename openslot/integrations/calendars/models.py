@@ -14,6 +14,7 @@ from openslot.availability.grid import Interval, subtract
 class ConnectionKind(StrEnum):
     CALDAV = "caldav"
     ICS = "ics"
+    GOOGLE = "google"
 
 
 class ConnectionRef(Struct, frozen=True):

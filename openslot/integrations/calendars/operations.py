@@ -12,7 +12,6 @@ from openslot.accounts.models import User
 from openslot.availability import operations as busy
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
-from openslot.core.outbound import Outbound
 from openslot.core.sealing import seal
 from openslot.core.text import is_line
 from openslot.core.work import Runtime, Work
@@ -25,10 +24,12 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreachable,
     ConnectionNotFound,
     NoSuchCalendar,
+    OtherAccount,
     ReadOnlyCalendar,
     TooManyConnections,
 )
 from openslot.integrations.calendars.events import CalendarConnected, CalendarDisconnected
+from openslot.integrations.calendars.google import GoogleCalendars
 from openslot.integrations.calendars.ics_feed import IcsFeed, read_url
 from openslot.integrations.calendars.models import (
     CalDavWanted,
@@ -48,22 +49,28 @@ from openslot.integrations.calendars.rules import (
     find_named,
     read_policy,
 )
+from openslot.integrations.oauth import operations as oauth
+from openslot.integrations.oauth.models import Consent, OneToken
 
 READ = "calendars.read"
 # Each request has a limit of its own, but a server can cause many.
 CONNECT_WITHIN = timedelta(seconds=60)
 
 
-async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> CalendarConnection:
+async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Consent) -> CalendarConnection:
     """Connect a calendar: sign in, find what is there, and keep how it is reached; what it holds is read by the sync.
 
     The server is contacted before a transaction is opened here, so the work must begin without one.
     """
-    outbound = work.runtime.outbound.on_behalf_of(owner.id)
+    ref = ConnectionRef(new_id(), owner.id)
     try:
         async with asyncio.timeout(CONNECT_WITHIN.total_seconds()):
-            kind, label, credentials = await _find_account(outbound, wanted)
-            server = SERVERS[kind](outbound, credentials)
+            kind, label, credentials = await _find_account(work.runtime, owner, wanted)
+            server = (
+                _open_with(work.runtime, owner.id, wanted)
+                if isinstance(wanted, Consent)
+                else SERVERS[kind](work.runtime, ref, credentials)
+            )
             try:
                 found, addresses = await server.list_calendars(), await server.list_addresses()
             finally:
@@ -71,11 +78,11 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
     except TimeoutError:
         raise CalendarUnreachable(SLOW) from None
     connection = CalendarConnection(
-        id=new_id(),
+        id=ref.id,
         owner_id=owner.id,
         kind=kind,
         server=_host_of(credentials.url),
-        label=label,
+        label=label or next(iter(sorted(addresses)), "Google Calendar"),
         addresses=tuple(sorted(addresses)),
         trust_hours=DEFAULT_TRUST_HOURS,
         next_sync_at=work.now,
@@ -85,11 +92,13 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
         sealed = await _seal(work, credentials)
         if not await store.insert_connection(work.db, connection, sealed, max_=MAX_CONNECTIONS):
             raise TooManyConnections(MAX_CONNECTIONS)
+        if isinstance(wanted, Consent):
+            await oauth.keep_grant(work, owner, connection.id, wanted)
         calendars = await keep_calendars(work, connection, found)
         await _receive_by_default(work, owner, calendars)
         await plan_sync(work, connection.id)
         await work.record(CalendarConnected(**connection.identity))
-    return await get_connection(work, ConnectionRef(connection.id, owner.id))
+    return await get_connection(work, ref)
 
 
 async def plan_sync(work: Work, connection_id: UUID) -> None:
@@ -160,6 +169,7 @@ async def disconnect(work: Work, ref: ConnectionRef) -> None:
     connection = await get_connection(work, ref, lock=True)
     await busy.drop_sources(work, [calendar.id for calendar in connection.calendars])
     await store.delete_connection(work.db, connection.id)
+    await oauth.drop_grant(work, connection.id)
     await work.drop_planned(READ, str(connection.id), reason="the calendar is disconnected")
     await work.record(CalendarDisconnected(**connection.identity))
 
@@ -173,9 +183,12 @@ async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
 
 
 async def _find_account(
-    outbound: Outbound, wanted: CalDavWanted | IcsWanted
+    runtime: Runtime, owner: User, wanted: CalDavWanted | IcsWanted | Consent
 ) -> tuple[ConnectionKind, str, Credentials]:
-    """Return the kind of a connection, its label, and how it is opened."""
+    """Return the kind of a connection, its label unless its calendars say it, and how it is opened."""
+    outbound = runtime.outbound.on_behalf_of(owner.id)
+    if isinstance(wanted, Consent):
+        return ConnectionKind.GOOGLE, "", Credentials(url=runtime.settings.google_api_url)
     if isinstance(wanted, IcsWanted):
         url = read_url(wanted.url)
         outbound.check_url(url)
@@ -238,15 +251,29 @@ def _host_of(url: str) -> str:
     return url.partition("://")[2].partition("/")[0]
 
 
-SERVERS: dict[ConnectionKind, Callable[[Outbound, Credentials], CalendarServer]] = {
-    ConnectionKind.CALDAV: CalDavServer,
-    ConnectionKind.ICS: lambda outbound, credentials: IcsFeed(outbound, credentials.url),
+def _open_google(runtime: Runtime, ref: ConnectionRef, _: Credentials) -> CalendarServer:
+    outbound, tokens = runtime.outbound.on_behalf_of(ref.owner_id), oauth.GrantTokens(runtime, ref.id)
+    return GoogleCalendars(outbound, runtime.settings.google_api_url, tokens)
+
+
+def _open_with(runtime: Runtime, owner_id: UUID, consent: Consent) -> CalendarServer:
+    """Open an account by a consent that is not stored yet."""
+    tokens = OneToken(consent.tokens.access_token)
+    return GoogleCalendars(runtime.outbound.on_behalf_of(owner_id), runtime.settings.google_api_url, tokens)
+
+
+SERVERS: dict[ConnectionKind, Callable[[Runtime, ConnectionRef, Credentials], CalendarServer]] = {
+    ConnectionKind.CALDAV: lambda runtime, ref, secret: CalDavServer(
+        runtime.outbound.on_behalf_of(ref.owner_id), secret
+    ),
+    ConnectionKind.ICS: lambda runtime, ref, secret: IcsFeed(runtime.outbound.on_behalf_of(ref.owner_id), secret.url),
+    ConnectionKind.GOOGLE: _open_google,
 }
 
 
-def open_server(runtime: Runtime, owner_id: UUID, kind: str, sealed: bytes) -> CalendarServer:
+def open_server(runtime: Runtime, ref: ConnectionRef, kind: str, sealed: bytes) -> CalendarServer:
     secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Credentials)
-    return SERVERS[ConnectionKind(kind)](runtime.outbound.on_behalf_of(owner_id), secret)
+    return SERVERS[ConnectionKind(kind)](runtime, ref, secret)
 
 
 WITHIN = timedelta(seconds=30)
@@ -258,7 +285,8 @@ async def check_connection(work: Work, ref: ConnectionRef) -> int:
 
     The server is contacted here, so the work must begin without a transaction.
     """
-    return await _list_calendars(work, *await _open(work, ref))
+    connection, secret = await _open(work, ref)
+    return await _list_calendars(connection, _open_by(work, connection, secret))
 
 
 async def replace_password(work: Work, ref: ConnectionRef, password: str) -> None:
@@ -272,10 +300,28 @@ async def replace_password(work: Work, ref: ConnectionRef, password: str) -> Non
     if not 1 <= len(password) <= LONGEST_PASSWORD:
         raise Invalid(details={"password": Text("must have 1 to %(max)s characters", max=LONGEST_PASSWORD)})
     new = replace(secret, password=password)
-    await _list_calendars(work, connection, new)
+    await _list_calendars(connection, _open_by(work, connection, new))
     async with work.transaction():
         await get_connection(work, ref, lock=True)
         await store.update_secret(work.db, connection.id, await _seal(work, new))
+        await _make_due(work, connection)
+
+
+async def renew_consent(work: Work, ref: ConnectionRef, consent: Consent) -> None:
+    """Open a connection by a new consent from now on, if it is of the same account, and read it at once.
+
+    The server is contacted before a transaction is opened here, so the work must begin without one.
+    """
+    connection = await get_connection(work, ref)
+    if connection.kind is not ConnectionKind.GOOGLE:
+        raise ConnectionNotFound
+    server = _open_with(work.runtime, connection.owner_id, consent)
+    # The account is named by its own calendar.
+    addresses = frozenset(connection.addresses)
+    await _list_calendars(connection, server, addresses=addresses)
+    async with work.transaction():
+        await get_connection(work, ref, lock=True)
+        await oauth.renew_grant(work, connection.id, consent)
         await _make_due(work, connection)
 
 
@@ -297,11 +343,18 @@ async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Cre
     return connection, msgspec.json.decode(work.runtime.secrets.open(sealed), type=Credentials)
 
 
-async def _list_calendars(work: Work, connection: CalendarConnection, secret: Credentials) -> int:
-    server = SERVERS[connection.kind](work.runtime.outbound.on_behalf_of(connection.owner_id), secret)
+def _open_by(work: Work, connection: CalendarConnection, secret: Credentials) -> CalendarServer:
+    return SERVERS[connection.kind](work.runtime, ConnectionRef(connection.id, connection.owner_id), secret)
+
+
+async def _list_calendars(
+    connection: CalendarConnection, server: CalendarServer, *, addresses: frozenset[str] = frozenset()
+) -> int:
     try:
         async with asyncio.timeout(WITHIN.total_seconds()):
             found = {each.ref for each in await server.list_calendars()}
+            if addresses and addresses.isdisjoint(await server.list_addresses()):
+                raise OtherAccount
     except TimeoutError:
         raise CalendarUnreachable(SLOW) from None
     finally:

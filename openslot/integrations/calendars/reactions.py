@@ -33,7 +33,7 @@ from openslot.integrations.calendars.errors import CalendarChanged, CalendarFaul
 from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.host_changes import LANE, WRITE_LANE
-from openslot.integrations.calendars.models import WriteTarget, WrittenEvent
+from openslot.integrations.calendars.models import ConnectionRef, WriteTarget, WrittenEvent
 from openslot.integrations.calendars.operations import READ, open_server
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.rules import PAUSES
@@ -84,7 +84,8 @@ async def _find_target(work: Work, effect: Effect) -> tuple[UUID, WriteTarget | 
 @asynccontextmanager
 async def _open(work: Work, target: WriteTarget) -> AsyncIterator[CalendarServer]:
     """Open a calendar's server; a fault of its own is a reason to try later or to give up."""
-    server = open_server(work.runtime, target.owner_id, target.kind, target.secret)
+    ref = ConnectionRef(target.connection_id, target.owner_id)
+    server = open_server(work.runtime, ref, target.kind, target.secret)
     try:
         yield server
     except (CalendarGone, ReadOnlyCalendar) as fault:

@@ -16,6 +16,7 @@ from openslot.integrations.calendars import event_store, operations, rules, stor
 from openslot.integrations.calendars.errors import (
     MISSING,
     SLOW,
+    CalendarConsentNeeded,
     CalendarFault,
     CalendarForbidden,
     CalendarGone,
@@ -24,17 +25,17 @@ from openslot.integrations.calendars.errors import (
 )
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.host_changes import RemoteChanges, follow
-from openslot.integrations.calendars.models import Calendar, KeptObject, Lease, OwnTime
+from openslot.integrations.calendars.models import Calendar, ConnectionRef, KeptObject, Lease, OwnTime
 from openslot.integrations.calendars.operations import open_server
 from openslot.integrations.calendars.ports import CalendarServer, RemoteEvent, Scope
 
 # Waiting does not help with these faults: the owner has to act.
-FINAL = (CalendarSignInFailed, CalendarForbidden)
+FINAL = (CalendarSignInFailed, CalendarForbidden, CalendarConsentNeeded)
 WITHIN = timedelta(minutes=4)
 LOOK_EVERY = timedelta(milliseconds=100)
 BATCH = 500
 
-OpenServer = Callable[[Runtime, UUID, str, bytes], CalendarServer]
+OpenServer = Callable[[Runtime, ConnectionRef, str, bytes], CalendarServer]
 log = structlog.get_logger()
 
 
@@ -86,7 +87,8 @@ async def sync_and_wait(
 
 
 async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[RemoteChanges]:
-    server = open_server(runtime, lease.connection.owner_id, lease.connection.kind, lease.secret)
+    connection = lease.connection
+    server = open_server(runtime, ConnectionRef(connection.id, connection.owner_id), connection.kind, lease.secret)
     try:
         calendars, own_addresses = await _refresh(runtime, lease, server)
         addresses = own_addresses | {lease.owner_email.lower()}

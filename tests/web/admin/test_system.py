@@ -45,7 +45,8 @@ def test_every_setting_that_may_hold_a_secret_is_masked() -> None:
     named = {field for field in Settings.__struct_fields__ if suspicious.search(field)}
 
     # Addresses without a credential, and a limit.
-    assert named - SECRET == {"base_url", "images_url", "limit_key", "stripe_url", "twilio_url"}
+    google = {"google_auth_url", "google_token_url", "google_api_url"}
+    assert named - SECRET == {"base_url", "images_url", "limit_key", "stripe_url", "twilio_url", *google}
 
 
 async def test_the_page_tells_what_the_doctor_finds(admin: httpx2.AsyncClient) -> None:

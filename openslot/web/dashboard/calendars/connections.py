@@ -19,6 +19,7 @@ from openslot.integrations.calendars.models import (
     ConnectionRef,
     IcsWanted,
 )
+from openslot.integrations.oauth.models import OAuthVendor, find_client
 from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
 from openslot.web.dashboard.calendars import overview
 from openslot.web.pages import page, redirect
@@ -30,6 +31,7 @@ NOTICES = {
     "saved": Text("Your choices are saved."),
     "reading": Text("The calendar is syncing. Reload this page in a moment to see the result."),
     "password": Text("The new password works. The calendar is syncing now."),
+    "renewed": Text("The account is connected again. The calendar is syncing now."),
 }
 REFUSED = Text("was refused by the server. Check it, or create a new app password at your provider")
 
@@ -94,9 +96,15 @@ class CalendarFeedForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/calendars/connect")
-async def show_connect(user: User, form: Form[Any] = Form()) -> Response:
-    providers = tuple(PROVIDERS.values())
-    return page("dashboard/calendars/connect.html", user, here=overview.HERE, providers=providers, form=form)
+async def show_connect(work: Work, user: User, form: Form[Any] = Form()) -> Response:
+    return page(
+        "dashboard/calendars/connect.html",
+        user,
+        here=overview.HERE,
+        providers=tuple(PROVIDERS.values()),
+        google=find_client(work.runtime.settings, OAuthVendor.GOOGLE),
+        form=form,
+    )
 
 
 @post("/settings/calendars/connect", transaction="none", limit=TRIES, shows=show_connect, at={Conflict: "server"})

@@ -19,7 +19,12 @@ from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.pages import page, redirect
 
 SIGN_IN = str(errors.CalendarSignInFailed())
-KINDS = {ConnectionKind.CALDAV: Text("CalDAV account"), ConnectionKind.ICS: Text("Calendar feed, read only")}
+CONSENT = str(errors.CalendarConsentNeeded())
+KINDS = {
+    ConnectionKind.CALDAV: Text("CalDAV account"),
+    ConnectionKind.ICS: Text("Calendar feed, read only"),
+    ConnectionKind.GOOGLE: Text("Google Calendar"),
+}
 # The choices of the form, by the policy that is sent.
 POLICIES = {
     "close": Text("Stop offering times"),
@@ -64,11 +69,17 @@ def advise(error: str) -> Text:
     """Say what to do about the error that a connection was last read with."""
     if error == SIGN_IN:
         return Text("Enter the new password below. Many providers need an app password.")
+    if error == CONSENT:
+        return Text("Open the connection and connect the account again.")
     return Text("We'll retry automatically. If the problem persists, test the connection, or reconnect the calendar.")
 
 
 def needs_password(connection: CalendarConnection) -> bool:
     return connection.last_error == SIGN_IN and connection.kind is ConnectionKind.CALDAV
+
+
+def needs_consent(connection: CalendarConnection) -> bool:
+    return connection.last_error == CONSENT
 
 
 def find_state(connection: CalendarConnection) -> tuple[Text, str]:
@@ -86,6 +97,7 @@ CONNECTION_WORDS: dict[str, Any] = {
     "show_failure": errors.show_failure,
     "advise": advise,
     "needs_password": needs_password,
+    "needs_consent": needs_consent,
 }
 
 

@@ -1,0 +1,339 @@
+"""Google Calendar over its REST API: Google works repetitions out, within a window that moves from day to day."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from openslot.core.outbound import Outbound
+from openslot.core.times import floor_second
+from openslot.integrations.calendars.errors import (
+    TOO_MANY_EVENTS,
+    CalendarChanged,
+    CalendarGone,
+    CalendarUnreadable,
+)
+from openslot.integrations.calendars.google_client import AlreadyThere, GoogleClient, path_of
+from openslot.integrations.calendars.ports import (
+    Changes,
+    KeptSeries,
+    RemoteCalendar,
+    RemoteEvent,
+    Scope,
+    StoredEvent,
+)
+from openslot.integrations.mail.calendar_entry import CalendarEntry
+from openslot.integrations.oauth.models import TokenSource
+
+MAX_CALENDARS = 100
+MAX_EVENTS = 50_000
+MAX_PAGES = 200
+LONGEST_NAME = 200
+LONGEST_UID = 500
+MOVE_AFTER = timedelta(days=1)
+OWN = "openslot"
+OWN_ID = re.compile(r"[0-9a-f]{32}")
+ALLOWED_ID = re.compile(r"[0-9a-v]{5,1024}")
+NEVER_BUSY = frozenset({"workingLocation", "birthday"})
+# Titles, notes and guests are not asked for.
+EVENT = (
+    "id,etag,status,iCalUID,start,end,transparency,eventType,recurringEventId,recurrence,"
+    "attendees(self,responseStatus),extendedProperties/private"
+)
+ALWAYS = {
+    "singleEvents": "true",
+    "maxResults": "2500",
+    "maxAttendees": "1",
+    "fields": f"items({EVENT}),nextPageToken,nextSyncToken",
+}
+# Nobody is invited by Google, and a link to a meeting that an event has is not lost.
+QUIETLY = {"sendUpdates": "none", "conferenceDataVersion": "1"}
+
+
+class GoogleCursor(Struct, frozen=True):
+    token: str
+    until: datetime
+    """The end of the window that the token stands for."""
+
+
+class ListedCalendar(Struct, frozen=True, rename="camel"):
+    id: str
+    summary: str = ""
+    summary_override: str = ""
+    access_role: str = ""
+    primary: bool = False
+    deleted: bool = False
+
+
+class CalendarPage(Struct, frozen=True, rename="camel"):
+    items: tuple[ListedCalendar, ...] = ()
+    next_page_token: str | None = None
+
+
+class GoogleTime(Struct, frozen=True, rename="camel"):
+    date: str | None = None
+    date_time: str | None = None
+
+
+class GoogleAttendee(Struct, frozen=True, rename="camel"):
+    is_self: bool = msgspec.field(default=False, name="self")
+    response_status: str = ""
+
+
+class GoogleProperties(Struct, frozen=True):
+    private: dict[str, str] = {}
+
+
+class GoogleEvent(Struct, frozen=True, rename="camel"):
+    id: str
+    etag: str = ""
+    status: str = "confirmed"
+    uid: str = msgspec.field(default="", name="iCalUID")
+    start: GoogleTime = GoogleTime()
+    end: GoogleTime = GoogleTime()
+    transparency: str = "opaque"
+    event_type: str = "default"
+    recurring_event_id: str | None = None
+    recurrence: tuple[str, ...] = ()
+    attendees: tuple[GoogleAttendee, ...] = ()
+    extended_properties: GoogleProperties = GoogleProperties()
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.status == "cancelled"
+
+    @property
+    def own_uid(self) -> str:
+        """The UID that we gave it, or its own."""
+        return (self.extended_properties.private.get(OWN) or self.uid or self.id)[:LONGEST_UID]
+
+
+class EventPage(Struct, frozen=True, rename="camel"):
+    items: tuple[GoogleEvent, ...] = ()
+    next_page_token: str | None = None
+    next_sync_token: str | None = None
+
+
+class GoogleCalendars:
+    def __init__(self, outbound: Outbound, url: str, tokens: TokenSource) -> None:
+        self._client = GoogleClient(outbound, url, tokens)
+        self._listed: list[ListedCalendar] | None = None
+
+    async def list_calendars(self) -> list[RemoteCalendar]:
+        """List the calendars of the account, its own first."""
+        return [
+            RemoteCalendar(ref=each.id, name=_name(each), can_write=each.access_role in {"writer", "owner"})
+            for each in sorted(await self._list(), key=lambda each: not each.primary)
+        ]
+
+    async def list_addresses(self) -> frozenset[str]:
+        """Name the account: the id of its own calendar is its address."""
+        return frozenset(each.id.lower() for each in await self._list() if each.primary and "@" in each.id)
+
+    async def list_changes(
+        self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope
+    ) -> Changes:
+        """List what has changed since the token, or everything within a window that begins and ends a day later."""
+        before = msgspec.json.decode(cursor, type=GoogleCursor) if cursor else None
+        if before is not None and scope.last - before.until < MOVE_AFTER:
+            try:
+                found, token = await self._list_pages(calendar, {"syncToken": before.token})
+            except CalendarGone:
+                # The token has expired, or the calendar is gone, which the next question finds out.
+                before = None
+            else:
+                gone = [each.id for each in found if each.is_cancelled]
+                return await self._tell(calendar, found, gone, known, scope, GoogleCursor(token, before.until))
+        window = {"timeMin": _write_time(scope.first), "timeMax": _write_time(scope.last)}
+        found, token = await self._list_pages(calendar, window)
+        there = {each.id for each in found if not each.is_cancelled}
+        gone = [ref for ref in known if ref not in there]
+        return await self._tell(calendar, found, gone, known, scope, GoogleCursor(token, scope.last))
+
+    async def expand(self, kept: Sequence[KeptSeries], scope: Scope) -> list[RemoteEvent]:
+        return []
+
+    async def find_own(self, calendar: str, uid: str, *, ref: str | None) -> StoredEvent | None:
+        found = await self._find(calendar, ref or _id_for(uid))
+        return StoredEvent(ref=found.id, version=found.etag, uid=found.own_uid) if found else None
+
+    async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
+        if replaces is not None and ref is not None:
+            body = _write(event)
+            written = await self._write("PATCH", path_of(calendar, ref), body, replaces=replaces)
+        else:
+            written = await self._create(calendar, event, ref)
+        return StoredEvent(ref=written.id, version=written.etag, uid=event.uid)
+
+    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
+        try:
+            await self._client.delete(path_of(calendar, ref), query={"sendUpdates": "none"}, replaces=replaces)
+        except CalendarGone:
+            return
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _list(self) -> list[ListedCalendar]:
+        if self._listed is None:
+            found: list[ListedCalendar] = []
+            query = {"maxResults": "250"}
+            for _ in range(MAX_PAGES):
+                page = await self._client.get("users/me/calendarList", CalendarPage, query)
+                found += (each for each in page.items if not each.deleted and _is_plain(each.id))
+                if page.next_page_token is None or len(found) >= MAX_CALENDARS:
+                    break
+                query["pageToken"] = page.next_page_token
+            self._listed = found[:MAX_CALENDARS]
+        return self._listed
+
+    async def _list_pages(self, calendar: str, query: Mapping[str, str]) -> tuple[list[GoogleEvent], str]:
+        """Read all pages, of which some may be empty; only the last has a token for the next question."""
+        found: dict[str, GoogleEvent] = {}
+        asked = {**ALWAYS, **query}
+        for _ in range(MAX_PAGES):
+            page = await self._client.get(path_of(calendar), EventPage, asked)
+            found |= {each.id: each for each in page.items if _is_plain(each.id)}
+            if len(found) > MAX_EVENTS:
+                break
+            if page.next_sync_token is not None:
+                return list(found.values()), page.next_sync_token
+            if page.next_page_token is None:
+                raise CalendarUnreadable
+            asked["pageToken"] = page.next_page_token
+        raise CalendarUnreadable(TOO_MANY_EVENTS.fill(count=MAX_EVENTS))
+
+    async def _tell(  # noqa: PLR0917 - all that the two ways of reading give
+        self,
+        calendar: str,
+        found: Sequence[GoogleEvent],
+        gone: Sequence[str],
+        known: Mapping[str, str],
+        scope: Scope,
+        cursor: GoogleCursor,
+    ) -> Changes:
+        """Say what is different; an event of ours that a list leaves out may be outside the window, or in a series."""
+        kept = {each.id: each for each in found if not each.is_cancelled}
+        for ref in gone:
+            own = await self._find(calendar, ref) if OWN_ID.fullmatch(ref) else None
+            # One that is over leaves the window by itself.
+            if own is not None and not (known.get(ref) == own.etag and _is_over(own, scope)):
+                kept[ref] = own
+        return Changes(
+            changed=tuple(_read(each, scope) for each in kept.values() if known.get(each.id) != each.etag),
+            removed=tuple(ref for ref in gone if ref not in kept),
+            cursor=msgspec.json.encode(cursor).decode(),
+        )
+
+    async def _find(self, calendar: str, event_id: str) -> GoogleEvent | None:
+        """Find an event; one that was deleted is still there, as a cancelled one."""
+        try:
+            found = await self._client.get(path_of(calendar, event_id), GoogleEvent, {"fields": EVENT})
+        except CalendarGone:
+            return None
+        return None if found.is_cancelled else found
+
+    async def _create(self, calendar: str, event: CalendarEntry, ref: str | None) -> GoogleEvent:
+        """Write an event under an id of our own, so that a second try can't write a second event."""
+        event_id = ref if ref is not None and ALLOWED_ID.fullmatch(ref) else _id_for(event.uid)
+        try:
+            return await self._write("POST", path_of(calendar), {"id": event_id, **_write(event)})
+        except AlreadyThere:
+            place = path_of(calendar, event_id)
+            present = await self._client.get(place, GoogleEvent, {"fields": EVENT})
+            if not present.is_cancelled:
+                raise CalendarChanged from None
+            # An event that was deleted keeps its id.
+            return await self._write("PUT", place, _write(event), replaces=present.etag)
+
+    async def _write(
+        self, method: str, path: str, body: Mapping[str, Any], *, replaces: str | None = None
+    ) -> GoogleEvent:
+        query = {**QUIETLY, "fields": EVENT}
+        return await self._client.write(method, path, GoogleEvent, body, query=query, replaces=replaces)
+
+
+def _id_for(uid: str) -> str:
+    """Return the id of a booking's event; hexadecimal digits are among those that Google allows."""
+    return UUID(uid.partition("@")[0]).hex
+
+
+def _write(event: CalendarEntry) -> dict[str, Any]:
+    """Write a booking without guests: Openslot sends the mails."""
+    body: dict[str, Any] = {
+        "summary": event.summary,
+        "description": event.description[:8000],
+        "location": event.location,
+        "start": {"dateTime": _write_time(event.starts_at), "timeZone": "UTC"},
+        "end": {"dateTime": _write_time(event.ends_at), "timeZone": "UTC"},
+        "status": "confirmed",
+        "transparency": "opaque",
+        "extendedProperties": {"private": {OWN: event.uid}},
+    }
+    if event.url:
+        body["source"] = {"title": "Openslot", "url": event.url}
+    return body
+
+
+def _read(found: GoogleEvent, scope: Scope) -> RemoteEvent:
+    times = _find_times(found, scope)
+    is_live = not any(each.is_self and each.response_status == "declined" for each in found.attendees)
+    is_busy = is_live and found.transparency != "transparent" and found.event_type not in NEVER_BUSY
+    repeats = found.recurring_event_id is not None or bool(found.recurrence)
+    return RemoteEvent(
+        ref=found.id,
+        version=found.etag,
+        uid=found.own_uid,
+        spans=tuple(_list_spans(times, scope)) if is_busy else (),
+        starts_at=times[0] if times and not repeats else None,
+        ends_at=times[1] if times and not repeats else None,
+        is_live=is_live,
+        is_unread=times is None,
+    )
+
+
+def _find_times(found: GoogleEvent, scope: Scope) -> tuple[datetime, datetime] | None:
+    try:
+        start, end = (_read_time(each, scope) for each in (found.start, found.end))
+    except (ValueError, OverflowError):
+        return None
+    return (start, end) if start is not None and end is not None else None
+
+
+def _is_over(found: GoogleEvent, scope: Scope) -> bool:
+    times = _find_times(found, scope)
+    return times is not None and times[1] <= scope.first
+
+
+def _read_time(found: GoogleTime, scope: Scope) -> datetime | None:
+    if found.date_time is not None:
+        read = datetime.fromisoformat(found.date_time)
+        return (read if read.tzinfo else read.replace(tzinfo=scope.zone)).astimezone(UTC)
+    if found.date is not None:
+        # A whole day is one of the host's zone.
+        return datetime.combine(date.fromisoformat(found.date), time(), scope.zone).astimezone(UTC)
+    return None
+
+
+def _list_spans(times: tuple[datetime, datetime] | None, scope: Scope) -> Iterator[tuple[int, int]]:
+    if times is not None and times[0] < times[1] and times[1] > scope.first and times[0] < scope.last:
+        yield floor_second(times[0]), floor_second(times[1])
+
+
+def _write_time(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _name(found: ListedCalendar) -> str:
+    text = found.summary_override or found.summary
+    shown = "".join(character for character in text if character.isprintable())[:LONGEST_NAME].strip()
+    return shown or found.id[:LONGEST_NAME]
+
+
+def _is_plain(ref: str) -> bool:
+    """Return whether an id can be kept and sent back."""
+    return ref.isprintable() and 0 < len(ref) <= 1024
