@@ -13,6 +13,7 @@ from openslot.routing import RateLimit, Request, Response, post
 # Stripe sends bursts from few addresses, and repeats what is refused.
 LIMIT = RateLimit("payment-notices", 1200)
 MAX_BYTES = 512 * 1024
+SIGNATURE = "stripe-signature"
 
 log = structlog.get_logger()
 
@@ -20,9 +21,12 @@ log = structlog.get_logger()
 @post("/api/notices/stripe/{connection_id}", transaction="none", limit=LIMIT, max_bytes=MAX_BYTES)
 async def receive_notice(request: Request, work: Work, connection_id: UUID) -> Response:
     """Keep a notice of the account of a connection."""
+    signature = request.headers.get(SIGNATURE)
+    if not signature:
+        raise InvalidNotice
     connection, secret = await notices.get_receiver(work, connection_id)
     try:
-        verify(request.body, request.headers.get("stripe-signature"), secrets=(secret,), now=work.now)
+        verify(request.body, signature, secrets=(secret,), now=work.now)
         notice = read_notice(request.body, mode=connection.mode)
     except NoticeRefused as refused:
         log.info("a payment notice was refused", connection=str(connection_id), reason=str(refused))

@@ -34,7 +34,7 @@ COSTS = {
     "/admin/flags": 2,
     "/admin/flags/api_docs": 4,
     "/admin/messaging": 3,
-    "/admin/messaging/email/stop": 2,
+    "/admin/messaging/email/stop": 1,
     "/admin/jobs": 5,
     "/admin/log": 2,
     "/admin/mailbox": 2,

@@ -1,0 +1,160 @@
+"""Junk where providers send notices: refused before anything is read that grows, and nothing of it is kept."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID, uuid4
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.messaging.connection_models import ConnectionChannel
+from openslot.messaging.models import ProviderName
+from tests.http.routes import OPERATIONS
+from tests.support.clocks import clock
+from tests.support.host import user
+from tests.support.messaging import insert_number
+from tests.support.payments import insert_connection
+from tests.support.statements import CountingPool
+
+__all__ = ["clock", "user"]
+
+# Which header each address is signed in, and the answer to what is not; whoever adds an address has to say so here.
+SIGNED = {
+    "/api/notices/twilio/{connection_id}/messages": ("x-twilio-signature", 403),
+    "/api/notices/twilio/{connection_id}/status": ("x-twilio-signature", 403),
+    "/api/notices/twilio/{connection_id}/calls": ("x-twilio-signature", 403),
+    "/api/notices/gateway/{connection_id}": ("webhook-signature", 403),
+    "/api/notices/calls/{connection_id}": ("webhook-signature", 403),
+    "/api/notices/stripe/{connection_id}": ("stripe-signature", 400),
+}
+DECLARED = {each.path: each.handler.declaration for each in OPERATIONS if each.path.startswith("/api/notices/")}
+LARGEST = 512 * 1024
+# The limit of an address is one row, and a connection is looked up by its primary key.
+LIMIT, LOOK_UP = "insert into rate_log", "_connections c where c.id = $1"
+TABLES = "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname"
+JUNK = [b"", b"{}", b"a=b", b"\x00\xff" * 100, b"[" * 5000, b"a" * 60_000]
+
+
+@pytest.fixture
+async def connections(runtime: Runtime, user: User) -> dict[str, UUID]:
+    """Live connections, by the part of an address that says which provider it is."""
+    gateway, secret = ProviderName.GATEWAY, "whsec_" + "A" * 32
+    twilio = await insert_number(runtime, user_id=user.id)
+    own = await insert_number(
+        runtime, user_id=user.id, provider=gateway, token=secret, channel=ConnectionChannel.WHATSAPP
+    )
+    voice = await insert_number(
+        runtime, user_id=user.id, provider=gateway, token=secret, channel=ConnectionChannel.VOICE
+    )
+    paying = await insert_connection(runtime, "sk_test_1", user_id=user.id)
+    sealed = runtime.secrets.seal("whsec_1")
+    await runtime.pool.execute("update payment_connections set notice_secret = $1", sealed)
+    return {"twilio": twilio.id, "gateway": own.id, "calls": voice.id, "stripe": paying.id}
+
+
+def fill(path: str, connection_id: object) -> str:
+    return path.format(connection_id=connection_id)
+
+
+def own_of(connections: dict[str, UUID], path: str) -> UUID:
+    return connections[path.split("/")[3]]
+
+
+async def count_rows(runtime: Runtime) -> dict[str, int]:
+    names = [row["relname"] for row in await runtime.pool.fetch(TABLES)]
+    return {name: await runtime.pool.fetchval(f'select count(*) from "{name}"') for name in names if name != "rate_log"}
+
+
+def watch(runtime: Runtime) -> CountingPool:
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    return pool
+
+
+def test_every_address_is_known_here_and_has_its_limits() -> None:
+    assert DECLARED.keys() == SIGNED.keys()
+    for path, declared in DECLARED.items():
+        assert declared.limit is not None, path
+        assert declared.max_bytes is not None, path
+        assert declared.max_bytes <= LARGEST, path
+        # No connection of the database is held before it is verified.
+        assert declared.transaction == "none", path
+
+
+@pytest.mark.parametrize("path", SIGNED)
+async def test_junk_is_refused_with_one_look_up_by_primary_key_at_most_and_leaves_nothing(
+    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+) -> None:
+    header, status = SIGNED[path]
+    before, pool = await count_rows(runtime), watch(runtime)
+    signatures = [b"", b"x", b"v1,AAAA", b"t=1,v1=00", "ä".encode(), b"x" * 5000]
+    for connection_id in (own_of(connections, path), uuid4()):
+        for body in JUNK:
+            for signature in signatures:
+                pool.asked.clear()
+                answer = await client.post(
+                    fill(path, connection_id), content=body, headers=[(header.encode(), signature)]
+                )
+                assert answer.status_code == status, (body[:20], signature[:20], answer.text)
+                limits = [each for each in pool.asked if LIMIT in each]
+                others = [each for each in pool.asked if LIMIT not in each]
+                assert len(limits) <= 1
+                assert len(others) <= 1, others
+                assert all(each.strip().endswith(LOOK_UP) for each in others), others
+
+    assert await count_rows(runtime) == before
+    assert await runtime.pool.fetchval("select count(*) from rate_log") == 1
+
+
+@pytest.mark.parametrize("path", SIGNED)
+async def test_without_a_signature_or_an_id_nothing_is_looked_up(
+    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+) -> None:
+    header, status = SIGNED[path]
+    pool = watch(runtime)
+    unsigned = [await client.post(fill(path, own_of(connections, path)), content=body) for body in JUNK]
+    places = ("x", "1", "%00", "a" * 99)
+    nowhere = [await client.post(fill(path, place), content=b"{}", headers={header: "x"}) for place in places]
+
+    assert {each.status_code for each in unsigned} == {status}
+    assert {each.status_code for each in nowhere} <= {400, 403, 404}
+    assert [each for each in pool.asked if LIMIT not in each] == []
+
+
+@pytest.mark.parametrize("path", SIGNED)
+async def test_what_is_too_large_is_refused_without_a_look_up(
+    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+) -> None:
+    header, _ = SIGNED[path]
+    largest = DECLARED[path].max_bytes
+    assert largest is not None
+    pool = watch(runtime)
+
+    async def write() -> AsyncIterator[bytes]:
+        for _ in range(largest // 1024 + 1):
+            yield b"x" * 1024
+
+    bodies: list[bytes | AsyncIterator[bytes]] = [b"x" * (largest + 1), write()]
+    for body in bodies:
+        answer = await client.post(fill(path, own_of(connections, path)), content=body, headers={header: "x"})
+        assert answer.status_code == 413
+    assert [each for each in pool.asked if LIMIT not in each] == []
+
+
+@pytest.mark.parametrize("path", SIGNED)
+async def test_a_flood_from_one_address_is_refused_before_the_connection_is_looked_up(
+    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+) -> None:
+    header, _ = SIGNED[path]
+    limit = DECLARED[path].limit
+    assert limit is not None
+    await client.post(fill(path, uuid4()), content=b"{}", headers={header: "x"})
+    await runtime.pool.execute(
+        "update rate_log set stamps = array_fill(stamps[1], array[$1::int]), taken = $1", limit.max_
+    )
+    pool = watch(runtime)
+    answer = await client.post(fill(path, own_of(connections, path)), content=b"{}", headers={header: "x"})
+
+    assert answer.status_code == 429
+    assert [each for each in pool.asked if LIMIT not in each] == []
