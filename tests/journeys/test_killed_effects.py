@@ -3,14 +3,17 @@
 import asyncio
 import os
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx2
 import icalendar
 import pytest
+from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
@@ -18,13 +21,17 @@ from openslot.availability.models import BySlug
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.times import iso
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, system_clock
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalDavWanted
+from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
+from tests.support.fake_google import Fault, FaultKind
+from tests.support.fake_google import serving as serving_google
 from tests.support.forked import Forked, openslot
+from tests.support.google_host import EMAIL, allow
 from tests.support.live import connect
 from tests.support.loopback import settings
 from tests.support.ports import held_port
@@ -33,6 +40,7 @@ from tests.support.receiver import answering, receiving
 
 __all__ = ["settings"]
 
+GOOGLE = ("google_client_id", "google_client_secret", "google_auth_url", "google_token_url", "google_api_url")
 BOOKINGS, KILLS = 18, 6
 if os.environ.get("OPENSLOT_LONG"):
     BOOKINGS, KILLS = 1000, 60
@@ -44,7 +52,7 @@ PUBLIC = "select id::text from events where public is not null"
 MAILED = """
 select v.id::text, m.recipient from mail_messages m join effects e on e.id = m.id join events v on v.id = e.event_id
 where m.status = 'sent' and v.type like 'booking.%'"""
-CONFIRMED = "select id, starts_at, sequence from bookings where status = 'CONFIRMED'"
+CONFIRMED = "select id, starts_at from bookings where status = 'CONFIRMED'"
 
 
 class Processes:
@@ -64,6 +72,7 @@ class Processes:
             "OPENSLOT_LOG_LEVEL": "error",
             "OPENSLOT_LIMIT_KEY": "1000000",
             "OPENSLOT_PORT": str(self.port),
+            **{f"OPENSLOT_{name.upper()}": value for name in GOOGLE if (value := getattr(self._settings, name))},
         }
         return Forked(openslot, command, environment=environment, cwd=self._settings.data_dir)
 
@@ -146,24 +155,76 @@ async def book_all(client: httpx2.AsyncClient, starts: list[datetime]) -> None:
             await ask(client, "POST", f"/bookings/{booking}/cancel", {}, key=f"cancel {number}")
 
 
+class Calendar(Struct, frozen=True, kw_only=True):
+    """Where bookings are written to: the settings that lead there, how it is connected, and what it shows."""
+
+    settings: Settings
+    connect: Callable[[Runtime, User], Awaitable[object]]
+    show: Callable[[], Awaitable[dict[str, tuple[str, datetime]]]]
+    """By booking: its UID and its start."""
+
+
+@asynccontextmanager
+async def at_radicale(settings: Settings, folder: Path) -> AsyncIterator[Calendar]:
+    """Run a CalDAV server."""
+    with radicale_in(folder) as radicale:
+        place = await radicale.add_calendar()
+        wanted = CalDavWanted(address=place, username=USER, password=PASSWORD)
+
+        async def show() -> dict[str, tuple[str, datetime]]:
+            found = await read_all(radicale, place)
+            return {name.removesuffix(".ics"): (str(each["UID"]), each["DTSTART"].dt) for name, each in found.items()}
+
+        yield Calendar(
+            settings=settings,
+            connect=lambda runtime, user: calendars.connect(runtime.work(OPERATOR), user, wanted),
+            show=show,
+        )
+
+
+@asynccontextmanager
+async def at_google(settings: Settings, _: Path) -> AsyncIterator[Calendar]:
+    """Run our Google, which loses some of its answers to new events."""
+    async with serving_google(system_clock) as google:
+        account = google.add_account(EMAIL)
+        google.faults += [Fault(FaultKind.LOSE_ANSWER, "/calendar/v3/calendars", "POST")] * 3
+        configured = google.configure(settings)
+
+        async def connect_account(_: Runtime, user: User) -> None:
+            async with open_runtime(configured) as other:
+                await calendars.connect(other.work(OPERATOR), user, await allow(other, user, google))
+
+        async def show() -> dict[str, tuple[str, datetime]]:
+            return {
+                str(UUID(event_id)): (
+                    each["extendedProperties"]["private"]["openslot"],
+                    datetime.fromisoformat(each["start"]["dateTime"]),
+                )
+                for event_id, each in account.calendars[EMAIL].events.items()
+                if each["status"] != "cancelled"
+            }
+
+        yield Calendar(settings=configured, connect=connect_account, show=show)
+
+
+@pytest.mark.parametrize("calendar_at", [at_radicale, at_google], ids=["radicale", "google"])
 async def test_what_a_booking_sets_in_motion_arrives(
     runtime: Runtime,
     settings: Settings,
     user: User,
     bearer: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
+    calendar_at: Callable[[Settings, Path], AbstractAsyncContextManager[Calendar]],
 ) -> None:
-    with radicale_in(tmp_path_factory.mktemp("killed")) as radicale:
-        place = await radicale.add_calendar()
+    async with calendar_at(settings, tmp_path_factory.mktemp("killed")) as calendar:
         await offer(runtime, user, "short", duration_minutes=10)
-        caldav = CalDavWanted(address=place, username=USER, password=PASSWORD)
-        await calendars.connect(runtime.work(OPERATOR), user, caldav)
+        await calendar.connect(runtime, user)
         starts = await list_starts(runtime, user)
         async with receiving(answering(204)) as receiver:
             async with runtime.transaction(OPERATOR) as work:
                 await webhooks.add_endpoint(work, user, EndpointWanted(url=receiver.url))
             async with (
-                processes(settings) as running,
+                processes(calendar.settings) as running,
                 connect(f"http://127.0.0.1:{running.port}", headers=bearer, timeout=30) as client,
             ):
                 killing = asyncio.create_task(running.kill_now_and_then())
@@ -172,7 +233,7 @@ async def test_what_a_booking_sets_in_motion_arrives(
                 async with asyncio.timeout(120 + BOOKINGS):
                     while await runtime.pool.fetchval(LEFT):
                         await asyncio.sleep(0.5)
-        shown = await read_all(radicale, place)
+        shown = await calendar.show()
 
     told = {row["id"] for row in await runtime.pool.fetch(TOLD)}
     assert len(told) == BOOKINGS + len(range(0, BOOKINGS, 3)) + len(range(0, BOOKINGS, 5))
@@ -183,11 +244,8 @@ async def test_what_a_booking_sets_in_motion_arrives(
     assert len({got.body for got in receiver.got}) == len(public)
     mailed = [(row["id"], row["recipient"] == user.email) for row in await runtime.pool.fetch(MAILED)]
     assert sorted(mailed) == sorted((event, is_host) for event in told for is_host in (True, False))
-    confirmed = {f"{row['id']}.ics": row for row in await runtime.pool.fetch(CONFIRMED)}
-    assert sorted(shown) == sorted(confirmed)
-    for name, row in confirmed.items():
-        assert (shown[name]["UID"], shown[name]["SEQUENCE"]) == (f"{row['id']}@openslot", row["sequence"])
-        assert shown[name]["DTSTART"].dt == row["starts_at"]
+    confirmed = await runtime.pool.fetch(CONFIRMED)
+    assert shown == {str(row["id"]): (f"{row['id']}@openslot", row["starts_at"]) for row in confirmed}
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
     assert await runtime.pool.fetchval("select count(*) from events where actor ->> 'agent' = 'calendar'") == 0
 
