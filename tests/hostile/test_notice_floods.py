@@ -1,18 +1,22 @@
 """Junk where providers send notices: refused before anything is read that grows, and nothing of it is kept."""
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from uuid import UUID, uuid4
 
 import httpx2
 import pytest
 
 from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.models import ProviderName
 from tests.http.routes import OPERATIONS
 from tests.support.clocks import clock
 from tests.support.host import user
+from tests.support.live import connect, serving
 from tests.support.messaging import insert_number
 from tests.support.payments import insert_connection
 from tests.support.statements import CountingPool
@@ -66,10 +70,20 @@ async def count_rows(runtime: Runtime) -> dict[str, int]:
     return {name: await runtime.pool.fetchval(f'select count(*) from "{name}"') for name in names if name != "rate_log"}
 
 
-def watch(runtime: Runtime) -> CountingPool:
-    pool = CountingPool(runtime.pool)
-    runtime.pool = pool
-    return pool
+@pytest.fixture
+async def pool(runtime: Runtime, connections: dict[str, UUID]) -> CountingPool:
+    """What the server asks the database."""
+    runtime.pool = CountingPool(runtime.pool)
+    return runtime.pool
+
+
+@pytest.fixture
+async def client(settings: Settings, runtime: Runtime, pool: CountingPool) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server whose questions to the database are seen."""
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    async with serving(app) as url, connect(url) as opened:
+        yield opened
 
 
 def test_every_address_is_known_here_and_has_its_limits() -> None:
@@ -84,10 +98,10 @@ def test_every_address_is_known_here_and_has_its_limits() -> None:
 
 @pytest.mark.parametrize("path", SIGNED)
 async def test_junk_is_refused_with_one_look_up_by_primary_key_at_most_and_leaves_nothing(
-    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+    client: httpx2.AsyncClient, runtime: Runtime, pool: CountingPool, connections: dict[str, UUID], path: str
 ) -> None:
     header, status = SIGNED[path]
-    before, pool = await count_rows(runtime), watch(runtime)
+    before = await count_rows(runtime)
     signatures = [b"", b"x", b"v1,AAAA", b"t=1,v1=00", "ä".encode(), b"x" * 5000]
     for connection_id in (own_of(connections, path), uuid4()):
         for body in JUNK:
@@ -103,16 +117,19 @@ async def test_junk_is_refused_with_one_look_up_by_primary_key_at_most_and_leave
                 assert len(others) <= 1, others
                 assert all(each.strip().endswith(LOOK_UP) for each in others), others
 
+    # They are seen at all.
+    await client.post(fill(path, own_of(connections, path)), content=b"{}", headers={header: "x"})
+    assert any(each.strip().endswith(LOOK_UP) for each in pool.asked)
     assert await count_rows(runtime) == before
     assert await runtime.pool.fetchval("select count(*) from rate_log") == 1
 
 
 @pytest.mark.parametrize("path", SIGNED)
 async def test_without_a_signature_or_an_id_nothing_is_looked_up(
-    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+    client: httpx2.AsyncClient, runtime: Runtime, pool: CountingPool, connections: dict[str, UUID], path: str
 ) -> None:
     header, status = SIGNED[path]
-    pool = watch(runtime)
+    pool.asked.clear()
     unsigned = [await client.post(fill(path, own_of(connections, path)), content=body) for body in JUNK]
     places = ("x", "1", "%00", "a" * 99)
     nowhere = [await client.post(fill(path, place), content=b"{}", headers={header: "x"}) for place in places]
@@ -124,12 +141,12 @@ async def test_without_a_signature_or_an_id_nothing_is_looked_up(
 
 @pytest.mark.parametrize("path", SIGNED)
 async def test_what_is_too_large_is_refused_without_a_look_up(
-    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+    client: httpx2.AsyncClient, runtime: Runtime, pool: CountingPool, connections: dict[str, UUID], path: str
 ) -> None:
     header, _ = SIGNED[path]
     largest = DECLARED[path].max_bytes
     assert largest is not None
-    pool = watch(runtime)
+    pool.asked.clear()
 
     async def write() -> AsyncIterator[bytes]:
         for _ in range(largest // 1024 + 1):
@@ -144,7 +161,7 @@ async def test_what_is_too_large_is_refused_without_a_look_up(
 
 @pytest.mark.parametrize("path", SIGNED)
 async def test_a_flood_from_one_address_is_refused_before_the_connection_is_looked_up(
-    client: httpx2.AsyncClient, runtime: Runtime, connections: dict[str, UUID], path: str
+    client: httpx2.AsyncClient, runtime: Runtime, pool: CountingPool, connections: dict[str, UUID], path: str
 ) -> None:
     header, _ = SIGNED[path]
     limit = DECLARED[path].limit
@@ -153,7 +170,7 @@ async def test_a_flood_from_one_address_is_refused_before_the_connection_is_look
     await runtime.pool.execute(
         "update rate_log set stamps = array_fill(stamps[1], array[$1::int]), taken = $1", limit.max_
     )
-    pool = watch(runtime)
+    pool.asked.clear()
     answer = await client.post(fill(path, own_of(connections, path)), content=b"{}", headers={header: "x"})
 
     assert answer.status_code == 429
