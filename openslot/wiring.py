@@ -14,6 +14,7 @@ from openslot.analytics.models import FunnelStep
 from openslot.analytics.operations import ANALYTICS_JOBS
 from openslot.analytics.platform import PLATFORM_JOBS
 from openslot.availability.claims import AVAILABILITY_JOBS
+from openslot.bookings.conferences import CONFERENCE_REACTIONS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.change_log.operations import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
@@ -25,11 +26,13 @@ from openslot.core.sealing import SealedColumn
 from openslot.core.work import Periodic, Wiring
 from openslot.doctor.system_tests import DOCTOR_REACTIONS
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
+from openslot.event_types.ports import Conferences
 from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
 from openslot.integrations.calendars.reactions import CALENDAR_JOBS, CALENDAR_REACTIONS
 from openslot.integrations.chat import Chat, open_chat
+from openslot.integrations.conferences import open_conferences
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.events import MAIL_EVENTS
 from openslot.integrations.mail.organization_mails import ORGANIZATION_REACTIONS
@@ -89,6 +92,7 @@ CONSEQUENCES = (
 )
 REACTIONS = (
     *CONTACT_REACTIONS,
+    *CONFERENCE_REACTIONS,
     *PAYMENT_REACTIONS,
     *PAYMENT_CONNECTION_REACTIONS,
     *WEBHOOK_REACTIONS,
@@ -142,6 +146,7 @@ PORTS: Mapping[type, OpenAdapter] = {
     Resolver: open_system_resolver,
     TxtResolver: open_dns_resolver,
     Chat: open_chat,
+    Conferences: open_conferences,
     Mailer: open_mailer,
     Billings: open_billings,
     Checkouts: open_checkouts,

@@ -84,10 +84,31 @@ class BookingNoShowRemoved(BookingEvent, frozen=True, kw_only=True):
         return None
 
 
+class BookingLinkAdded(BookingEvent, frozen=True, kw_only=True):
+    """The link of a booking's video call, which was not ready when it was booked, is there."""
+
+    type: ClassVar[str] = "booking.link_added"
+
+    def public(self) -> None:
+        return None
+
+
+class BookingLinkFailed(BookingEvent, frozen=True, kw_only=True):
+    """No link could be made for a booking's video call."""
+
+    type: ClassVar[str] = "booking.link_failed"
+    reason: str
+
+    def public(self) -> None:
+        return None
+
+
 BOOKING_EVENTS: tuple[type[Event], ...] = (
     BookingCreated,
     BookingCancelled,
     BookingRescheduled,
     BookingNoShowMarked,
     BookingNoShowRemoved,
+    BookingLinkAdded,
+    BookingLinkFailed,
 )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed, ClaimKind
-from openslot.bookings import agenda_store, errors, rules, search_store, store
+from openslot.bookings import agenda_store, conferences, errors, rules, search_store, store
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -69,10 +69,16 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
         work, owner_id=event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
+    booking = await _locate(work, booking)
     work.stage(store.insert_booking(booking, source=wanted.source))
     base_url = work.runtime.settings.public_url
     await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
     return BookingDetails(booking, event_type, contact)
+
+
+async def _locate(work: Work, booking: Booking) -> Booking:
+    location = await conferences.settle(work, booking.location, claim_id=booking.claim_id, seat_id=booking.seat_id)
+    return replace(booking, location=location)
 
 
 def _kind_of(work: Work, event_type: EventType) -> ClaimKind:
@@ -90,6 +96,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
     cancelled = replace(
         booking,
         status=Status.CANCELLED,
+        location=conferences.without_link(booking.location),
         cancelled_at=work.now,
         cancel_reason=str(reason) if reason else None,
         cancelled_by=rules.name_canceller(work.actor, host_id=booking.host_id),
@@ -133,6 +140,9 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         no_show=False,
         updated_at=work.now,
     )
+    if moved.claim_id != booking.claim_id:
+        # A seat in another session: the link belongs to those who sit there.
+        moved = await _locate(work, moved)
     work.stage(store.update_moved(moved))
     await work.record(
         BookingRescheduled(

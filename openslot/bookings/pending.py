@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from openslot.availability import claims
 from openslot.availability.models import ByBooking
-from openslot.bookings import errors, store
+from openslot.bookings import conferences, errors, store
 from openslot.bookings.events import BookingCreated
 from openslot.bookings.models import Booking, BookingDetails, Payment, Status
 from openslot.contacts import operations as contacts
@@ -34,6 +34,7 @@ async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Bookin
     booking = replace(
         pending,
         status=Status.CONFIRMED,
+        location=await conferences.settle(work, pending.location, claim_id=claim_id, seat_id=seat_id),
         contact_id=contact.id,
         claim_id=claim_id,
         seat_id=seat_id,

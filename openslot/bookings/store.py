@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.store import LOCK_HOST
-from openslot.bookings.events import BookingRescheduled
+from openslot.bookings.events import BookingLinkFailed, BookingRescheduled
 from openslot.bookings.models import (
     Booking,
     BookingDetails,
@@ -20,25 +20,30 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.core.rows import Part, Rows
+from openslot.event_types.models import Location
 from openslot.event_types.store import EVENT_TYPES
 
 BOOKINGS = Rows(Booking, "bookings b", prefix="b_")
 INSERT = BOOKINGS.insert("source")
 CANCELLED = BOOKINGS.stored.only(
-    "status", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "no_show", "updated_at"
+    "status", "location", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "no_show", "updated_at"
 )
 MOVED = BOOKINGS.stored.only(
     "starts_at",
     "ends_at",
     "claim_id",
     "seat_id",
+    "location",
     "sequence",
     "reschedule_count",
     "previous_starts_at",
     "no_show",
     "updated_at",
 )
-CONFIRMED = BOOKINGS.stored.only("status", "ends_at", "contact_id", "claim_id", "seat_id", "payment", "updated_at")
+CONFIRMED = BOOKINGS.stored.only(
+    "status", "ends_at", "contact_id", "claim_id", "seat_id", "location", "payment", "updated_at"
+)
+LOCATED = BOOKINGS.stored.only("location", "updated_at")
 MARKED = BOOKINGS.stored.only("no_show", "updated_at")
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
 DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}"
@@ -76,6 +81,12 @@ select at from events
 where subject_id = $1 and type = '{BookingRescheduled.type}' and at > $2 and actor ->> 'kind' = '{ActorKind.PUBLIC}'
 order by at desc offset $3 - 1 limit 1"""
 
+# Of an event of a booking: its link is made by a service that has to be asked.
+AWAITS_LINK = """
+(v.fact #>> '{booking,location,conference}' <> '' and v.fact #>> '{booking,location,value}' = '')"""
+WAITING = "b.status = 'CONFIRMED' and b.location ->> 'conference' <> '' and b.location ->> 'value' = ''"
+
+_location = msgspec.json.Decoder(Location)
 _actor = msgspec.json.Decoder(Actor)
 
 
@@ -161,6 +172,44 @@ def update_moved(booking: Booking) -> Change:
 
 def update_no_show(booking: Booking) -> Change:
     return _update(MARKED, booking)
+
+
+def update_location(booking: Booking) -> Change:
+    return _update(LOCATED, booking)
+
+
+async def find_location(db: Db, claim_id: UUID) -> Location | None:
+    """Find the location that the bookings of a meeting share, if one of them has a link that was made for it."""
+    statement = """
+        select location from bookings
+        where claim_id = $1 and status = 'CONFIRMED' and location ->> 'conference' <> '' and location ->> 'value' <> ''
+        order by id limit 1"""
+    found = await db.fetchval(statement, claim_id)
+    return _location.decode(found) if found else None
+
+
+async def lock_waiting(db: Db, claim_id: UUID) -> list[BookingDetails]:
+    """Read the bookings of a meeting that wait for its link, which nobody else changes until the commit.
+
+    The caller has locked their host.
+    """
+    statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
+        where b.claim_id = $1 and {WAITING} order by b.id for no key update of b"""
+    return [to_details(row) for row in await db.fetch(statement, claim_id)]
+
+
+async def find_first_waiting(db: Db, claim_id: UUID) -> UUID | None:
+    statement = f"select b.id from bookings b where b.claim_id = $1 and {WAITING} order by b.id limit 1"
+    found: UUID | None = await db.fetchval(statement, claim_id)
+    return found
+
+
+async def has_failed_link(db: Db, claim_id: UUID) -> bool:
+    """Answer whether the host was told that no link could be made for a meeting."""
+    statement = f"""select exists (
+        select from bookings b join events v on v.subject_id = b.id and v.type = '{BookingLinkFailed.type}'
+        where b.claim_id = $1)"""
+    return bool(await db.fetchval(statement, claim_id))
 
 
 async def find_private_notes(db: Db, host_id: UUID, booking_id: UUID) -> str:

@@ -12,10 +12,16 @@ from openslot.event_types.models import Location, LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 
+# In a mail, and on a page that will show it.
+LINK_FOLLOWS = Text("Video call. The link follows by email.")
+LINK_SHOWN_HERE = Text("Video call. The link will be shown here.")
+
 
 def format_place(location: Location, host_name: str) -> str | None:
     if location.kind is LocationKind.PHONE and not location.value:
         return Text("%(name)s will call you", name=host_name)
+    if location.awaits_link:
+        return LINK_FOLLOWS
     return one_line(location.value, max_=500) or None
 
 

@@ -199,6 +199,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     twilio_url: Annotated[
         str, Meta(description="Twilio's API, or a proxy that stands in for it; SMS and WhatsApp messages go there")
     ] = "https://api.twilio.com"
+    jitsi_url: Annotated[
+        str | None,
+        Meta(description="Jitsi server, such as `https://meet.example.com`; with it hosts offer video calls there"),
+    ] = None
     stripe_url: Annotated[
         str, Meta(description="Stripe's API, or a proxy that stands in for it; payments of hosts go there")
     ] = "https://api.stripe.com"
@@ -373,10 +377,9 @@ def _checked(values: dict[str, object]) -> Settings:
         _check_url("base_url", find_setting_fault(settings.base_url))
     if settings.chat_webhook is not None:
         _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
-    if settings.images_url is not None:
-        _check_url("images_url", find_setting_fault(settings.images_url, has_path=True))
-    _check_url("twilio_url", find_setting_fault(settings.twilio_url, has_path=True))
-    _check_url("stripe_url", find_setting_fault(settings.stripe_url, has_path=True))
+    for name in ("images_url", "jitsi_url", "stripe_url", "twilio_url"):
+        if (url := getattr(settings, name)) is not None:
+            _check_url(name, find_setting_fault(url, has_path=True))
     if settings.codebase_root is not None and not settings.codebase_root.is_dir():
         raise StartupError("OPENSLOT_CODEBASE_ROOT is wrong: it must be a directory.")
     _check_plans(settings)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 
 class LocationKind(StrEnum):
@@ -28,6 +28,19 @@ class Location(Struct, frozen=True):
             examples=["https://meet.example/mara"],
         ),
     ] = ""
+    conference: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The service that makes a link for each booking, which is empty until it is ready; "
+            "absent for all other locations",
+            examples=["jitsi"],
+        ),
+    ] = UNSET
+
+    @property
+    def awaits_link(self) -> bool:
+        """Whether a link is made for each booking, and this is not one of a booking that has it."""
+        return bool(self.conference) and not self.value
 
 
 class RollingWindow(Struct, frozen=True, tag_field="type", tag="rolling"):

@@ -16,8 +16,10 @@ from openslot.core.work import Work
 from openslot.event_types import errors, store
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
+from openslot.event_types.ports import Conferences
 from openslot.event_types.rules import find_changed, find_event_type_faults, take_edits
 from openslot.event_types.store import EVENT_TYPES
+from openslot.i18n import Text
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
 
@@ -43,6 +45,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
         updated_at=work.now,
     )
     checked = _checked(made)
+    _check_conference(work, checked)
     try:
         await store.insert_event_type(work.db, checked)
     except asyncpg.UniqueViolationError:
@@ -150,6 +153,8 @@ async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition
         raise errors.EventTypeChanged
     if edited.schedule_id != current.schedule_id:
         await schedules.get_schedule(work, owner, edited.schedule_id)
+    if edited.location != current.location:
+        _check_conference(work, edited)
     return await change_event_type(work, take_edits(current, edited))
 
 
@@ -215,6 +220,12 @@ def _checked(event_type: EventType) -> EventType:
     if faults:
         raise Invalid(details=faults)
     return replace(event_type, name=event_type.name.strip())
+
+
+def _check_conference(work: Work, event_type: EventType) -> None:
+    name = event_type.location.conference
+    if name and work.runtime.ports.get(Conferences).find(name) is None:
+        raise Invalid(details={"location.conference": Text("is not set up at this site")})
 
 
 async def list_overview(work: Work, owner: User, *, active: bool, page: int, limit: int) -> OverviewPage:

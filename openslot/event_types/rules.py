@@ -46,7 +46,7 @@ def suggest_slug(name: str) -> str:
 def is_told_when_booked(location: models.Location) -> bool:
     """Return whether only invitees who have booked may see a place: a link, a phone number, or text with a link."""
     if location.kind in (models.LocationKind.VIDEO_LINK, models.LocationKind.PHONE):
-        return bool(location.value)
+        return bool(location.value) or location.awaits_link
     return _LINK.search(location.value) is not None
 
 
@@ -83,6 +83,9 @@ def _bounds(field: str, number: int | None, least: int, max_: int) -> Faults:
 def _location_faults(location: models.Location) -> Faults:
     if len(location.value) > 500:
         yield "location.value", Text("must be at most 500 characters")
+    elif location.conference:
+        if location.value or location.kind is not models.LocationKind.VIDEO_LINK:
+            yield "location.value", "must be empty: a link is made for each booking"
     elif location.kind is models.LocationKind.VIDEO_LINK and not is_web_url(location.value):
         yield "location.value", NOT_A_URL
     elif location.kind is models.LocationKind.IN_PERSON and not location.value.strip():

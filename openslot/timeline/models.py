@@ -19,6 +19,8 @@ class EffectKind(StrEnum):
     REMINDER = "reminder"
     WEBHOOK = "webhook"
     CALENDAR = "calendar"
+    CONFERENCE = "conference"
+    """The link of a video call."""
     PAYMENTS = "payments"
     """The account that payments go to."""
     PAYMENT = "payment"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from openslot.bookings.conferences import MAKE_LINK
 from openslot.core.db import Db, Row
 from openslot.core.events import EffectState
 from openslot.integrations.calendars.event_store import WRITE
@@ -17,6 +18,7 @@ KINDS = {
     REMIND: EffectKind.REMINDER,
     DELIVER: EffectKind.WEBHOOK,
     WRITE: EffectKind.CALENDAR,
+    MAKE_LINK: EffectKind.CONFERENCE,
 }
 # Reactions that only plan others, by the beginning of their names.
 PLANNERS = {"mail": EffectKind.MAIL, "webhooks": EffectKind.WEBHOOK, "calendars": EffectKind.CALENDAR}

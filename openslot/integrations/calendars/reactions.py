@@ -8,7 +8,13 @@ from uuid import UUID
 from openslot.availability import operations as busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
+from openslot.bookings.events import (
+    BookingCancelled,
+    BookingCreated,
+    BookingEvent,
+    BookingLinkAdded,
+    BookingRescheduled,
+)
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.core.actor import Destination
@@ -189,7 +195,7 @@ def _target(booking_id: UUID, calendar_id: UUID) -> Target:
 CALENDAR_REACTIONS = (
     Reaction(
         name="calendars.plan",
-        on=(BookingCreated, BookingRescheduled, BookingCancelled),
+        on=(BookingCreated, BookingRescheduled, BookingCancelled, BookingLinkAdded),
         run=plan,
         lane=LANE,
         wanted_if=event_store.HAS_CALENDARS,

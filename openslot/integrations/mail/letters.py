@@ -6,7 +6,13 @@ from msgspec.structs import replace
 
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
+from openslot.bookings.events import (
+    BookingCancelled,
+    BookingCreated,
+    BookingEvent,
+    BookingLinkAdded,
+    BookingRescheduled,
+)
 from openslot.bookings.links import booking_url, calendar_url, manage_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status, show_reason
 from openslot.bookings.words import format_day, format_hours, format_place, format_short, format_zone
@@ -49,12 +55,14 @@ SUBJECTS: dict[MailKind, Callable[..., Text]] = {
     MailKind.RESCHEDULE: lambda **it: Text("Rescheduled: %(title)s, %(when)s", **it),
     MailKind.CANCELLATION: lambda **it: Text("Cancelled: %(title)s, %(when)s", **it),
     MailKind.REMINDER: lambda **it: Text("Reminder: %(title)s, %(when)s", **it),
+    MailKind.LINK: lambda **it: Text("Link to join: %(title)s, %(when)s", **it),
 }
 HEADINGS = {
     MailKind.CONFIRMATION: Text("Your meeting is confirmed"),
     MailKind.RESCHEDULE: Text("Your meeting has a new time"),
     MailKind.CANCELLATION: Text("Your meeting is cancelled"),
     MailKind.REMINDER: Text("Your meeting is coming up"),
+    MailKind.LINK: Text("The link to your meeting is here"),
 }
 HOST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You have a new booking")}
 GUEST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You are invited to a meeting")}
@@ -122,8 +130,8 @@ def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -
     )
     what = Fact(label=Text("What"), lines=(one_line(meeting.event_type.name),))
     place = format_place(booking.location, one_line(meeting.host.name))
-    url = place if booking.location.kind is LocationKind.VIDEO_LINK else None
     is_entered = not isinstance(place, Text)
+    url = place if booking.location.kind is LocationKind.VIDEO_LINK and is_entered else None
     where = [Fact(label=Text("Where"), lines=(place,), url=url, is_verbatim=is_entered)] if place else []
     return (
         what,
@@ -237,6 +245,7 @@ KINDS: dict[str, tuple[type[BookingEvent], MailKind]] = {
     BookingCreated.type: (BookingCreated, MailKind.CONFIRMATION),
     BookingRescheduled.type: (BookingRescheduled, MailKind.RESCHEDULE),
     BookingCancelled.type: (BookingCancelled, MailKind.CANCELLATION),
+    BookingLinkAdded.type: (BookingLinkAdded, MailKind.LINK),
 }
 
 
@@ -303,7 +312,8 @@ def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, ef
         booking_id=meeting.booking.id,
         reply_to=invitee if is_host else MailAddress(meeting.host.email, meeting.host.name),
         calendar=calendar,
-        is_public=cause.kind is ActorKind.PUBLIC and not is_host,
+        # A link follows what anyone may have booked.
+        is_public=(cause.kind is ActorKind.PUBLIC or kind is MailKind.LINK) and not is_host,
     )
 
 

@@ -19,6 +19,8 @@ class MailKind(StrEnum):
     RESCHEDULE = "reschedule"
     CANCELLATION = "cancellation"
     REMINDER = "reminder"
+    LINK = "link"
+    """The link of a video call that was not ready when it was booked."""
     NOTICE = "notice"
     INVITATION = "invitation"
     AGENT = "agent"
@@ -213,6 +215,7 @@ TOPICS_OF_MEETINGS = {
     MailKind.RESCHEDULE: MailTopic.RESCHEDULED,
     MailKind.CANCELLATION: MailTopic.CANCELLED,
     MailKind.REMINDER: MailTopic.REMINDER,
+    MailKind.LINK: MailTopic.BOOKED,
 }
 UNWANTED = "the host has switched these mails off"
 

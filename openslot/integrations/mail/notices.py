@@ -10,7 +10,9 @@ from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFa
 from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.models import PRODUCT, BrandedHost, SignUp, User
 from openslot.availability.errors import SlotUnavailable
+from openslot.bookings.conferences import NO_LINK_REASONS
 from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded
+from openslot.bookings.events import BookingLinkFailed
 from openslot.core.events import E, Effect
 from openslot.core.text import one_line
 from openslot.i18n import PluralText, Text, recall
@@ -229,6 +231,19 @@ LETTERS = (
             ),
             button=Link(label=Text("View the payment"), url=f"{event.base_url}/payments/{event.payment.id}"),
             footer=Text("You received this email because people pay you for meetings."),
+        ),
+    ),
+    Notice(
+        BookingLinkFailed,
+        lambda event: compose(
+            Text("A booking has no link for its video call"),
+            Text("No link could be made. Send a link to the invitee yourself, or open the booking and try it again."),
+            facts=(
+                Fact(label=Text("Invitee"), lines=(one_line(event.booking.invitee_name), event.booking.invitee_email)),
+                Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), NO_LINK_REASONS),), is_verbatim=True),
+            ),
+            button=Link(label=Text("View the booking"), url=f"{event.base_url}/bookings/{event.booking.id}"),
+            footer=Text("You received this email because people can book meetings with you."),
         ),
     ),
     Notice(

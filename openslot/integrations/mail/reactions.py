@@ -13,7 +13,13 @@ from openslot.accounts.events import InvitationCreated, SignUpRequested, UserCha
 from openslot.accounts.operations import TELL_KEPT
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
+from openslot.bookings.events import (
+    BookingCancelled,
+    BookingCreated,
+    BookingEvent,
+    BookingLinkAdded,
+    BookingRescheduled,
+)
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over
 from openslot.core.actor import Actor
@@ -120,13 +126,14 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
         return Skipped(NO_HOST)
     if is_over(booking, now=work.now):
         return Skipped(OVER)
-    return Expanded(
-        tuple(
-            Target(reaction=SEND, target=name_recipient(to), lane=f"{effect.lane}@{to.email.casefold()}")
-            for to in list_recipients(booking, host)
-        ),
-        await plan_reminders(work, booking, host, effect.actor),
+    targets = tuple(
+        Target(reaction=SEND, target=name_recipient(to), lane=f"{effect.lane}@{to.email.casefold()}")
+        for to in list_recipients(booking, host)
     )
+    if effect.event_type == BookingLinkAdded.type:
+        # Its time is the same, and so are its reminders.
+        return Expanded(targets)
+    return Expanded(targets, await plan_reminders(work, booking, host, effect.actor))
 
 
 async def send(work: Work, effect: Effect) -> Outcome:
@@ -178,7 +185,12 @@ def _mailing(name: str, run: Callable[[Work, Effect], Awaitable[Outcome]], *on: 
 
 
 MAIL_REACTIONS = (
-    Reaction(name="mail.fan_out", on=(BookingCreated, BookingRescheduled, BookingCancelled), run=fan_out, lane="mail"),
+    Reaction(
+        name="mail.fan_out",
+        on=(BookingCreated, BookingRescheduled, BookingCancelled, BookingLinkAdded),
+        run=fan_out,
+        lane="mail",
+    ),
     _mailing(SEND, send),
     _mailing(REMIND, remind),
     _mailing("mail.invite", account_mails.invite, InvitationCreated),

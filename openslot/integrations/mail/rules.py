@@ -20,6 +20,7 @@ BEGUN = "the meeting has begun"
 LIMIT_WINDOW = timedelta(hours=24)
 POTS = {
     MailKind.CONFIRMATION: MailPot.CONFIRMATIONS,
+    MailKind.LINK: MailPot.CONFIRMATIONS,
     MailKind.REMINDER: MailPot.REMINDERS,
     MailKind.RESCHEDULE: MailPot.RESCHEDULES,
     MailKind.CANCELLATION: MailPot.CANCELLATIONS,

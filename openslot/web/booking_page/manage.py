@@ -15,7 +15,7 @@ from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.rules import can_change
-from openslot.bookings.words import format_day, format_hours, format_place, format_zone
+from openslot.bookings.words import LINK_SHOWN_HERE, format_day, format_hours, format_place, format_zone
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.times import get_zone, iso
@@ -70,7 +70,7 @@ async def show_booking(
         day=format_day(booking.starts_at, zone, locale),
         time=format_hours(booking.starts_at, booking.ends_at, zone, locale),
         zone=format_zone(booking.starts_at, zone, locale),
-        place=format_place(booking.location, host.name),
+        place=LINK_SHOWN_HERE if booking.location.awaits_link else format_place(booking.location, host.name),
         google=google_url(entry),
         outlook=outlook_url(entry),
         money=await paying.find_money(work, booking),

@@ -13,12 +13,15 @@ from openslot.bookings import rules
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
+    BookingLinkAdded,
+    BookingLinkFailed,
     BookingNoShowMarked,
     BookingNoShowRemoved,
     BookingRescheduled,
 )
 from openslot.bookings.models import Booking, BookingChange, BookingDetails, BookingRef, show_reason
 from openslot.bookings.rules import CALENDAR
+from openslot.bookings.words import LINK_SHOWN_HERE
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
 from openslot.core.text import Prose
@@ -47,7 +50,10 @@ YOURS = {
     BookingCancelled.type: Text("You cancelled this booking"),
     BookingNoShowMarked.type: Text("You marked a no-show"),
     BookingNoShowRemoved.type: Text("You took the no-show back"),
+    BookingLinkAdded.type: Text("The link of the video call is ready"),
+    BookingLinkFailed.type: Text("No link could be made for the video call"),
 }
+OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type})
 WITH_REASON = frozenset({BookingRescheduled.type, BookingCancelled.type})
 NOTICES: Notices = {
     "booked": MailNotice(
@@ -105,7 +111,7 @@ def _tell(
 
 
 def _format_who(booking: Booking, change: BookingChange, user: User) -> Text:
-    if _is_own(change.actor, user):
+    if change.type in OURS or _is_own(change.actor, user):
         return YOURS[change.type]
     who = ACTORS.get(change.actor.kind, booking.invitee_name)
     if change.actor.organization_id is not None:
@@ -195,7 +201,8 @@ def _list_facts(details: BookingDetails) -> Iterator[tuple[str, object]]:
     """List what is known about a meeting, each under its label; what nobody has said is left out."""
     booking = details.booking
     if where := place(booking.location):
-        yield Text("Where"), booking.location.value or where
+        follows = LINK_SHOWN_HERE if booking.location.awaits_link else where
+        yield Text("Where"), booking.location.value or follows
     if booking.guests:
         yield Text("Guests"), ", ".join(booking.guests)
     if details.contact and details.contact.phone:

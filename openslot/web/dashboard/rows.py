@@ -9,7 +9,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings.events import BookingCancelled, BookingRescheduled
+from openslot.bookings.conferences import NO_LINK_REASONS, NOBODY_WAITS
+from openslot.bookings.events import BookingCancelled, BookingLinkAdded, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
 from openslot.core.effects import REPLANNED
 from openslot.core.events import EffectState
@@ -53,6 +54,8 @@ REASONS = {
     "the endpoint is disabled": Text("the endpoint is switched off"),
     "a replay has arrived already": Text("it was resent and delivered"),
     "the calendar is disconnected": Text("the calendar is disconnected"),
+    NOBODY_WAITS: Text("nobody waits for the link any more"),
+    **{str(reason): reason for reason in NO_LINK_REASONS},
 }
 PLANNING = {
     EffectKind.MAIL: Text("Emails about this change"),
@@ -194,6 +197,8 @@ def _name_mail(effect: TimelineEffect) -> Text:
         return Text("Reminder to %(recipient)s", recipient=to) if to else Text("Reminder to you")
     if effect.event_type == BookingCancelled.type:
         return Text("Cancellation to %(recipient)s", recipient=to) if to else Text("Cancellation to you")
+    if effect.event_type == BookingLinkAdded.type:
+        return Text("Link to %(recipient)s", recipient=to) if to else Text("Link to you")
     if effect.event_type == BookingRescheduled.type:
         return Text("Reschedule notice to %(recipient)s", recipient=to) if to else Text("Reschedule notice to you")
     return Text("Confirmation to %(recipient)s", recipient=to) if to else Text("Confirmation to you")
@@ -230,6 +235,7 @@ _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.REMINDER: _name_mail,
     EffectKind.WEBHOOK: _name_webhook,
     EffectKind.CALENDAR: _name_calendar,
+    EffectKind.CONFERENCE: lambda _: Text("Link of the video call"),
     EffectKind.OTHER: _name_other,
 }
 _STATUSES: dict[EffectState, Callable[[TimelineEffect, User, datetime], tuple[Text, str]]] = {

@@ -15,6 +15,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugAlreadyExists
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
+from openslot.event_types.ports import Conferences
 from openslot.event_types.rules import MAX_QUESTIONS, edition_of, find_changed, suggest_slug
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
@@ -26,6 +27,7 @@ from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types import forms
 from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
+from openslot.web.dashboard.event_types.locations import list_locations
 from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
 from openslot.web.dashboard.event_types.reminders import OWN, EventRemindersForm, show_reminders
 from openslot.web.dashboard.notifications import REMINDERS_SAVED, read_minutes
@@ -50,6 +52,7 @@ async def form_page(
 ) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
+    services = work.runtime.ports.get(Conferences).labels()
     attended = {name.partition(".")[0] for name in (*form.faults, focus)}
     shown = page(
         template,
@@ -61,7 +64,8 @@ async def form_page(
         questions=forms.list_typed(form.values),
         max_questions=MAX_QUESTIONS,
         schedules={str(each.id): each.name for each in own},
-        locations=forms.LOCATIONS,
+        locations=list_locations(services, form["location_kind"]),
+        makes_links=bool(services),
         windows=forms.WINDOWS,
         units=forms.UNIT_NAMES,
         kinds=forms.KINDS,

@@ -18,8 +18,6 @@ from openslot.event_types.models import (
     BusinessDaysWindow,
     EventType,
     Limits,
-    Location,
-    LocationKind,
     Money,
     Question,
     QuestionKind,
@@ -32,6 +30,7 @@ from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable
 from openslot.routing import WhenEmpty
+from openslot.web.dashboard.event_types.locations import read_location, write_location_kind
 
 _CODES = """
 AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MAD MXN MYR NGN NOK NZD
@@ -57,6 +56,7 @@ FIELDS = {
     "limits.perDay": "per_day",
     "limits.perWeek": "per_week",
     "location.value": "location_value",
+    "location.conference": "location_kind",
     "bookingWindow.days": "window_days",
     "bookingWindow.to": "window_to",
     "price.amount": "price",
@@ -72,12 +72,6 @@ WORDS = {
 ENTER_NUMBER = Text("Enter a number")
 ShortText = Annotated[str, Meta(pattern=LINE, max_length=500)]
 Number = Annotated[int, WhenEmpty(ENTER_NUMBER)]
-LOCATIONS = {
-    LocationKind.VIDEO_LINK.value: Text("Video call"),
-    LocationKind.PHONE.value: Text("Phone call"),
-    LocationKind.IN_PERSON.value: Text("In person"),
-    LocationKind.TEXT.value: Text("Other"),
-}
 WINDOWS = {
     "rolling": Text("A number of days ahead"),
     "businessDays": Text("A number of business days ahead"),
@@ -227,7 +221,8 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     description: Prose = ""
     color: ShortText = "#2563eb"
     duration: Number
-    location_kind: LocationKind
+    location_kind: Annotated[str, Meta(max_length=100)]
+    """A kind of location, or `conference:` and the name of a service."""
     location_value: ShortText = ""
     schedule: Annotated[UUID, WhenEmpty(Text("Choose a schedule"))]
     window: Literal["rolling", "businessDays", "range"]
@@ -263,7 +258,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "slug": event_type.slug,
         "color": event_type.color,
         "duration": str(event_type.duration_minutes),
-        "location_kind": event_type.location.kind.value,
+        "location_kind": write_location_kind(event_type.location),
         "location_value": event_type.location.value,
         "schedule": str(event_type.schedule_id),
         **_write_window(event_type.booking_window),
@@ -283,6 +278,9 @@ def write_values(event_type: EventType) -> dict[str, str]:
 def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, dict[str, str]]:
     """Read the event type that a form describes, and every fault of it at its field."""
     faults: dict[str, str] = dict(_find_missing(sent))
+    location = read_location(sent.location_kind, sent.location_value)
+    if location is None:
+        location, faults["location_kind"] = base.location, Text("must be one of the choices")
     try:
         price = read_price(sent.price, sent.currency)
     except BadAmount as bad:
@@ -293,7 +291,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         slug=sent.slug.strip() or base.slug,
         color=sent.color.strip().lower(),
         duration_minutes=sent.duration,
-        location=Location(sent.location_kind, sent.location_value.strip()),
+        location=location,
         schedule_id=sent.schedule,
         booking_window=_read_window(sent) or base.booking_window,
         min_notice_minutes=sent.notice * UNITS[sent.notice_unit],

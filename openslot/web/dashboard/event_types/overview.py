@@ -18,7 +18,7 @@ from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.for_assistants import format_duration
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.event_types.forms import LOCATIONS
+from openslot.web.dashboard.event_types.locations import LOCATIONS
 from openslot.web.list_queries import make_pager, read_page
 from openslot.web.pages import page, redirect
 
