@@ -107,8 +107,8 @@ def _list_reads(large: UUID, small: UUID, now: datetime) -> dict[str, Read]:
         "agents' calls that failed": lambda db: _list_calls(db, status="tool_error"),
         "agents' calls that failed, one tool": lambda db: _list_calls(db, status="tool_error", tool="list_bookings"),
         "agents' calls of a rare tool that went well": lambda db: _list_calls(db, status="ok", tool="disable_user"),
-        "agents' calls by agent, 30 days": lambda db: audit_store.count_calls(db, since=month),
-        "agents' calls by agent, all": lambda db: audit_store.count_calls(db, since=now - timedelta(days=999)),
+        "what agents did, 30 days": lambda db: audit_store.list_activity(db, since=month, agent=None),
+        "what one agent did, 30 days": lambda db: audit_store.list_activity(db, since=month, agent="support"),
         "all bookings": lambda db: agenda_store.list_bookings(db, None, status=None, span=Span(), **PAGE),
         "all bookings, one status": lambda db: agenda_store.list_bookings(
             db, None, status=CONFIRMED, span=Span(), **PAGE

@@ -56,7 +56,7 @@ READS: dict[str, Read] = {
     "an event type by day": lambda db: daily_store.sum_event_type(db, ANY, DAY, DAY, starts=[DAY]),
     "views of a host": lambda db: view_store.list_views(db, ANY, first=DAY, last=DAY),
     "calls of agents": lambda db: audit_store.list_calls(db, AuditFilter(tool="x"), **PAGE),
-    "counts of agents' calls": lambda db: audit_store.count_calls(db, since=NOW),
+    "counts of agents' calls": lambda db: audit_store.list_activity(db, since=NOW, agent=None),
     "events": lambda db: audit_store.list_events(db, AuditFilter(user_id=ANY), **PAGE),
     "email of agents": lambda db: email_store.list_emails(db, agent=None, limit=5),
     "approvals": lambda db: approval_store.list_pending(db, None, now=NOW, limit=5),

@@ -17,7 +17,6 @@ from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from openslot.agents.models import (
     AuditFilter,
     AuditStatus,
-    CallCounts,
     CallRecord,
     ChainEnd,
     ChainLink,
@@ -313,8 +312,3 @@ async def list_events(work: Work, wanted: AuditFilter, *, page: int, limit: int)
     """List the events on a page, newest first, and return whether there is another page."""
     found = await store.list_events(work.db, wanted, offset=(page - 1) * limit, limit=limit + 1)
     return found[:limit], len(found) > limit
-
-
-async def count_calls(work: Work, *, since: datetime) -> dict[str, CallCounts]:
-    """Count the calls of each agent since a moment; those that wait for an approval have not failed."""
-    return await store.count_calls(work.db, since=since)

@@ -1,12 +1,14 @@
-"""All SQL of the audit chain and of the search in it and in the product's own events."""
+"""All SQL of the audit chain, of what it shows by day, and of the search in it and in the product's own events."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
 from msgspec.structs import astuple
 
-from openslot.agents.models import AuditFilter, AuditStatus, CallCounts, CallRecord, ChainEnd, ChainLink, RecordedEvent
+from openslot.agents.email_store import LISTED
+from openslot.agents.models import AgentEmail, AuditFilter, CallRecord, ChainEnd, ChainLink, RecordedEvent
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -104,10 +106,6 @@ async def take_abandoned(db: Db, *, before: datetime, limit: int) -> list[str]:
     return [row["record"] for row in await db.fetch(statement, before, limit)]
 
 
-# How calls end that nobody has refused and that have not failed.
-GOOD = [AuditStatus.OK, AuditStatus.APPROVED, AuditStatus.PENDING_APPROVAL]
-
-
 @custom_plans
 async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) -> list[CallRecord]:
     """List calls, newest first; each filter has an index that also gives the order."""
@@ -123,12 +121,38 @@ async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) ->
     return [CALLS.read(row) for row in rows]
 
 
+ACTIVITY = """
+select agent, (at at time zone 'UTC')::date as on_date, 'call' as kind, status, count(*) as count
+from agent_calls where at >= $1 and ($2::text is null or agent = $2) group by 1, 2, 4
+union all
+select requester, (created_at at time zone 'UTC')::date, 'approval', status, count(*)
+from approvals where created_at >= $1 and ($2::text is null or requester = $2) group by 1, 2, 4
+union all
+select agent, on_date, 'spent', '', spent_micros
+from agent_spend where on_date >= ($1 at time zone 'UTC')::date and ($2::text is null or agent = $2)"""
+
+
 @custom_plans
-async def count_calls(db: Db, *, since: datetime) -> dict[str, CallCounts]:
-    statement = """select agent, count(*) as every, count(*) filter (where status <> all($2)) as failed
-        from agent_calls where at >= $1 group by agent"""
-    rows = await db.fetch(statement, since, GOOD)
-    return {row["agent"]: CallCounts(all=row["every"], failed=row["failed"]) for row in rows}
+async def list_activity(db: Db, *, since: datetime, agent: str | None) -> list[Row]:
+    """Count what every agent did, or one, by UTC day: calls and approvals by their status, and what was spent."""
+    return await db.fetch(ACTIVITY, since, agent)
+
+
+LATEST = f"""
+select (select json_agg(c) from (select {CALLS.columns} from agent_calls
+            where agent = $1 order by at desc, id desc limit $2) c) as calls,
+       (select json_agg(m) from (select {LISTED.columns} from agent_emails
+            where agent = $1 order by at desc, id desc limit $2) m) as emails"""
+
+
+async def list_latest(db: Db, agent: str, *, limit: int) -> tuple[list[CallRecord], list[AgentEmail]]:
+    """List the latest calls and emails of an agent, newest first, by one statement."""
+    row = await db.fetchrow(LATEST, agent, limit)
+    calls, emails = (row["calls"], row["emails"]) if row is not None else (None, None)
+    return (
+        msgspec.json.decode(calls or "[]", type=list[CallRecord]),
+        msgspec.json.decode(emails or "[]", type=list[AgentEmail]),
+    )
 
 
 @custom_plans

@@ -3,8 +3,6 @@
 from datetime import datetime
 from uuid import UUID
 
-from msgspec.structs import replace
-
 from openslot.agents.models import AgentEmail
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
@@ -16,6 +14,15 @@ from openslot.core.rows import Rows
 SENDERS = 24
 
 EMAILS = Rows(AgentEmail, "agent_emails")
+# One that has stayed in the embedded mailbox was not sent.
+LISTED = Rows(
+    AgentEmail,
+    "agent_emails",
+    computed={
+        "status": """case when status = 'sent' and exists (select from mail_messages x
+            where x.id = effect_id and x.transport = 'mailbox') then 'mailbox' else status end"""
+    },
+)
 
 # The address gets its row with its first marketing mail. The row is locked either way, so that nobody unsubscribes
 # between the look at it and the commit.
@@ -112,16 +119,9 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
 
 @custom_plans
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    statement = f"""select {EMAILS.columns}, status = 'sent' and exists (
-            select from mail_messages x where x.id = effect_id and x.transport = 'mailbox') as in_mailbox
-        from agent_emails where ($1::text is null or agent = $1) order by at desc, id desc limit $2"""
-    return [_read_listed(row) for row in await db.fetch(statement, agent, limit)]
-
-
-def _read_listed(row: Row) -> AgentEmail:
-    """Read an email; one that has stayed in the embedded mailbox was not sent."""
-    email = EMAILS.read(row)
-    return replace(email, status="mailbox") if row["in_mailbox"] else email
+    statement = f"""select {LISTED.columns} from agent_emails where ($1::text is null or agent = $1)
+        order by at desc, id desc limit $2"""
+    return [LISTED.read(row) for row in await db.fetch(statement, agent, limit)]
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:

@@ -53,11 +53,6 @@ class AgentSetup(Agent, frozen=True, kw_only=True):
     client_version: str | None
 
 
-class CallCounts(Struct, frozen=True, kw_only=True):
-    all: int = 0
-    failed: int = 0
-
-
 class Caller(Struct, frozen=True, kw_only=True):
     """The agent behind a request, and the key that it used."""
 

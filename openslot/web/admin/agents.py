@@ -1,6 +1,6 @@
 """Pages: agents, what each may do, and their keys."""
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -10,18 +10,20 @@ from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound
 from openslot.access.models import Credential, CredentialKind, KeyName
 from openslot.accounts.models import User
-from openslot.agents import audit, budget, operations
-from openslot.agents.models import CallCounts, Level
+from openslot.agents import budget, operations
+from openslot.agents.activity import list_latest
+from openslot.agents.models import Level
 from openslot.agents.roster import ROSTER, SCOPES
+from openslot.agents.rules import Spending
 from openslot.change_log.models import ChangeAction
-from openslot.core.dollars import MICROS
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import EXPIRIES, expiry_of
+from openslot.web.admin.agent_charts import draw_agent, draw_agents
+from openslot.web.admin.audit import STATUSES
 from openslot.web.admin.change_log import log_platform
 from openslot.web.pages import page, redirect
-from openslot.web.templating import templates
 
 LEVELS = {Level.L0: Text("L0: reads only"), Level.L1: Text("L1: acts within its scopes")}
 NOTICES = {
@@ -31,6 +33,15 @@ NOTICES = {
 }
 # How long the old key stays valid, by the value that is sent.
 OVERLAPS = {"0": Text("Not at all"), "1": Text("For 1 hour"), "24": Text("For 24 hours"), "168": Text("For 7 days")}
+
+
+RECENT = 10
+MAIL_STATES = {
+    "queued": (Text("Waiting"), "wait"),
+    "sent": (Text("Sent"), "good"),
+    "mailbox": (Text("Stored, not sent"), ""),
+    "failed": (Text("Failed"), "bad"),
+}
 
 
 class LevelForm(Struct, frozen=True, kw_only=True):
@@ -45,7 +56,7 @@ class ScopesForm(Struct, frozen=True, kw_only=True):
 async def show_agents(work: Work, user: User) -> Response:
     agents = await operations.list_agents(work)
     everyone, each = await budget.list_spending(work, list(ROSTER))
-    calls = await audit.count_calls(work, since=_begin_utc_day(work.now))
+    charts, figures = await draw_agents(work)
     return page(
         "admin/agents.html",
         user,
@@ -55,7 +66,8 @@ async def show_agents(work: Work, user: User) -> Response:
         levels=LEVELS,
         spending=each,
         everyone=everyone,
-        calls={slug: calls.get(slug, CallCounts()) for slug in ROSTER},
+        charts=charts,
+        figures=figures,
     )
 
 
@@ -87,7 +99,9 @@ async def _show_agent(
 ) -> Response:
     agent = await operations.get_agent(work, slug)
     keys = await access.list_credentials(work, CredentialKind.AGENT_KEY, slug)
-    calls = await audit.count_calls(work, since=_begin_utc_day(work.now))
+    charts, reasons, today = await draw_agent(work, slug)
+    recent, mails = await list_latest(work, slug, limit=RECENT)
+    limit = budget.find_caps(work.runtime.settings, slug).own
     return page(
         "admin/agent.html",
         user,
@@ -96,29 +110,21 @@ async def _show_agent(
         form=form,
         agent=agent,
         name=ROSTER[slug].name,
-        spending=await budget.get_spending(work, slug),
-        calls=calls.get(slug, CallCounts()),
+        spending=Spending(on=today.on, limit=limit, spent=today.spent_micros),
+        today=today,
         categories=sorted(ROSTER[slug].categories),
         levels=LEVELS,
         scopes=[(scope, scope in agent.scopes, scope in ROSTER[slug].scopes) for scope in sorted(SCOPES)],
         keys=keys,
         expiries=EXPIRIES,
         new_key=new_key,
+        charts=charts,
+        reasons=reasons,
+        recent=recent,
+        results=STATUSES,
+        mails=mails,
+        mail_states=MAIL_STATES,
     )
-
-
-def write_usd(micros: int) -> str:
-    """Write an amount with as many places as it needs, two at least."""
-    whole = f"{micros / MICROS:.6f}".rstrip("0")
-    return whole + "0" * max(0, 2 - len(whole.partition(".")[2]))
-
-
-templates.filters["usd"] = write_usd
-
-
-def _begin_utc_day(now: datetime) -> datetime:
-    # Budgets are reset at midnight UTC; calls are counted over the same day.
-    return datetime.combine(now.astimezone(UTC).date(), time(), UTC)
 
 
 class AgentKeyForm(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from openslot.analytics.models import DailySum, FunnelStep, LogCount, UtcDays
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get
-from openslot.web.admin.agents import write_usd
+from openslot.web.admin.agent_charts import write_usd
 from openslot.web.charts import Chart, Series, Tone, draw_chart, draw_funnel, share_of
 from openslot.web.figures import SOURCES, ShortDay
 from openslot.web.pages import page

@@ -18,7 +18,7 @@ from openslot.doctor.finding import FindingState
 from openslot.doctor.running import examine_running
 from openslot.i18n import Text
 from openslot.routing import Request, Response, Stream, get, post
-from openslot.web.admin.agents import write_usd
+from openslot.web.admin.agent_charts import write_usd
 from openslot.web.admin.change_log import log_platform
 from openslot.web.downloads import as_attachment
 from openslot.web.pages import NOT_KEPT, page, redirect

@@ -5,6 +5,7 @@ import re
 import httpx2
 import pytest
 
+from openslot.accounts.models import User
 from openslot.agents import budget
 from openslot.core.work import Runtime
 from tests.support.agent import TestAgent
@@ -103,3 +104,48 @@ async def test_a_deactivated_key_is_refused_and_cannot_be_changed_again(admin: h
 @pytest.mark.parametrize("path", ["/admin/agents/nobody", "/admin/agents/%00", "/admin/agents/support%20"])
 async def test_an_unknown_agent_is_not_found(admin: httpx2.AsyncClient, path: str) -> None:
     assert (await admin.get(path)).status_code == 404
+
+
+async def test_the_list_draws_what_all_agents_did_and_each_of_them(
+    admin: httpx2.AsyncClient, runtime: Runtime, support: TestAgent
+) -> None:
+    await support.call("list_users")
+    await support.call("list_flags")
+    await budget.report(runtime, "support", 170_000)
+    page = read_page(await admin.get("/admin/agents"))
+
+    assert page.headings[2:] == ["Tool calls", "Approvals", "Spending in USD"]
+    assert "Done 1 Waits for approval 0 Refused or failed 1" in page.text
+    assert "USD 0.17" in page.text
+    assert "Approved 0 Waiting 0 Rejected or expired 0" in page.text
+    # The newest day is the first row of the table behind a chart.
+    days = [row for row in page.rows if row[0].startswith("Monday 16 March")]
+    assert [row[1:] for row in days] == [["1", "0", "1"], ["0", "0", "0"], ["0.17"]]
+    assert len([row for row in page.rows if row[0].startswith("Sunday 1 March")]) == 3
+    assert [row[-1] for row in page.rows if row[0] == "Support"] == ["2 calls · 1 refused or failed · 0.17 USD"]
+    assert [row[-1] for row in page.rows if row[0] == "SEO"] == ["0 calls"]
+
+
+async def test_an_agents_page_shows_its_days_reasons_calls_and_mails(
+    admin: httpx2.AsyncClient, admin_user: User, support: TestAgent
+) -> None:
+    letter = {"to": admin_user.email, "subject": "A <b>report</b>", "text": "All is well.", "confirm": True}
+    await support.result("send_email", category="internal", **letter)
+    for _ in range(2):
+        await support.call("list_flags")
+    await support.call("send_email", category="internal", **(letter | {"confirm": "true"}))
+    response = await admin.get(AGENT)
+    page = read_page(response)
+
+    assert "Done 1 Waits for approval 0 Refused or failed 3" in page.text
+    assert ["Scope missing", "2"] in page.rows
+    assert page.rows.index(["Scope missing", "2"]) + 1 == page.rows.index(["Not confirmed", "1"])
+    assert page.links["Scope missing"] == "/admin/audit?agent=support&status=denied_scope"
+    tools = [row[1] for row in page.rows if len(row) == 5 and row[1] in {"send_email", "list_flags"}]
+    assert tools == ["send_email", "list_flags", "list_flags", "send_email"]
+    assert "A &lt;b&gt;report&lt;/b&gt;" in response.text
+    assert f"{admin_user.email} · internal" in page.text
+    other = read_page(await admin.get("/admin/agents/seo")).text
+    assert "No call was refused or failed." in other
+    assert "This agent has not called a tool yet." in other
+    assert "This agent has not sent an email." in other
