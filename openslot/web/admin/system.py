@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from msgspec import Struct, structs
 
@@ -17,6 +18,7 @@ from openslot.core.work import Work
 from openslot.doctor.finding import FindingState
 from openslot.doctor.running import examine_running
 from openslot.i18n import Text
+from openslot.integrations.oauth.models import PERMISSIONS, OAuthVendor, find_client, redirect_uri
 from openslot.routing import Request, Response, Stream, get, post
 from openslot.web.admin.agent_charts import write_usd
 from openslot.web.admin.change_log import log_platform
@@ -69,6 +71,22 @@ async def download_backup(request: Request, work: Work, user: User, name: str) -
             stream = Stream(size=backup.size, pieces=_read_pieces(backup.file))
             return Response(headers={**NOT_KEPT, **headers}, body=stream)
     raise NotFound
+
+
+@get("/admin/system/google")
+async def show_google_setup(work: Work, user: User) -> Response:
+    """Show what to enter at Google so that hosts can connect their calendars, and what goes wrong."""
+    settings = work.runtime.settings
+    address = redirect_uri(settings, OAuthVendor.GOOGLE)
+    return page(
+        "admin/google.html",
+        user,
+        here="/admin/system",
+        is_set=find_client(settings, OAuthVendor.GOOGLE) is not None,
+        is_secure=address.startswith("https://") or urlsplit(address).hostname in {"localhost", "127.0.0.1"},
+        redirect_address=address,
+        permissions=PERMISSIONS[OAuthVendor.GOOGLE],
+    )
 
 
 async def _system_page(work: Work, user: User, *, problem: str | None = None) -> Response:

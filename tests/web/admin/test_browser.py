@@ -59,6 +59,7 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
         "/admin/mailbox",
         letter,
         "/admin/system",
+        "/admin/system/google",
         "/admin/log",
         "/admin/log?from=x",
     ]

@@ -50,6 +50,17 @@ def test_every_setting_that_may_hold_a_secret_is_masked() -> None:
     assert named - SECRET == others | google
 
 
+async def test_the_page_for_google_shows_what_to_enter_there(admin: httpx2.AsyncClient, settings: Settings) -> None:
+    assert 'href="/admin/system/google"' in (await admin.get("/admin/system")).text
+
+    page = (await admin.get("/admin/system/google")).text
+
+    assert f'<code dir="ltr">{settings.public_url}/connect/google/callback</code>' in page
+    scopes = re.findall(r"https://www\.googleapis\.com/auth/([a-z.]+)", page)
+    assert scopes == ["calendar.calendarlist.readonly", "calendar.events"]
+    assert "connect their Google accounts yet." in page
+
+
 async def test_the_page_tells_what_the_doctor_finds(admin: httpx2.AsyncClient) -> None:
     page = (await admin.get("/admin/system")).text
 
