@@ -1,7 +1,9 @@
 """Numbers are connected, checked, given other tokens and disconnected; what is deleted here is deleted there."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from ipaddress import ip_network
 
 import httpx2
@@ -20,6 +22,7 @@ from openslot.messaging.connection_models import ConnectionChannel, MessagingCon
 from openslot.messaging.connections import find_for_host
 from openslot.messaging.errors import MessagingNotConnected
 from openslot.messaging.jobs import MESSAGING_JOBS
+from tests.support import fake_gateway
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, Run
 from tests.support.fake_twilio import FakeAccount, FakeTwilio, serving
@@ -223,3 +226,22 @@ async def test_cancelling_by_message_is_allowed_by_command_and_stays_with_a_new_
     found = [(await run("--channel", "sms", *more))["canCancel"] for more in ((), ("--allow-cancel",), ())]
     assert found == [False, True, True]
     assert (await run("--channel", "sms", "--no-allow-cancel"))["canCancel"] is False
+
+
+async def test_numbers_for_calls_are_connected_by_command(
+    cli: Cli, command_line: Run, runtime: Runtime, user: User, account: FakeAccount
+) -> None:
+    account.token = "c" * 32
+    options = ("--user", user.email, "--number", NUMBER, "--channel", "voice", "--token-stdin", "--json")
+    twilio = ("--account", account.sid)
+    made = await asyncio.to_thread(cli, "messaging", "connect", *options, *twilio, typed=f"{account.token}\n")
+    async with fake_gateway.serving(lambda: datetime.now(UTC)) as agent:
+        agent.number = NUMBER
+        gateway = ("--provider", "gateway", "--account", agent.url)
+        agents = await asyncio.to_thread(cli, "messaging", "connect", *options, *gateway, typed=f"{agent.secret}\n")
+        asked = [json.loads(each.body)["data"] for each in agent.asked]
+
+    base = f"{runtime.settings.public_url}/api/notices"
+    assert made["noticeUrls"] == {"calls": f"{base}/twilio/{made['id']}/calls"}
+    assert agents["noticeUrls"] == {"all": f"{base}/calls/{agents['id']}"}
+    assert asked == [{"channel": "voice", "number": NUMBER}]

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import ThreadingHTTPServer
 from ipaddress import ip_network
 from pathlib import Path
@@ -19,9 +19,9 @@ from openslot.core.outbound import Outbound
 from openslot.integrations.gateway.account import Gateway
 from openslot.integrations.gateway.notices import read_notice
 from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import DeliveryStatus, InboundMessage, MessageCredentials, NumberState
+from openslot.messaging.models import CallNotice, DeliveryStatus, InboundMessage, MessageCredentials, NumberState
 from openslot.messaging.ports import TokenRefused
-from openslot.webhooks.rules import new_secret
+from openslot.webhooks.rules import new_secret, signed_headers
 from tests.integrations.messaging.support import MESSAGE, NUMBER, PHONE
 
 PAGE = Path(__file__).parents[3] / "docs" / "message-gateway.md"
@@ -67,6 +67,18 @@ async def test_the_example_sends_each_message_once(
     with pytest.raises(TokenRefused):
         await other.send(MESSAGE)
     await outbound.close()
+
+
+def test_the_example_of_a_call_is_read() -> None:
+    found = re.search(r"```json\n(.*?)```", (PAGE.parent / "call-notices.md").read_text("utf-8"), re.DOTALL)
+    assert found
+    now, body = datetime.now(UTC), found[1].encode()
+    signed = signed_headers(new_id(), body, secrets=(SECRET,), at=now)
+    headers = {name.lower(): value for name, value in signed.items()}
+    notice = read_notice(headers, body, secrets=(SECRET,), now=now)
+    assert isinstance(notice, CallNotice)
+    assert (notice.status, notice.agent_name, notice.duration) == ("completed", "Front desk", timedelta(seconds=184))
+    assert {notice.recording, notice.transcript} == {"recordings/7f3a", "transcripts/7f3a"}
 
 
 async def test_what_the_example_tells_is_read(example: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ from openslot.accounts.models import Role, User
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, Work
+from openslot.integrations.twilio.notices import read_call
 from openslot.messaging import calls
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
 from openslot.messaging.jobs import tidy
@@ -101,6 +102,34 @@ async def test_notices_that_race_leave_one_call_with_its_recording(
     assert (call["status"], call["recording"]) == ("completed", f"Recordings/{sid(1, 'RE')}")
     assert await runtime.pool.fetchval("select count(*) from call_recordings") == 0
     assert await runtime.pool.fetchval("select count(*) from call_notices") == 2
+
+
+@pytest.mark.parametrize("is_recording_first", [True, False])
+async def test_a_recording_finds_its_call_also_if_both_are_told_at_once(
+    runtime: Runtime, number: MessagingConnection, *, is_recording_first: bool
+) -> None:
+    ended = read_call(call_form(runtime, "completed", CallDuration="5"))
+    told = RecordingNotice(call_id=ended.id, ref="Recordings/RE1")
+
+    async def receive(work: Work, *, recording: bool) -> None:
+        if recording:
+            await calls.receive_recording(work, number, told)
+        else:
+            await calls.receive_call(work, number, ended)
+
+    async def receive_second() -> None:
+        async with runtime.transaction(SYSTEM) as work:
+            await receive(work, recording=not is_recording_first)
+
+    async with runtime.transaction(SYSTEM) as work:
+        await receive(work, recording=is_recording_first)
+        second = asyncio.create_task(receive_second())
+        await asyncio.sleep(0.3)
+        assert not second.done()
+    await second
+
+    assert [call["recording"] for call in await read_calls(runtime)] == ["Recordings/RE1"]
+    assert await runtime.pool.fetchval("select count(*) from call_recordings") == 0
 
 
 async def test_a_recording_is_sealed_and_only_one_that_is_ready_counts(

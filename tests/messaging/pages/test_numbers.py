@@ -265,3 +265,21 @@ async def test_stored_and_typed_text_stays_text(
             pages.append(await member.post(f"{base}{act}", data={**typed, "organization": str(harbor.id)}))
 
     assert check_pages(pages) > 8
+
+
+async def test_a_number_for_calls_shows_its_address_and_must_be_for_calls(
+    member: httpx2.AsyncClient, runtime: Runtime, account: FakeAccount
+) -> None:
+    account.numbers[NUMBER]["voice"] = False
+    refused = await member.post(HERE, data=form(account, channel="voice"))
+    account.numbers[NUMBER]["voice"] = True
+    made = await member.post(HERE, data=form(account, channel="voice"))
+    shown = read_page(await member.get(made.headers["location"])).text
+    connection_id = await runtime.pool.fetchval("select id from messaging_connections")
+    asked = read_page(await member.get(f"{HERE}/{connection_id}/disconnect")).text
+
+    assert read_page(refused).faults == {"number": "Can't be used for this channel"}
+    assert f"{runtime.settings.public_url}/api/notices/twilio/{connection_id}/calls" in shown
+    assert "If you record calls, enter it as the recording status callback too." in shown
+    assert "Send a test message" not in shown
+    assert "Recordings and transcripts can't be fetched from the provider any more." in asked

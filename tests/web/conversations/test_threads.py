@@ -7,6 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.conversations.models import MessageDirection, MessageStatus
+from openslot.conversations.operations import get_version
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.flags.switches import stop_messaging
@@ -66,13 +67,14 @@ async def test_an_older_page_of_a_thread_reads_nothing(member: httpx2.AsyncClien
 
 
 async def test_nobody_else_reads_a_thread(
-    client: httpx2.AsyncClient, runtime: Runtime, stranger: User, say: Say
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, say: Say
 ) -> None:
     thread = (await say()).conversation_id
+    etag = f'"{await get_version(runtime.work(OPERATOR), user, thread)}"'
     client.headers.update(await open_session(runtime, stranger))
 
     for path in (f"/conversations/{thread}", f"/conversations/{thread}/messages"):
-        assert (await client.get(path)).status_code == 404
+        assert (await client.get(path, headers={"if-none-match": etag})).status_code == 404
     assert await runtime.pool.fetchval("select read_at from conversations") is None
 
 
