@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User, UserWanted
+from openslot.agents import budget, operations
+from openslot.agents.models import Level
 from openslot.agents.schemas import input_schema
 from openslot.agents.tools import TOOLS
 from openslot.core.actor import OPERATOR
@@ -18,7 +20,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from tests.agents.conftest import Connect
-from tests.agents.table import AGENTS, DOMAINS, SCOPES, TABLE, TIERS, Row
+from tests.agents.table import AGENTS, DOMAINS, LEVELS, SCOPES, TABLE, TIERS, Row
 from tests.bookings.conftest import Book, book, meeting
 from tests.support.agent import TestAgent
 from tests.support.clocks import clock
@@ -30,6 +32,13 @@ ABSENT = object()
 CONFIRMS = (ABSENT, "true", 1, True)
 # Cells in which it depends on confirm whether the call goes on; elsewhere it is enough to send it or not.
 NEED_CONFIRM = "cao"
+COSTLY = {"send_email", "generate_image"}
+# What agents at L0 have the scopes for, and may do once an operator raises them.
+RAISED = {
+    "growth": {"generate_image"},
+    "content": {"generate_image"},
+    "customer_success": {"update_contact_metadata"},
+}
 Arguments = dict[str, dict[str, object]]
 
 
@@ -168,6 +177,40 @@ async def test_every_cell_is_what_the_specification_says(enter: Connect, argumen
             answer = await caller.call(row.tool, **given)
             if outcome(answer) != expected(row.cells[place], confirm):
                 wrong.append((row.tool, confirm, answer))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("agent", [slug for slug, level in LEVELS.items() if level == "L0"])
+async def test_an_agent_that_is_raised_to_l1_may_write_within_its_scopes(
+    enter: Connect, runtime: Runtime, arguments: Arguments, agent: str
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await operations.set_level(work, agent, Level.L1)
+    caller = await enter(agent)
+    opened = [row for row in TABLE if row.cells[AGENTS.index(agent)] == "L"]
+    for row in opened:
+        assert outcome(await caller.call(row.tool, **arguments[row.tool])) == -32012
+        assert outcome(await caller.call(row.tool, **arguments[row.tool], confirm=True)) == "ran"
+
+    assert {row.tool for row in opened} == RAISED.get(agent, set())
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+async def test_when_the_budget_is_used_up_what_costs_is_refused_and_nothing_else(
+    enter: Connect, runtime: Runtime, arguments: Arguments, agent: str
+) -> None:
+    await budget.report(runtime, agent, 50_000_000)
+    caller = await enter(agent)
+    place = AGENTS.index(agent)
+    wrong = []
+    for row in TABLE:
+        cell = row.cells[place]
+        confirm: dict[str, object] = {} if cell == "r" else {"confirm": True}
+        answer = await caller.call(row.tool, **arguments[row.tool], **confirm)
+        is_costly = row.tool in COSTLY and cell in NEED_CONFIRM
+        if outcome(answer) != (-32014 if is_costly else expected(cell, confirm.get("confirm", ABSENT))):
+            wrong.append((row.tool, answer))
 
     assert wrong == []
 
