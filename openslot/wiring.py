@@ -51,6 +51,7 @@ from openslot.messaging.answers import ANSWER_REACTIONS
 from openslot.messaging.connection_events import MESSAGING_CONNECTION_EVENTS
 from openslot.messaging.jobs import MESSAGING_JOBS
 from openslot.messaging.ports import MessageProviders
+from openslot.messaging.reminders import REMINDER_REACTIONS
 from openslot.messaging.sending import SENDING_REACTIONS
 from openslot.payments.connection_events import PAYMENT_CONNECTION_EVENTS
 from openslot.payments.events import PAYMENT_EVENTS
@@ -106,6 +107,7 @@ REACTIONS = (
     *SENDING_REACTIONS,
     *DOCTOR_REACTIONS,
     *ANSWER_REACTIONS,
+    *REMINDER_REACTIONS,
 )
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,

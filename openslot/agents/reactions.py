@@ -13,8 +13,9 @@ from openslot.agents.rules import RESULTS_KEPT
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater, Work
+from openslot.i18n.languages import choose_locale
 from openslot.integrations.mail.models import Draft, MailAddress, MailKind, Recipient, RecipientRole
-from openslot.integrations.mail.operations import choose_locale, deliver, leave_unsent, mail_server
+from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
 from openslot.jobs.batches import repeat
 

@@ -205,6 +205,8 @@ class SlotContext(Struct, frozen=True, kw_only=True):
 
     host_photo: str | None = None
     host_color: str | None = None
+    sends_messages: bool = False
+    """Whether invitees who agree to it get messages: only a page knows it."""
     """The hash of the host's photo, and the color of their brand; read where a page is named."""
 
 

@@ -85,10 +85,23 @@ OF_HOST = f"{SETTING}e.owner_id = $5 and e.active order by e.id <> $6, e.id limi
 OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hold'").replace(
     "t.active", "t.active and t.holder is null"
 )
-# A page also shows how its host looks.
-OF_PAGE = SETTING.replace("counted.*", "counted.*, u.photo as host_photo, b.color as host_color", 1).replace(
-    "join schedules s on", f"left join lateral ({BRAND}) b on true join schedules s on", 1
-)
+# Whether a number is connected on a channel by which the event type reminds people or follows up.
+SENDS_MESSAGES = """
+exists (
+    select from messaging_connections k
+    where k.disconnected_at is null and (k.user_id = u.id or k.organization_id in (
+        select m.organization_id from memberships m where m.user_id = u.id and m.active))
+      and ((
+            select r.minutes_before <> '{}' and k.channel = any(r.channels) from reminder_settings r
+            where r.host_id = u.id and (r.event_type_id = e.id or r.event_type_id is null)
+            order by r.event_type_id nulls last limit 1)
+        or exists (select from message_follow_ups f where f.event_type_id = e.id and k.channel = any(f.channels))))"""
+# A page also shows how its host looks, and asks whether messages are wanted.
+OF_PAGE = SETTING.replace(
+    "counted.*",
+    f"counted.*, u.photo as host_photo, b.color as host_color, {SENDS_MESSAGES} as sends_messages",
+    1,
+).replace("join schedules s on", f"left join lateral ({BRAND}) b on true join schedules s on", 1)
 # The same for an event type that is not saved, as if it were the only row of its table.
 DRAFTED = SETTING.replace("from event_types e", "from jsonb_populate_record(null::event_types, $5::text::jsonb) e", 1)
 
@@ -178,6 +191,7 @@ def _to_context(row: Row, now: datetime) -> models.SlotContext:
         host_left_at=row["host_left_at"],
         host_photo=row.get("host_photo"),
         host_color=row.get("host_color"),
+        sends_messages=row.get("sends_messages") or False,
     )
 
 

@@ -52,6 +52,22 @@ class Invitee(Struct, frozen=True, kw_only=True):
     """A language tag; None: the host's."""
 
 
+class ConsentSource(StrEnum):
+    """Where an invitee has agreed to messages."""
+
+    BOOKING_PAGE = "booking_page"
+    API = "api"
+
+
+class MessageConsent(Struct, frozen=True, kw_only=True):
+    """What an invitee has agreed to: reminders and other messages about one meeting."""
+
+    phone: str
+    text: str
+    """As it was shown."""
+    source: ConsentSource
+
+
 class BookingWanted(Struct, frozen=True, kw_only=True):
     which: EventTypeRef
     starts_at: datetime
@@ -60,6 +76,8 @@ class BookingWanted(Struct, frozen=True, kw_only=True):
     answers: Answers = {}
     guests: tuple[str, ...] = ()
     hold_id: UUID | None = None
+    message_consent: MessageConsent | None = None
+    """None: they have not agreed to messages."""
     source: str | None = None
     """Where the invitee came from to the page that books; only the host's figures and export have it."""
 

@@ -30,6 +30,7 @@ from openslot.bookings.models import (
     EmailEntry,
     HistoryEntry,
     Host,
+    MessageConsent,
     SearchResults,
     Status,
 )
@@ -37,7 +38,7 @@ from openslot.contacts import operations as contacts
 from openslot.core.db import Db
 from openslot.core.errors import Invalid, require
 from openslot.core.moments import Span
-from openslot.core.text import parse_email
+from openslot.core.text import parse_email, parse_phone
 from openslot.core.times import find_zone
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
@@ -62,15 +63,19 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     _check_for(work, claimed, wanted)
     if rules.must_pay(event_type, work.actor):
         pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
-        work.stage(store.insert_booking(pending, source=wanted.source))
+        _stage_insert(work, pending, wanted)
         await work.apply()
         return BookingDetails(pending, event_type, None)
     contact = await contacts.find_or_add(
-        work, owner_id=event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
+        work,
+        owner_id=event_type.owner_id,
+        name=wanted.invitee.name,
+        email=wanted.invitee.email,
+        phone=wanted.message_consent.phone if wanted.message_consent else None,
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await _locate(work, booking)
-    work.stage(store.insert_booking(booking, source=wanted.source))
+    _stage_insert(work, booking, wanted)
     base_url = work.runtime.settings.public_url
     await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
     return BookingDetails(booking, event_type, contact)
@@ -79,6 +84,23 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
 async def _locate(work: Work, booking: Booking) -> Booking:
     location = await conferences.settle(work, booking.location, claim_id=booking.claim_id, seat_id=booking.seat_id)
     return replace(booking, location=location)
+
+
+def _stage_insert(work: Work, booking: Booking, wanted: BookingWanted) -> None:
+    work.stage(store.insert_booking(booking, source=wanted.source))
+    if wanted.message_consent is not None:
+        work.stage(store.insert_consent(booking, wanted.message_consent, now=work.now))
+
+
+async def find_consent(work: Work, booking_id: UUID) -> MessageConsent | None:
+    """Find what the invitee of a booking has agreed to, unless they have withdrawn it."""
+    return await store.find_consent(work.db, booking_id)
+
+
+async def withdraw_consent(work: Work, ref: BookingRef) -> None:
+    """Keep that an invitee wants no more messages about a booking."""
+    await get_booking(work, ref)
+    await store.withdraw_consent(work.db, ref.id, now=work.now)
 
 
 def _kind_of(work: Work, event_type: EventType) -> ClaimKind:
@@ -274,7 +296,13 @@ def _checked(wanted: BookingWanted) -> BookingWanted:
         email=parse_email(wanted.invitee.email),
         zone=str(find_zone(wanted.invitee.zone)),
     )
-    return replace(wanted, invitee=invitee, guests=tuple(dict.fromkeys(wanted.guests)))
+    agreed = wanted.message_consent
+    return replace(
+        wanted,
+        invitee=invitee,
+        guests=tuple(dict.fromkeys(wanted.guests)),
+        message_consent=replace(agreed, phone=parse_phone(agreed.phone)) if agreed else None,
+    )
 
 
 def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:

@@ -28,8 +28,13 @@ async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Bookin
         lasts = pending.ends_at - pending.starts_at
         claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at, lasts=lasts)
         claim_id, seat_id, ends_at = claimed.claim_id, claimed.seat_id, claimed.ends_at
+    agreed = await store.find_consent(work.db, booking_id)
     contact = await contacts.find_or_add(
-        work, owner_id=pending.host_id, name=pending.invitee_name, email=pending.invitee_email
+        work,
+        owner_id=pending.host_id,
+        name=pending.invitee_name,
+        email=pending.invitee_email,
+        phone=agreed.phone if agreed else None,
     )
     booking = replace(
         pending,

@@ -111,6 +111,8 @@ def find_wanted_faults(wanted: BookingWanted) -> dict[str, str]:
         faults["inviteeEmail"] = NOT_AN_ADDRESS
     if find_zone(wanted.invitee.zone) is None:
         faults["inviteeTimezone"] = NOT_A_ZONE
+    if wanted.message_consent and (fault := _phone_fault(wanted.message_consent.phone)):
+        faults["messageConsent.phone"] = fault
     return faults
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -12,7 +12,7 @@ from openslot.bookings import models
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.shapes import Shape
-from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, ReasonText
+from openslot.core.text import LINE, EmailAddress, Label, LanguageTag, Name, Phone, Prose, ReasonText
 from openslot.core.times import Instant, Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, embed
@@ -54,12 +54,36 @@ class BookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forb
     event_type_slug: Annotated[str, Meta(pattern=LINE, max_length=200, examples=["intro-call"])]
 
 
+class ConsentText(Label):
+    __slots__ = ()
+
+    longest = 1000
+    schema: ClassVar[dict[str, object]] = {"type": "string", "minLength": 1, "maxLength": longest, "pattern": LINE}
+
+
+class GivenConsent(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """That the invitee has agreed to reminders and other messages about this meeting by SMS or WhatsApp.
+
+    Leave it out unless they have ticked a box that was not ticked before.
+    """
+
+    phone: Annotated[Phone, Meta(description="With + and the country code; stored as E.164")]
+    text: Annotated[
+        ConsentText,
+        Meta(
+            description="What they have agreed to, as it was shown to them",
+            examples=["Send me reminders of this meeting by SMS. To stop them, reply STOP."],
+        ),
+    ]
+
+
 class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A public booking to create."""
 
     event_type_id: Id
     hold_id: Id | None = None
     token: Token | None = None
+    message_consent: GivenConsent | None = None
     source: Annotated[
         Annotated[str, Meta(pattern=LINE, min_length=1, max_length=200)] | None,
         Meta(
@@ -230,7 +254,12 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
 
 
 def read_wanted(
-    body: InviteeFields, which: EventTypeRef, *, accept_language: str = "", hold_id: UUID | None = None
+    body: InviteeFields,
+    which: EventTypeRef,
+    *,
+    accept_language: str = "",
+    hold_id: UUID | None = None,
+    agreed: GivenConsent | None = None,
 ) -> models.BookingWanted:
     """Read what is to be booked; a browser tells the invitee's language if the body does not."""
     locale: str | None = body.invitee_locale
@@ -246,6 +275,9 @@ def read_wanted(
         answers=body.answers,
         guests=tuple(body.guests),
         hold_id=hold_id,
+        message_consent=models.MessageConsent(phone=agreed.phone, text=agreed.text, source=models.ConsentSource.API)
+        if agreed
+        else None,
     )
 
 

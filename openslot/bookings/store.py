@@ -11,14 +11,17 @@ from openslot.bookings.models import (
     Booking,
     BookingDetails,
     BookingRef,
+    ConsentSource,
     HistoryEntry,
     Host,
+    MessageConsent,
     Payment,
 )
 from openslot.contacts.store import CONTACTS
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
+from openslot.core.ids import new_id
 from openslot.core.rows import Part, Rows
 from openslot.event_types.models import Location
 from openslot.event_types.store import EVENT_TYPES
@@ -97,6 +100,25 @@ def to_details(row: Row) -> BookingDetails:
 
 def insert_booking(booking: Booking, *, source: str | None) -> Change:
     return Change(INSERT, (*BOOKINGS.values(booking), source))
+
+
+def insert_consent(booking: Booking, consent: MessageConsent, *, now: datetime) -> Change:
+    statement = """insert into message_consents (id, host_id, booking_id, phone, text, source, given_at)
+        values ($1, $2, $3, $4, $5, $6, $7)"""
+    about = (new_id(), booking.host_id, booking.id)
+    return Change(statement, (*about, consent.phone, consent.text, consent.source, now))
+
+
+async def find_consent(db: Db, booking_id: UUID) -> MessageConsent | None:
+    row = await db.fetchrow(
+        "select phone, text, source from message_consents where booking_id = $1 and withdrawn_at is null", booking_id
+    )
+    return MessageConsent(phone=row["phone"], text=row["text"], source=ConsentSource(row["source"])) if row else None
+
+
+async def withdraw_consent(db: Db, booking_id: UUID, *, now: datetime) -> None:
+    statement = "update message_consents set withdrawn_at = $2 where booking_id = $1 and withdrawn_at is null"
+    await db.execute(statement, booking_id, now)
 
 
 async def find_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
@@ -257,8 +279,13 @@ async def delete_some(db: Db, host_id: UUID, limit: int) -> int:
 async def delete_unpaid(db: Db, *, before: datetime, limit: int) -> list[tuple[UUID, UUID | None]]:
     """Delete bookings that nobody paid for, and return their claims and seats."""
     statement = """
-        delete from bookings where status = 'PENDING_PAYMENT' and id = any(array(
-            select booking_id from payments where state = 'released' and held_until < $1
-            order by held_until limit $2))
-        returning claim_id, seat_id"""
+        with gone as (
+            delete from bookings where status = 'PENDING_PAYMENT' and id = any(array(
+                select booking_id from payments where state = 'released' and held_until < $1
+                order by held_until limit $2))
+            returning id, claim_id, seat_id
+        ), agreed as (
+            delete from message_consents c using gone where c.booking_id = gone.id
+        )
+        select claim_id, seat_id from gone"""
     return [(row["claim_id"], row["seat_id"]) for row in await db.fetch(statement, before, limit)]

@@ -68,6 +68,14 @@ def format_short(moment: datetime, zone: str, locale: Locale) -> Text:
     return Text("%(day)s, %(time)s", day=day, time=format_time_of_day(moment, zone, locale))
 
 
+def format_zone_name(zone: str, locale: Locale) -> Text | str:
+    """Say `Berlin time`, and `UTC` where the name is the offset."""
+    named = UNIVERSAL.get(zone.removeprefix("Etc/"))
+    if named or "/" not in zone or zone.startswith("Etc/"):
+        return named or zone
+    return Text("%(zone)s time", zone=_name_city(zone, locale.formats))
+
+
 def format_zone(moment: datetime, zone: str, locale: Locale) -> Text | str:
     """Say `Berlin time, GMT+01:00`, and `UTC` where the name is the offset."""
     named = UNIVERSAL.get(zone.removeprefix("Etc/"))

@@ -71,20 +71,28 @@ async def choose_reminders(
         str | None, typer.Option(help="Minutes before the meeting, comma-separated, such as 1440,60")
     ] = None,
     none: Annotated[bool, typer.Option("--none", help="Send no reminders")] = False,
+    channels: Annotated[
+        str | None, typer.Option(help="With --minutes: how, comma-separated, such as email,sms,whatsapp")
+    ] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Go back to the host's choice, or to 1440,60")] = False,
 ) -> Answer:
     """Show when people are reminded of their meetings, or choose it for bookings from now on."""
     if sum((minutes is not None, none, reset)) > 1:
         raise Invalid("Specify only one of --minutes, --none and --reset")
+    if channels is not None and minutes is None:
+        raise Invalid("Specify --channels together with --minutes")
     chosen = () if none else read_minutes(minutes) if minutes is not None else None
     host = await accounts.get_user_by_email(work, user)
     found = await find_event_type(work, host, event_type) if event_type else None
     if chosen is None and not reset:
         result = await mail.get_reminders(work, host.id, found.id if found else None)
     else:
-        result = await mail.set_reminders(work, host, found, chosen)
-    text = f"Reminders: {', '.join(f'{each} min' for each in result) or 'none'} before the meeting."
-    return Answer({"user": user, "eventType": event_type, "minutes": result}, text)
+        by = None if channels is None else [each.strip() for each in channels.split(",")]
+        result = await mail.set_reminders(work, host, found, chosen, channels=by)
+    times = ", ".join(f"{each} min" for each in result.minutes)
+    text = f"Reminders: {times} before the meeting, by {', '.join(result.channels)}." if times else "Reminders: none."
+    shown = {"user": user, "eventType": event_type, "minutes": result.minutes, "channels": result.channels}
+    return Answer(shown, text)
 
 
 async def find_event_type(work: Work, host: User, slug: str) -> EventType:

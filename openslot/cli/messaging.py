@@ -47,6 +47,9 @@ async def connect_number(
         str | None, typer.Option("--organization", help="Instead of a user: an organization, for its members")
     ] = None,
     provider: Annotated[ProviderName, typer.Option("--provider", help="Who runs the number")] = ProviderName.TWILIO,
+    template: Annotated[
+        str | None, typer.Option("--template", help="WhatsApp: the id of a template for reminders, at Twilio HX…")
+    ] = None,
     token_stdin: Annotated[
         bool, typer.Option("--token-stdin", help="Read the account's auth token from standard input")
     ] = False,
@@ -64,7 +67,12 @@ async def connect_number(
     work = runtime.work(OPERATOR)
     owner = await _find_owner(work, user, organization)
     wanted = NumberWanted(
-        provider=provider, channel=channel, number=number, account=account, token=sys.stdin.readline().strip()
+        provider=provider,
+        channel=channel,
+        number=number,
+        account=account,
+        token=sys.stdin.readline().strip(),
+        template=template,
     )
     checked = await connecting.check_number(work, owner, wanted)
     async with work.transaction():
@@ -74,7 +82,7 @@ async def connect_number(
         if isinstance(owner, Organization):
             await _log(work, ChangeAction.NUMBER_CONNECTED, connection)
     urls = notice_urls(runtime.settings, connection)
-    shown = pick(connection, "id provider channel number account account_name can_cancel", notice_urls=urls)
+    shown = pick(connection, "id provider channel number account account_name template can_cancel", notice_urls=urls)
     lines = [f"Connected: {connection.id}", *(f"Notices ({about}): {url}" for about, url in urls.items())]
     if not can_be_notified(runtime.settings):
         lines.append(CANT_ARRIVE)

@@ -72,6 +72,13 @@ class MessagePurpose(StrEnum):
     TEST = "test"
 
 
+class MessageTemplate(Struct, frozen=True, kw_only=True):
+    """A text that the provider keeps and WhatsApp has approved."""
+
+    id: str
+    variables: dict[str, str] = {}
+
+
 class Message(Struct, frozen=True):
     id: UUID
     conversation_id: UUID
@@ -93,6 +100,12 @@ class Message(Struct, frozen=True):
     sent_by: UUID | None = None
     error: str | None = None
     """Why it was not delivered: a `RefusalReason`, or another word."""
+
+    valid_until: datetime | None = None
+    """After this it is not sent, because it would arrive too late."""
+
+    template: MessageTemplate | None = None
+    """What is sent instead of the text, to those who would get no text."""
 
     files: tuple[MessageFile, ...] = ()
 

@@ -163,6 +163,21 @@ async def get_version(work: Work, owner: User, conversation_id: UUID) -> str:
     return require(await store.find_version(work.db, owner.id, conversation_id), ConversationNotFound)
 
 
+async def find_or_draft_thread(work: Work, owner_id: UUID, phone: str, channel: Channel) -> Conversation:
+    """Find the thread with a number, or describe the one that its first message begins."""
+    found = await store.find_by_phone(work.db, owner_id, phone, channel)
+    return found or Conversation(
+        id=new_id(),
+        owner_id=owner_id,
+        contact_phone=phone,
+        channel=channel,
+        last_message_at=work.now,
+        message_count=0,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+
+
 async def get_thread(work: Work, owner: User, conversation_id: UUID, *, page: int = 1) -> Conversation:
     """Read a thread with one page of its messages: the first page has the newest, each page the oldest first."""
     return require(

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from msgspec import Struct
+
 from openslot.conversations import outbox_store, store
 from openslot.conversations.models import (
     Conversation,
@@ -11,6 +13,7 @@ from openslot.conversations.models import (
     MessageDirection,
     MessagePurpose,
     MessageStatus,
+    MessageTemplate,
     clean,
 )
 from openslot.conversations.outbox_store import InboundText, NamedBooking, UnreportedMessage, WaitingMessage
@@ -18,6 +21,16 @@ from openslot.core.ids import new_id
 from openslot.core.work import Work
 
 DAY = timedelta(days=1)
+
+
+class BookingMessage(Struct, frozen=True, kw_only=True):
+    """What a message about a booking has beside its text."""
+
+    id: UUID
+    """The message's own: the same is queued once."""
+    booking_id: UUID
+    valid_until: datetime
+    template: MessageTemplate | None = None
 
 
 async def queue_message(
@@ -28,10 +41,10 @@ async def queue_message(
     connection_id: UUID,
     purpose: MessagePurpose,
     sent_by: UUID | None = None,
-    booking_id: UUID | None = None,
+    about: BookingMessage | None = None,
 ) -> Message:
-    """Let a message wait in its thread until it is sent."""
-    await store.keep_thread(
+    """Let a message wait in its thread until it is sent; the thread is begun if there is none."""
+    thread_id = await store.keep_thread(
         work.db,
         thread.id,
         owner_id=thread.owner_id,
@@ -41,16 +54,18 @@ async def queue_message(
         now=work.now,
     )
     message = Message(
-        new_id(),
-        thread.id,
+        about.id if about else new_id(),
+        thread_id,
         clean(content),
         MessageDirection.OUTBOUND,
         MessageStatus.QUEUED,
         work.now,
         connection_id=connection_id,
         purpose=purpose,
-        booking_id=booking_id,
+        booking_id=about.booking_id if about else None,
         sent_by=sent_by,
+        valid_until=about.valid_until if about else None,
+        template=about.template if about else None,
     )
     await store.insert_message(work.db, message, vendor_id=None, now=work.now)
     return message

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct
 
-from openslot.conversations.models import Channel, MessagePurpose, MessageStatus
+from openslot.conversations.models import Channel, MessagePurpose, MessageStatus, MessageTemplate
 from openslot.core.db import Db, count_of
 
 # An account that is disabled sends nothing, nor does somebody who has left the organization whose number it is.
@@ -15,8 +16,8 @@ exists (select from users u where u.id = c.owner_id and u.disabled_at is null)
 and (k.organization_id is null or exists (
     select from memberships b where b.organization_id = k.organization_id and b.user_id = c.owner_id and b.active))"""
 NEXT = f"""
-select m.id, m.content, m.status, m.purpose, m.asked_at, m.connection_id, c.id as conversation_id, c.owner_id,
-       c.channel, c.contact_phone as phone, {HAS_HOST} as has_host
+select m.id, m.content, m.status, m.asked_at, m.connection_id, m.purpose, m.booking_id, m.valid_until, m.template,
+       c.id as conversation_id, c.owner_id, c.channel, c.contact_phone as phone, {HAS_HOST} as has_host
 from messages m join conversations c on c.id = m.conversation_id
 left join messaging_connections k on k.id = m.connection_id
 where m.conversation_id = $1 and m.status in ('queued', 'sending') order by m.at, m.id limit 1"""
@@ -88,6 +89,9 @@ class NamedBooking(Struct, frozen=True, kw_only=True):
     sent_at: datetime
 
 
+_template = msgspec.json.Decoder(MessageTemplate)
+
+
 class WaitingMessage(Struct, frozen=True, kw_only=True):
     """The oldest message of a thread that was not sent yet, or whose answer was lost."""
 
@@ -103,6 +107,9 @@ class WaitingMessage(Struct, frozen=True, kw_only=True):
     status: MessageStatus
     asked_at: datetime | None
     purpose: MessagePurpose | None = None
+    booking_id: UUID | None = None
+    valid_until: datetime | None = None
+    template: MessageTemplate | None = None
 
 
 class UnreportedMessage(Struct, frozen=True, kw_only=True):
@@ -120,6 +127,7 @@ async def find_next(db: Db, conversation_id: UUID) -> WaitingMessage | None:
         "channel": Channel(row["channel"]),
         "status": MessageStatus(row["status"]),
         "purpose": MessagePurpose(row["purpose"]) if row["purpose"] else None,
+        "template": _template.decode(row["template"]) if row["template"] else None,
     }
     return WaitingMessage(**{**row, **read})
 

@@ -167,6 +167,14 @@ async def find_version(db: Db, owner_id: UUID, conversation_id: UUID) -> str | N
     return version
 
 
+async def find_by_phone(db: Db, owner_id: UUID, phone: str, channel: Channel) -> Conversation | None:
+    """Find the thread with a number, without its messages."""
+    statement = f"""select {CONVERSATIONS.columns} from conversations c
+        where c.owner_id = $1 and c.contact_phone = $2 and c.channel = $3"""
+    row = await db.fetchrow(statement, owner_id, phone, channel)
+    return CONVERSATIONS.read(row, messages=()) if row else None
+
+
 def _to_conversation(row: Row) -> Conversation:
     messages = _messages.decode(row["messages"])
     return CONVERSATIONS.read(

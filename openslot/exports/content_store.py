@@ -74,10 +74,14 @@ ACCOUNT = _select(
     signs_in_with="case when u.password_hash is not null then 'password' end",
 )
 SETTINGS = _select(
-    "theme hour_format first_weekday brand reminders flags notifications bookings_feed_since",
+    "theme hour_format first_weekday brand reminders follow_ups flags notifications bookings_feed_since",
     "users u where u.id = $1",
     brand=f"(select {_object('name color logo_url', 'b')} from brands b where b.user_id = u.id)",
-    reminders=_objects("event_type_id minutes_before", "reminder_settings r where r.host_id = u.id"),
+    reminders=_objects("event_type_id minutes_before channels", "reminder_settings r where r.host_id = u.id"),
+    follow_ups=_objects(
+        "event_type_id channels hours_after text",
+        "message_follow_ups m join event_types e on e.id = m.event_type_id where e.owner_id = u.id",
+    ),
     flags=_objects("key enabled", "flag_overrides f where f.user_id = u.id", key="f.flag_key"),
     notifications=_objects("topic on", "notification_choices n where n.user_id = u.id", on="n.is_on"),
     bookings_feed_since=f"(select {iso_of('c.created_at')} from calendar_feeds c where c.user_id = u.id)",

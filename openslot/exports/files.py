@@ -221,8 +221,15 @@ FILES = (
     ),
     ExportFile(
         "settings.json",
-        "Your brand, reminders, notifications, feature flags, and since when your bookings have a feed.",
-        ("brands", "reminder_settings", "flag_overrides", "notification_choices", "calendar_feeds"),
+        "Your brand, reminders, follow-ups, notifications, feature flags, and since when your bookings have a feed.",
+        (
+            "brands",
+            "reminder_settings",
+            "message_follow_ups",
+            "flag_overrides",
+            "notification_choices",
+            "calendar_feeds",
+        ),
         as_object(content.SETTINGS),
     ),
     ExportFile(

@@ -22,8 +22,9 @@ order by array_position(array['sms', 'whatsapp', 'voice', 'email'], s.channel)""
 
 # A mail is logged with the id of its effect. A message of a thread keeps its state itself, and has no effect any more.
 DROPPED = """
-(select e.id, h.channel, e.reaction, m.recipient, m.subject, h.held_at, e.finished_at as dropped_at,
-       e.state = 'dead' as has_failed, coalesce(e.last_error, '') as reason
+(select e.id, h.channel, e.reaction,
+       coalesce(m.recipient, split_part(e.payload ->> 'recipient', ':', 2)) as recipient, m.subject, h.held_at,
+       e.finished_at as dropped_at, e.state = 'dead' as has_failed, coalesce(e.last_error, '') as reason
 from held_effects h join effects e on e.id = h.effect_id left join mail_messages m on m.id = e.id
 where e.state in ('skipped', 'dead') order by e.finished_at desc, e.no desc limit $1)
 union all

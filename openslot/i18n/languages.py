@@ -77,6 +77,11 @@ def find_locale(tag: str) -> Locale | None:
     return Locale(language=language, formats=formats if region and exists(formats) else language.formats)
 
 
+def choose_locale(*tags: str | None) -> Locale:
+    """Choose the first language that there is a catalog for."""
+    return next((locale for tag in tags if tag and (locale := find_locale(tag)) is not None), DEFAULT)
+
+
 def _tags(accept_language: str) -> list[str]:
     """List what a browser accepts, what it wants most first; what is no language is passed over."""
     ranges = [match for part in accept_language.split(",") if (match := RANGE.fullmatch(part)) is not None]

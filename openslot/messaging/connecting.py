@@ -1,5 +1,6 @@
 """The verbs that connect and disconnect a number at a message provider."""
 
+import re
 from uuid import UUID
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from openslot.accounts.models import Organization, User
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.sealing import seal
-from openslot.core.text import parse_phone
+from openslot.core.text import is_line, parse_phone
 from openslot.core.work import Work
 from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
@@ -48,6 +49,10 @@ REFUSED_MESSAGE = Text("the provider refuses it")
 STOPPED = Text("gets no message now: an administrator has stopped messages on this channel")
 TEST = Text("This is a test message from %(name)s. Messages from this number work.")
 
+ONLY_WHATSAPP = Text("is only for WhatsApp")
+NO_TEMPLATE = Text("is not the id of a template; at Twilio it begins with HX and has 34 characters")
+CONTENT_SID = re.compile(r"HX[0-9a-f]{32}", re.ASCII | re.IGNORECASE)
+
 NumberOwner = User | Organization
 
 
@@ -60,6 +65,8 @@ class NumberWanted(Struct, frozen=True, kw_only=True):
     account: str
     token: str
     second_token: str | None = None
+    template: str | None = None
+    """The provider's id of a template for reminders by WhatsApp; None: what is known stays."""
 
     @property
     def credentials(self) -> MessageCredentials:
@@ -90,6 +97,8 @@ async def check_number(work: Work, owner: NumberOwner, wanted: NumberWanted) -> 
         wanted = replace(wanted, number=parse_phone(wanted.number))
     except ValueError as fault:
         raise Invalid(details={"number": fault.args[0]}) from None
+    if wanted.template:
+        check_template(wanted.provider, wanted.channel, wanted.template)
     known = await store.find_of_owner(work.db, owner.id, wanted.channel)
     try:
         async with opened_by(work.runtime, owner.id, wanted.provider, wanted.credentials) as account:
@@ -173,6 +182,28 @@ async def allow_cancelling(
     return changed
 
 
+async def set_template(
+    work: Work, owner: NumberOwner, connection_id: UUID, template: str | None
+) -> MessagingConnection:
+    """Choose the template by which people are reminded on WhatsApp; None: only those who have written just before."""
+    await store.lock_owner(work.db, owner.id)
+    connection = await get_connection(work, owner, connection_id)
+    if template:
+        check_template(connection.provider, connection.channel, template)
+    changed = replace(connection, template=template or None)
+    await store.update(work.db, changed)
+    return changed
+
+
+def check_template(provider: ProviderName, channel: ConnectionChannel, template: str) -> None:
+    """Refuse what can't be the provider's id of a template."""
+    if channel is not ConnectionChannel.WHATSAPP:
+        raise Invalid(details={"template": ONLY_WHATSAPP})
+    is_known = CONTENT_SID.fullmatch(template) is not None if provider is ProviderName.TWILIO else len(template) <= 100
+    if not is_known or not is_line(template):
+        raise Invalid(details={"template": NO_TEMPLATE})
+
+
 async def check_connection(work: Work, connection: MessagingConnection) -> None:
     """Ask the provider whether a connected number can still be used, and keep the answer; begins no transaction."""
     try:
@@ -221,6 +252,7 @@ async def _replace_token(work: Work, known: MessagingConnection, checked: Checke
         token=await seal(work, wanted.token),
         second_token=known.token if is_new and not wanted.second_token else second,
         account_name=checked.found.account_name or known.account_name,
+        template=wanted.template or known.template,
         last_checked_at=work.now,
         last_error=None,
         failing_since=None,
@@ -242,6 +274,7 @@ async def _insert(work: Work, owner: NumberOwner, checked: CheckedNumber) -> Mes
         number=wanted.number,
         account=wanted.account,
         account_name=checked.found.account_name,
+        template=wanted.template,
         token=await seal(work, wanted.token),
         second_token=await seal(work, wanted.second_token) if wanted.second_token else None,
         last_checked_at=work.now,

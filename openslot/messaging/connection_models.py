@@ -42,6 +42,8 @@ class MessagingConnection(Struct, frozen=True, kw_only=True):
     default_host_id: UUID | None = None
     """Who gets messages from numbers that nobody has a thread with; None: the owner."""
     can_cancel: bool = False
+    template: str | None = None
+    """The provider's id of a template for reminders, which WhatsApp takes at any time."""
     last_checked_at: datetime | None = None
     last_error: str | None = None
     failing_since: datetime | None = None

@@ -1,6 +1,5 @@
 """The nouns of messaging: accounts of a provider, messages that go out and come in, and what became of them."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
@@ -8,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.calls.models import CallDirection, CallStatus
-from openslot.conversations.models import Channel
+from openslot.conversations.models import Channel, MessageTemplate
 
 # No provider takes more in one message.
 LONGEST_BODY = 1600
@@ -107,13 +106,6 @@ def later(one: DeliveryStatus, other: DeliveryStatus) -> DeliveryStatus:
     return max(one, other, key=lambda status: status.rank)
 
 
-class MessageTemplate(Struct, frozen=True, kw_only=True):
-    """A text that the provider keeps and WhatsApp has approved."""
-
-    id: str
-    variables: Mapping[str, str] = {}
-
-
 class OutboundMessage(Struct, frozen=True, kw_only=True):
     id: UUID
     """Our own id. A gateway sends the same id once; Twilio knows no such thing."""
@@ -140,6 +132,53 @@ class SentMessage(Struct, frozen=True, kw_only=True):
     """The provider's code of the fault, where it was not delivered."""
     reason: RefusalReason | None = None
     """What the code means."""
+
+
+class FollowUp(Struct, frozen=True, kw_only=True):
+    """What the invitees of an event type are written after the meeting."""
+
+    channels: tuple[Channel, ...]
+    hours_after: int
+    text: str
+    """With `{name}`, `{host}` and `{event}`."""
+
+
+class MessageSettings(Struct, frozen=True, kw_only=True):
+    """Which messages an event type sends to invitees who have agreed to them."""
+
+    minutes: tuple[int, ...] = ()
+    """How long before the meeting people are reminded, by whichever channel."""
+    channels: tuple[Channel, ...] = ()
+    """By which channels of messages."""
+    follow_up: FollowUp | None = None
+
+
+class BookingFacts(Struct, frozen=True, kw_only=True):
+    """What decides whether a message about a booking is still of use."""
+
+    is_confirmed: bool
+    starts_at: datetime
+    ends_at: datetime
+    no_show: bool
+    is_agreed: bool
+    """Whether the invitee has agreed to messages to this number, and has not withdrawn it."""
+
+
+class DropReason(StrEnum):
+    """Why a message about a booking is not sent."""
+
+    CANCELLED = "booking_cancelled"
+    MOVED = "booking_moved"
+    NOT_AGREED = "not_agreed"
+    TOO_LATE = "too_late"
+    NO_SHOW = "no_show"
+    NOT_WANTED = "not_wanted"
+    """The host has switched it off."""
+    LATER_DUE = "later_due"
+    NOT_CONNECTED = "not_connected"
+    NO_TEMPLATE = "no_template"
+    OPTED_OUT = "opted_out"
+    LIMIT = "limit"
 
 
 class MediaRef(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from openslot.conversations.models import (
     MessagePurpose,
     MessageStatus,
 )
+from openslot.conversations.outbox import BookingMessage
 from openslot.conversations.outbox_store import WaitingMessage
 from openslot.core.actor import SYSTEM, Destination
 from openslot.core.effects import forget_effect
@@ -28,11 +29,12 @@ from openslot.core.text import EMPTY, at_most_characters
 from openslot.core.work import Done, Outcome, Reaction, TryLater, Waits, Work
 from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
-from openslot.messaging import connection_store, connections, inbound, rules
+from openslot.messaging import connection_store, connections, inbound, reminder_rules, reminder_store, rules
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
 from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut, WhatsAppWindowClosed
 from openslot.messaging.models import (
     LONGEST_BODY,
+    DropReason,
     OutboundMessage,
     RefusalReason,
     SentMessage,
@@ -54,7 +56,7 @@ LOOKED_FOR = timedelta(minutes=2)
 LOOK_AGAIN_AFTER = timedelta(seconds=30)
 # Only at the end of a line: what comes before may be somebody's own words.
 HOSTS_LINK = re.compile(rf"\S+/bookings/({SHAPE.pattern})$", re.MULTILINE)
-NOT_CONNECTED = "not_connected"
+NOT_CONNECTED = DropReason.NOT_CONNECTED
 UNAVAILABLE = "unavailable"
 HOST_LEFT = "host_left"
 
@@ -101,15 +103,16 @@ async def queue(
     *,
     purpose: MessagePurpose,
     sent_by: UUID | None = None,
+    about: BookingMessage | None = None,
 ) -> Message:
     """Let a message wait to be sent, in a transaction; refuse one that is not wanted, or one too many."""
     if await inbound.is_opted_out(work, connection, thread.contact_phone):
         raise RecipientOptedOut
     await _check_limits(work, thread, is_by_hand=sent_by is not None)
     message = await outbox.queue_message(
-        work, thread, content, connection_id=connection.id, purpose=purpose, sent_by=sent_by
+        work, thread, content, connection_id=connection.id, purpose=purpose, sent_by=sent_by, about=about
     )
-    await plan_sending(work, thread.id, connection)
+    await plan_sending(work, message.conversation_id, connection)
     return message
 
 
@@ -190,8 +193,12 @@ async def _find_lost_meaning(work: Work, message: WaitingMessage, connection: Me
     """Say why a message that waits is not sent any more; None if it is."""
     if not message.has_host:
         return HOST_LEFT
-    is_opted_out = await inbound.is_opted_out(work, connection, message.phone)
-    return RefusalReason.OPTED_OUT if is_opted_out else None
+    if await inbound.is_opted_out(work, connection, message.phone):
+        return RefusalReason.OPTED_OUT
+    if message.booking_id is None or message.valid_until is None or message.purpose is None:
+        return None
+    facts = await reminder_store.find_facts(work.db, message.booking_id, message.phone)
+    return reminder_rules.find_lost_meaning(facts, message.purpose, valid_until=message.valid_until, now=work.now)
 
 
 async def _put_back(
@@ -233,6 +240,8 @@ def _write(work: Work, message: WaitingMessage, connection: MessagingConnection)
         sender=connection.number,
         recipient=message.phone,
         body=_fill_links(work, message) if message.purpose is MessagePurpose.ANSWER else message.content,
+        template=message.template,
+        validity=message.valid_until - work.now if message.valid_until else None,
         status_url=connections.status_url(work.runtime.settings, connection, message.id),
     )
 

@@ -1,11 +1,98 @@
-"""Why a provider does not send a message, as pages say it."""
+"""What messages about a booking say, and why a message was not sent."""
 
+from msgspec import Struct
+
+from openslot.bookings.models import Booking
+from openslot.bookings.words import format_place, format_short, format_zone_name
+from openslot.conversations.models import MessageTemplate
+from openslot.core.text import find_name, one_line
+from openslot.event_types.models import EventType
 from openslot.i18n import Text
-from openslot.messaging.models import RefusalReason
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import localize
+from openslot.messaging import sending
+from openslot.messaging.models import LONGEST_BODY, DropReason, RefusalReason
+from openslot.messaging.reminder_rules import VARIABLES
 
 REFUSALS: dict[str, Text] = {
     RefusalReason.OPTED_OUT: Text("this person has replied STOP"),
     RefusalReason.INVALID_NUMBER: Text("the number can't get messages"),
     RefusalReason.NOT_ALLOWED: Text("the provider does not allow it"),
+    RefusalReason.OTHER: Text("the provider refuses it"),
+    sending.UNAVAILABLE: Text("the provider could not be reached"),
+    sending.HOST_LEFT: Text("the host's account is disabled, or the host has left the organization"),
     RefusalReason.OUTSIDE_WINDOW: Text("WhatsApp allows a reply only within 24 hours"),
+    DropReason.CANCELLED: Text("the booking is cancelled"),
+    DropReason.MOVED: Text("the booking was rescheduled"),
+    DropReason.NOT_AGREED: Text("the invitee does not agree to messages, or no longer"),
+    DropReason.TOO_LATE: Text("it would have arrived too late"),
+    DropReason.NO_SHOW: Text("the invitee did not come"),
+    DropReason.NOT_WANTED: Text("you have switched these messages off"),
+    DropReason.LATER_DUE: Text("a later reminder was due already"),
+    DropReason.NOT_CONNECTED: Text("the number was disconnected"),
+    DropReason.NO_TEMPLATE: Text(
+        "WhatsApp takes it only as a template, as this person has not written for 24 hours, and there is none"
+    ),
+    DropReason.LIMIT: Text("the limit of messages in 24 hours was reached"),
 }
+# One character beyond these makes an SMS more than twice as long.
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("\u00a0\u202f\u2009", " "),
+        **dict.fromkeys("\u2018\u2019\u201a", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014", "-"),
+        "\u2026": "...",
+        **dict.fromkeys("\u200e\u200f\u2060"),
+    }
+)
+
+
+class MeetingWords(Struct, frozen=True, kw_only=True):
+    """A meeting in the invitee's language and zone, as short messages say it."""
+
+    event: str
+    host: str
+    name: str
+    """The invitee's; empty if it looks like an advertisement."""
+    when: str
+    place: str
+    locale: Locale
+
+
+def describe_meeting(booking: Booking, event_type: EventType, *, host_name: str, locale: Locale) -> MeetingWords:
+    zone, host = booking.invitee_zone, one_line(host_name, max_=60)
+    when = format_short(booking.starts_at, zone, locale)
+    return MeetingWords(
+        event=_say(one_line(event_type.name, max_=60), locale),
+        host=_say(host, locale),
+        name=_say(find_name(booking.invitee_name) or "", locale),
+        when=_say(Text("%(when)s (%(zone)s)", when=when, zone=format_zone_name(zone, locale)), locale),
+        place=_say(format_place(booking.location, host) or "", locale),
+        locale=locale,
+    )
+
+
+def _say(value: object, locale: Locale) -> str:
+    return str(localize(value, locale)).translate(_PLAIN)
+
+
+def write_reminder(meeting: MeetingWords, *, can_cancel: bool) -> str:
+    """Write a reminder; nothing of it is what the invitee has typed, so that nobody can send it to strangers."""
+    told = {"meeting": meeting.event, "host": meeting.host, "when": meeting.when}
+    first = _say(Text("Reminder: %(meeting)s with %(host)s, %(when)s", **told), meeting.locale)
+    stop = Text("Reply C to cancel, STOP to get no messages.") if can_cancel else Text("Reply STOP to get no messages.")
+    return "\n".join(filter(None, (first, meeting.place, _say(stop, meeting.locale))))[:LONGEST_BODY]
+
+
+def write_follow_up(meeting: MeetingWords, text: str) -> str:
+    """Fill in what the host has written."""
+    for name in VARIABLES:
+        text = text.replace(f"{{{name}}}", getattr(meeting, name))
+    return text.strip().translate(_PLAIN)[:LONGEST_BODY]
+
+
+def fill_template(template_id: str, meeting: MeetingWords) -> MessageTemplate:
+    """Fill in the host's template for reminders: the event type, the host, the time and the place."""
+    values = (meeting.event, meeting.host, meeting.when, one_line(meeting.place) or "-")
+    return MessageTemplate(id=template_id, variables={str(number): value for number, value in enumerate(values, 1)})

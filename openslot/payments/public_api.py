@@ -59,6 +59,7 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
         ById(parse_id(data.event_type_id), data.token),
         accept_language=request.headers.get("accept-language", ""),
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
+        agreed=data.message_consent,
     )
     if data.source:
         wanted = replace(wanted, source=name_campaign(data.source))

@@ -17,6 +17,9 @@ class EffectKind(StrEnum):
 
     MAIL = "mail"
     REMINDER = "reminder"
+    MESSAGE = "message"
+    """A reminder by SMS or WhatsApp."""
+    FOLLOW_UP = "follow_up"
     WEBHOOK = "webhook"
     CALENDAR = "calendar"
     CONFERENCE = "conference"
@@ -40,7 +43,7 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     recipient: str | None
     """Who is written to; None if nobody is, or if it is the host."""
     place: str | None
-    """The address of the endpoint, or the name of the calendar; None if it no longer exists."""
+    """The address of the endpoint, the name of the calendar or of a channel; None if it no longer exists."""
     state: EffectState
     attempts: int
     next_try_at: datetime

@@ -5,23 +5,41 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.bookings.conferences import MAKE_LINK
+from openslot.conversations.models import MessageStatus
 from openslot.core.db import Db, Row
 from openslot.core.events import EffectState
 from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MAILBOX, MailPot
 from openslot.integrations.mail.reactions import REMIND, SEND
+from openslot.messaging import reminders
 from openslot.timeline.models import Attention, EffectKind, FailedEffect, TimelineEffect, Trouble, UnsentMail
 from openslot.webhooks.store import DELIVER
 
 KINDS = {
     SEND: EffectKind.MAIL,
     REMIND: EffectKind.REMINDER,
+    reminders.REMIND: EffectKind.MESSAGE,
+    reminders.FOLLOW_UP: EffectKind.FOLLOW_UP,
     DELIVER: EffectKind.WEBHOOK,
     WRITE: EffectKind.CALENDAR,
     MAKE_LINK: EffectKind.CONFERENCE,
 }
 # Reactions that only plan others, by the beginning of their names.
-PLANNERS = {"mail": EffectKind.MAIL, "webhooks": EffectKind.WEBHOOK, "calendars": EffectKind.CALENDAR}
+PLANNERS = {
+    "mail": EffectKind.MAIL,
+    "webhooks": EffectKind.WEBHOOK,
+    "calendars": EffectKind.CALENDAR,
+    "messaging": EffectKind.MESSAGE,
+}
+MESSAGES = {EffectKind.MESSAGE, EffectKind.FOLLOW_UP}
+# How the effect of a message stands by what became of the message itself; it is done where this does not say.
+STATES = {
+    **dict.fromkeys((MessageStatus.QUEUED, MessageStatus.SENDING), EffectState.RUNNING),
+    **dict.fromkeys(
+        (MessageStatus.UNKNOWN, MessageStatus.UNDELIVERED, MessageStatus.FAILED, MessageStatus.CANCELED),
+        EffectState.SKIPPED,
+    ),
+}
 # How many times of a host are held at the same moment only if many people book, or someone misuses holds.
 MANY_HOLDS = 4
 
@@ -35,11 +53,13 @@ f.id, f.no, f.event_id, v.type as event_type, f.reaction, coalesce(f.target, f.p
 f.state, f.attempts, f.next_try_at, f.finished_at, f.last_error"""
 # Reminders belong to no event: their keys begin with the booking's id. In every collation, what follows it comes before
 # a letter.
-REMINDERS = f"""
-f.reaction = '{REMIND}' and f.state in ('queued', 'running', 'dead')
-and f.key >= {{id}}::text and f.key < {{id}}::text || 'z' and starts_with(f.key, {{id}}::text || ':')"""
+OF_MESSAGES = f"f.reaction in ('{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
+PLANNED = f"f.reaction in ('{REMIND}', '{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
+OF_KEY = """
+f.key >= {id}::text and f.key < {id}::text || 'z' and starts_with(f.key, {id}::text || ':')"""
+REMINDERS = f"{PLANNED} and f.state in ('queued', 'running', 'dead') and {OF_KEY}"
 OF_BOOKING = f"""
-select f.*, {PLACE.format(host="$2")} as place, exists (
+select f.*, s.status as message_status, s.error as message_error, {PLACE.format(host="$2")} as place, exists (
     select from mail_messages m where m.id = f.id and m.status = 'sent' and m.transport = '{MAILBOX}') as in_mailbox
 from (
     select {COLUMNS} from events v join effects f on f.event_id = v.id
@@ -50,7 +70,10 @@ from (
     union all
     select {COLUMNS} from mail_messages m join effects f on f.id = m.id left join events v on false
     where m.booking_id = $1 and m.host_id = $2 and f.event_id is null and f.state in ('done', 'skipped')
-) f order by f.no limit 500"""
+    union all
+    select {COLUMNS} from effects f left join events v on false
+    where {OF_MESSAGES} and f.state in ('done', 'skipped') and {OF_KEY.format(id="$1")} and f.tenant_id = $2
+) f left join messages s on s.id = f.id order by f.no limit 500"""
 COUNT_FAILED = f"""
 select b.id, (
     select count(*) from events v join effects f on f.event_id = v.id
@@ -68,7 +91,7 @@ with failed as (
     union all
     select {COLUMNS}, (f.payload ->> 'booking_id')::uuid
     from effects f left join events v on false
-    where f.tenant_id = $1 and f.event_id is null and f.state = 'dead' and f.reaction = '{REMIND}'
+    where f.tenant_id = $1 and f.event_id is null and f.state = 'dead' and {PLANNED}
       and f.finished_at > $2
     order by finished_at desc, no desc limit $3
 )
@@ -152,19 +175,21 @@ def _to_effect(row: Row) -> TimelineEffect:
     kind = KINDS.get(row["reaction"]) or PLANNERS.get(domain, EffectKind.OTHER)
     role, _, email = (row["target"] or "").partition(":")
     is_mail = kind in {EffectKind.MAIL, EffectKind.REMINDER} and role != "host"
+    is_message = kind in MESSAGES
+    state, status = EffectState(row["state"]), row.get("message_status")
     return TimelineEffect(
         id=row["id"],
         event_id=row["event_id"],
         event_type=row["event_type"],
         kind=kind,
         plans_others=row["reaction"] not in KINDS and domain in PLANNERS,
-        recipient=email or None if is_mail else None,
-        place=row["place"],
-        state=EffectState(row["state"]),
+        recipient=email or None if is_mail or is_message else None,
+        place=role if is_message else row["place"],
+        state=STATES.get(MessageStatus(status), state) if status else state,
         attempts=row["attempts"],
         next_try_at=row["next_try_at"],
         finished_at=row["finished_at"],
-        error=row["last_error"],
+        error=row.get("message_error") or row["last_error"] or (status if status == MessageStatus.UNKNOWN else None),
         in_mailbox=row.get("in_mailbox", False),
     )
 

@@ -39,6 +39,7 @@ WITHOUT = {
     "/{username}/{slug}",
     "/manage/{token}/reschedule",
     "/manage/{token}/cancel",
+    "/manage/{token}/messages",
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
     "/organization/domains/{domain}/check",

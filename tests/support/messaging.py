@@ -3,16 +3,17 @@
 import base64
 import hashlib
 import hmac
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 import httpx2
-from msgspec.structs import replace
 
 from openslot.bookings.models import BookingRef
+from openslot.conversations import operations as conversations
 from openslot.conversations import outbox
-from openslot.conversations.models import Channel, Conversation, MessagePurpose
+from openslot.conversations.models import Channel, MessagePurpose
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
@@ -58,26 +59,16 @@ async def write_reminder(
 ) -> UUID:
     """Let a reminder of a booking have gone to a phone."""
     assert booking.host_id is not None
-    thread = Conversation(
-        id=new_id(),
-        owner_id=booking.host_id,
-        contact_phone=phone,
-        channel=Channel(number.channel.value),
-        last_message_at=runtime.clock(),
-        message_count=0,
-        created_at=runtime.clock(),
-        updated_at=runtime.clock(),
-    )
-    find = "select id from conversations where owner_id = $1 and contact_phone = $2 and channel = $3"
-    known = await runtime.pool.fetchval(find, thread.owner_id, phone, thread.channel)
     async with runtime.transaction(SYSTEM) as work:
+        channel = Channel(number.channel.value)
+        thread = await conversations.find_or_draft_thread(work, booking.host_id, phone, channel)
         message = await outbox.queue_message(
             work,
-            replace(thread, id=known or thread.id),
+            thread,
             "Reminder: a meeting",
             connection_id=number.id,
             purpose=MessagePurpose.REMINDER,
-            booking_id=booking.id,
+            about=outbox.BookingMessage(id=new_id(), booking_id=booking.id, valid_until=work.now + timedelta(days=1)),
         )
         await work.db.execute(
             "update messages set status = $2, asked_at = $3, vendor_id = $4 where id = $1",

@@ -20,9 +20,10 @@ from openslot.core.events import Effect
 from openslot.core.text import one_line
 from openslot.core.work import Outcome, Runtime, Skipped, Work
 from openslot.i18n import PluralText, Text
+from openslot.i18n.languages import choose_locale
 from openslot.integrations.mail.models import Draft, Fact, Letter, Link, MailKind, Recipient, compose
 from openslot.integrations.mail.notices import SECURITY_FOOTER, to_owner, write_notice
-from openslot.integrations.mail.operations import choose_locale, deliver, leave_unsent
+from openslot.integrations.mail.operations import deliver, leave_unsent
 from openslot.people import deletions
 from openslot.people.deletions import DeletionLinkRequested
 

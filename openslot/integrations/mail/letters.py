@@ -22,7 +22,7 @@ from openslot.core.text import find_name, one_line, paragraph
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
-from openslot.i18n.languages import Locale
+from openslot.i18n.languages import Locale, choose_locale
 from openslot.i18n.localization import localize
 from openslot.integrations.mail import operations
 from openslot.integrations.mail.calendar_entry import (
@@ -45,7 +45,6 @@ from openslot.integrations.mail.models import (
     Recipient,
     RecipientRole,
 )
-from openslot.integrations.mail.operations import choose_locale
 from openslot.integrations.mail.rendering import say
 from openslot.payments import store as payment_store
 from openslot.payments.words import describe_cancellation, describe_money

@@ -197,6 +197,27 @@ class MailNotFound(NotFound):
     message = Text("Email not found")
 
 
+class ReminderChannel(StrEnum):
+    """How people are reminded; by message only invitees who have agreed to it."""
+
+    EMAIL = "email"
+    SMS = "sms"
+    WHATSAPP = "whatsapp"
+
+
+class ReminderSettings(Struct, frozen=True, kw_only=True):
+    """When people are reminded of a meeting, and by which channels."""
+
+    minutes: tuple[int, ...]
+    """How long before it."""
+    channels: tuple[ReminderChannel, ...] = (ReminderChannel.EMAIL,)
+
+    @property
+    def by_email(self) -> tuple[int, ...]:
+        """When they are reminded by email."""
+        return self.minutes if ReminderChannel.EMAIL in self.channels else ()
+
+
 class MailTopic(StrEnum):
     """A kind of mail to a host that can be switched on and off."""
 

@@ -16,6 +16,7 @@ from openslot.bookings.events import BookingLinkFailed
 from openslot.core.events import E, Effect
 from openslot.core.text import one_line
 from openslot.i18n import PluralText, Text, recall
+from openslot.i18n.languages import choose_locale
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.calendars.events import (
     CalendarBroken,
@@ -36,7 +37,6 @@ from openslot.integrations.mail.models import (
     RecipientRole,
     compose,
 )
-from openslot.integrations.mail.operations import choose_locale
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
 from openslot.messaging import connections as numbers
 from openslot.messaging.connection_events import MessagingBroken

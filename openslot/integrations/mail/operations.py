@@ -1,5 +1,6 @@
 """The verbs of mail, the only writers of its tables: send it, log it, keep it, read it, choose what is sent."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from msgspec import json
@@ -14,7 +15,6 @@ from openslot.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater
 from openslot.event_types.models import EventType
 from openslot.flags import switches
 from openslot.flags.models import OutgoingChannel
-from openslot.i18n.languages import DEFAULT, Locale, find_locale
 from openslot.integrations.mail import rules, store
 from openslot.integrations.mail.events import MailLimitReached
 from openslot.integrations.mail.meetings import MailHost
@@ -28,6 +28,7 @@ from openslot.integrations.mail.models import (
     MailNotFound,
     MailStatus,
     MailTopic,
+    ReminderSettings,
     decide_topics,
     list_choices,
 )
@@ -61,11 +62,6 @@ async def find_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) ->
         return None
     topics = decide_topics(_read_choices(row["choices"] or "{}"))
     return MailHost(**asdict(profiles.to_host(work.runtime, row, color=color)), topics=topics)
-
-
-def choose_locale(*tags: str | None) -> Locale:
-    """Choose the first language that there is a catalog for."""
-    return next((locale for tag in tags if tag and (locale := find_locale(tag)) is not None), DEFAULT)
 
 
 def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
@@ -220,30 +216,39 @@ def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes
         return None
 
 
-async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = None) -> tuple[int, ...]:
-    """Return how many minutes before a meeting people are reminded: the event type's choice, the host's, or ours."""
-    chosen = await store.find_reminders(work.db, host_id, event_type_id)
-    return rules.DEFAULT_REMINDERS if chosen is None else chosen
+async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = None) -> ReminderSettings:
+    """Return when and how people are reminded of a meeting: the event type's choice, the host's, or ours."""
+    return await store.find_reminders(work.db, host_id, event_type_id) or rules.DEFAULT_REMINDERS
 
 
 async def find_own_reminders(
     work: Work, host_id: UUID, event_type_id: UUID
-) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
-    """Return when an event type reminds people, None if it has not chosen, and when its host's other meetings do."""
+) -> tuple[ReminderSettings | None, ReminderSettings]:
+    """Return how an event type reminds people, None if it has not chosen, and how its host's other meetings do."""
     found = await store.find_own_reminders(work.db, host_id, event_type_id)
     return found.get(True), found.get(False, rules.DEFAULT_REMINDERS)
 
 
 async def set_reminders(
-    work: Work, host: User, event_type: EventType | None, minutes: tuple[int, ...] | None
-) -> tuple[int, ...]:
-    """Choose when people are reminded; None returns to the next broader setting."""
+    work: Work,
+    host: User,
+    event_type: EventType | None,
+    minutes: tuple[int, ...] | None,
+    *,
+    channels: Sequence[str] | None = None,
+) -> ReminderSettings:
+    """Choose when and how people are reminded; None returns to the next broader setting, or keeps the channels."""
     event_type_id = event_type.id if event_type else None
     if minutes is None:
         await store.forget_reminders(work.db, host.id, event_type_id)
+        return await get_reminders(work, host.id, event_type_id)
+    if channels is None:
+        kept = (await get_reminders(work, host.id, event_type_id)).channels
     else:
-        await store.set_reminders(work.db, host.id, event_type_id, rules.check_reminders(minutes), now=work.now)
-    return await get_reminders(work, host.id, event_type_id)
+        kept = rules.check_channels(channels)
+    chosen = ReminderSettings(minutes=rules.check_reminders(minutes), channels=kept)
+    await store.set_reminders(work.db, host.id, event_type_id, chosen, now=work.now)
+    return chosen
 
 
 async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:

@@ -6,9 +6,10 @@ from openslot.core.events import Effect
 from openslot.core.text import one_line
 from openslot.core.work import Outcome, Work
 from openslot.i18n import Text
+from openslot.i18n.languages import choose_locale
 from openslot.integrations.mail.meetings import list_recipients
 from openslot.integrations.mail.models import Draft, Fact, MailAddress, MailKind, compose
-from openslot.integrations.mail.operations import choose_locale, deliver, find_host, leave_unsent
+from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
 from openslot.payments.events import PaymentRefunded
 from openslot.payments.words import show_amount
 

@@ -67,7 +67,7 @@ async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Ac
 
     Reminders are for the invitee and the guests, and for a host who asks for them.
     """
-    wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
+    wanted = (await operations.get_reminders(work, booking.host_id, booking.event_type_id)).by_email
     is_on = booking.status is Status.CONFIRMED
     due = rules.plan_reminders(booking.starts_at, wanted, now=work.now) if is_on else {}
     changes = []
@@ -110,7 +110,7 @@ async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -
         return MOVED
     if not await flags.is_enabled(work, FlagKey.MAIL_REMINDERS, user_id=booking.host_id):
         return SWITCHED_OFF
-    wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
+    wanted = (await operations.get_reminders(work, booking.host_id, booking.event_type_id)).by_email
     return rules.find_lost_meaning(booking.starts_at, reminder.minutes, wanted, now=work.now)
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from openslot.core.errors import Invalid
 from openslot.i18n import Text
-from openslot.integrations.mail.models import MailKind, MailPot, RecipientRole
+from openslot.integrations.mail.models import MailKind, MailPot, RecipientRole, ReminderChannel, ReminderSettings
 
 # Ten tries over a day: greylisting takes minutes, a broken server hours.
 DELAYS = (
@@ -28,7 +28,7 @@ POTS = {
 # In percent of a host's limit, rounded down; what remains is for first confirmations.
 SHARES = {MailPot.REMINDERS: 30, MailPot.GUESTS: 20, MailPot.RESCHEDULES: 5, MailPot.CANCELLATIONS: 5}
 
-DEFAULT_REMINDERS = (24 * 60, 60)
+DEFAULT_REMINDERS = ReminderSettings(minutes=(24 * 60, 60))
 MAX_REMINDERS = 5
 EARLIEST_REMINDER, LATEST_REMINDER = 28 * 24 * 60, 5
 
@@ -62,6 +62,14 @@ def check_reminders(minutes: Sequence[int]) -> tuple[int, ...]:
         words = Text("must be from %(least)s to %(max)s minutes", least=LATEST_REMINDER, max=EARLIEST_REMINDER)
         raise Invalid(details={"minutes": words})
     return chosen
+
+
+def check_channels(channels: Sequence[str]) -> tuple[ReminderChannel, ...]:
+    """Keep each channel once, or refuse unknown ones and none at all: who wants no reminders chooses no times."""
+    if not channels or any(each not in set(ReminderChannel) for each in channels):
+        choices = ", ".join(ReminderChannel)
+        raise Invalid(details={"channels": Text("must be one or more of %(choices)s", choices=choices)})
+    return tuple(channel for channel in ReminderChannel if channel in channels)
 
 
 def plan_reminders(starts_at: datetime, minutes: Sequence[int], *, now: datetime) -> dict[int, datetime]:

@@ -1,6 +1,6 @@
 """All SQL of mail, and of the mails that hosts want."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -10,7 +10,15 @@ from openslot.core.events import Change
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
-from openslot.integrations.mail.models import MAILBOX, Draft, KeptMail, MailPot, MailStatus
+from openslot.integrations.mail.models import (
+    MAILBOX,
+    Draft,
+    KeptMail,
+    MailPot,
+    MailStatus,
+    ReminderChannel,
+    ReminderSettings,
+)
 
 MAILS = Rows(KeptMail, "mail_messages")
 # The first of the two numbers of an advisory lock.
@@ -64,7 +72,7 @@ from effects e where m.id = any(array(
   and m.status = 'sending' and e.id = m.id and e.state = 'dead'"""
 
 REMINDERS = """
-select minutes_before from reminder_settings
+select minutes_before, channels from reminder_settings
 where host_id = $1 and (event_type_id = $2 or event_type_id is null) order by event_type_id nulls last limit 1"""
 
 
@@ -137,28 +145,34 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
     return count_of(await db.execute(ABANDONED, limit))
 
 
-async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> tuple[int, ...] | None:
-    """Return how many minutes before a meeting people are reminded; None if nobody has chosen."""
-    found: list[int] | None = await db.fetchval(REMINDERS, host_id, event_type_id)
-    return None if found is None else tuple(found)
+async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> ReminderSettings | None:
+    """Return when and how people are reminded of a meeting; None if nobody has chosen."""
+    row = await db.fetchrow(REMINDERS, host_id, event_type_id)
+    return _to_reminders(row) if row else None
 
 
-async def find_own_reminders(db: Db, host_id: UUID, event_type_id: UUID) -> dict[bool, tuple[int, ...]]:
+async def find_own_reminders(db: Db, host_id: UUID, event_type_id: UUID) -> dict[bool, ReminderSettings]:
     """Return what the event type has chosen (true) and what its host has (false), as far as they have."""
-    statement = """select event_type_id is not null as is_own, minutes_before from reminder_settings
+    statement = """select event_type_id is not null as is_own, minutes_before, channels from reminder_settings
         where host_id = $1 and (event_type_id = $2 or event_type_id is null)"""
     rows = await db.fetch(statement, host_id, event_type_id)
-    return {row["is_own"]: tuple(row["minutes_before"]) for row in rows}
+    return {row["is_own"]: _to_reminders(row) for row in rows}
+
+
+def _to_reminders(row: Row) -> ReminderSettings:
+    channels = tuple(channel for channel in ReminderChannel if channel in row["channels"])
+    return ReminderSettings(minutes=tuple(row["minutes_before"]), channels=channels)
 
 
 async def set_reminders(
-    db: Db, host_id: UUID, event_type_id: UUID | None, minutes: Sequence[int], *, now: datetime
+    db: Db, host_id: UUID, event_type_id: UUID | None, chosen: ReminderSettings, *, now: datetime
 ) -> None:
-    statement = """insert into reminder_settings (id, host_id, event_type_id, minutes_before, updated_at)
-        values ($1, $2, $3, $4, $5)
+    statement = """insert into reminder_settings (id, host_id, event_type_id, minutes_before, channels, updated_at)
+        values ($1, $2, $3, $4, $5, $6)
         on conflict (host_id, event_type_id) do update
-        set minutes_before = excluded.minutes_before, updated_at = excluded.updated_at"""
-    await db.execute(statement, new_id(), host_id, event_type_id, list(minutes), now)
+        set minutes_before = excluded.minutes_before, channels = excluded.channels, updated_at = excluded.updated_at"""
+    settings = (list(chosen.minutes), list(chosen.channels))
+    await db.execute(statement, new_id(), host_id, event_type_id, *settings, now)
 
 
 async def forget_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> None:

@@ -16,7 +16,6 @@ from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.admin.change_log import log_platform
 from openslot.web.dashboard.rows import REASONS
-from openslot.web.dashboard.talks import FAULTS
 from openslot.web.pages import page, redirect
 
 HERE = "/admin/messaging"
@@ -27,7 +26,6 @@ CHANNELS: dict[str, Text] = {
     OutgoingChannel.EMAIL: Text("Email"),
     ALL: Text("SMS, WhatsApp and voice calls"),
 }
-DROPPED = {**FAULTS, **REASONS}
 NOTICES = {
     "stopped": Text("The messages are stopped. They wait until you resume them."),
     "resumed": Text("The messages are resumed. Those that waited are being sent."),
@@ -58,7 +56,7 @@ async def show_messaging(work: Work, user: User) -> Response:
         name_of=name_stopper,
         may_stop_all=any(each.stop is None for each in found if each.channel in ALL_CHANNELS),
         may_resume_all=any(each.stop is not None for each in found if each.channel in ALL_CHANNELS),
-        dropped=[(each, DROPPED.get(each.reason)) for each in await switches.list_dropped(work)],
+        dropped=[(each, REASONS.get(each.reason)) for each in await switches.list_dropped(work)],
     )
 
 

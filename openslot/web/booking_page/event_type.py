@@ -89,7 +89,9 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
     try:
         target = await _book(context, form)
     except (SlotUnavailable, RateLimited, Invalid, PaymentUnavailable, paying.PriceChanged) as refusal:
-        return await _ask_again(context, form.with_faults(forms.name_faults(refusal.faults)), refusal)
+        return await _ask_again(
+            context, form.with_faults(forms.name_faults(refusal.faults, phone=forms.name_phone(form))), refusal
+        )
     return redirect(target)
 
 
@@ -179,9 +181,7 @@ def _show(
         guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form,
-        fields=forms.write_fields(
-            form, event_type.questions, options.locale, picked, keeps_mail=not sends_mail(context.work.runtime)
-        ),
+        fields=forms.write_fields(form, picked, options.locale, keeps_mail=not sends_mail(context.work.runtime)),
         warnings=warnings,
     )
 

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from openslot.availability import operations as availability
 from openslot.availability.models import Drafted, EventTypeRef, SlotContext
-from openslot.bookings.models import Answers, BookingWanted, Invitee
+from openslot.bookings.models import Answers, BookingWanted, ConsentSource, Invitee, MessageConsent
+from openslot.bookings.schemas import ConsentText
 from openslot.core.ids import SHAPE
 from openslot.core.sources import name_campaign
 from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, ReasonText
@@ -51,6 +52,11 @@ class BookingForm(Struct, frozen=True, kw_only=True):
     notes: Prose | None = None
     guests: Annotated[str, Meta(max_length=5000)] = ""
     hold: Annotated[str, Meta(max_length=100)] = ""
+    messages: ConsentText | None = None
+    """What the invitee has agreed to, as the box says it; None: it is not ticked."""
+    phone: Annotated[str, Meta(max_length=50)] = ""
+    phone_key: Annotated[str, Meta(max_length=50)] = ""
+    """The question whose answer is the phone number, if there is one."""
 
 
 class RescheduleForm(Struct, frozen=True, kw_only=True):
@@ -74,8 +80,21 @@ def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) 
         answers=_read_answers(form.values),
         guests=tuple(filter(None, GUESTS.split(sent.guests))),
         hold_id=read_id(sent.hold),
+        message_consent=_read_consent(form),
         source=read_source(form),
     )
+
+
+def _read_consent(form: Form[BookingForm]) -> MessageConsent | None:
+    sent = form.get()
+    if sent.messages is None:
+        return None
+    return MessageConsent(phone=form[name_phone(form)].strip(), text=sent.messages, source=ConsentSource.BOOKING_PAGE)
+
+
+def name_phone(form: Form[BookingForm]) -> str:
+    """Name the field that has the phone number for messages."""
+    return f"answers.{form['phone_key']}" if form["phone_key"] else "phone"
 
 
 def read_id(text: str) -> UUID | None:
@@ -99,11 +118,17 @@ def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:
     return Form(values=values)
 
 
-def name_faults(faults: Mapping[str, str]) -> dict[str, str]:
+def name_faults(faults: Mapping[str, str], *, phone: str = "phone") -> dict[str, str]:
     """Put what a verb finds wrong at the form's own fields."""
+    own_names = {
+        "inviteeName": "name",
+        "inviteeEmail": "email",
+        "inviteeTimezone": "tz",
+        "messageConsent.phone": phone,
+    }
     named: dict[str, str] = {}
     for field, fault in faults.items():
-        own = {"inviteeName": "name", "inviteeEmail": "email", "inviteeTimezone": "tz"}.get(field, field)
+        own = own_names.get(field, field)
         named.setdefault("guests" if own.startswith("guests") else own, fault)
     return named
 
@@ -179,22 +204,36 @@ def show_start(start: datetime, zone: ZoneInfo, locale: Locale, hours: Hours) ->
     return ShownStart(start=iso(start), day=format_day(on, locale.formats), time=minute)
 
 
-def write_fields(
-    form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked, *, keeps_mail: bool
-) -> Markup:
+def write_fields(form: Form[BookingForm], picked: Picked, locale: Locale, *, keeps_mail: bool) -> Markup:
+    asked = AskedFields(
+        questions=picked.found.inputs.event_type.questions,
+        keeps_mail=keeps_mail,
+        sends_messages=picked.found.sends_messages,
+    )
     if form.faults or any(form.values.values()):
-        return _write(form, questions, locale, picked, keeps_mail=keeps_mail)
-    return _write_empty(questions, locale, keeps_mail=keeps_mail)
+        return _write(form, asked, locale, picked)
+    return _write_empty(asked, locale)
+
+
+class AskedFields(Struct, frozen=True, kw_only=True):
+    """What decides which fields a form has."""
+
+    questions: Questions
+    keeps_mail: bool
+    sends_messages: bool
+
+    @property
+    def phone_key(self) -> str:
+        """The question that asks for a phone number; empty if none does."""
+        return next((each.key for each in self.questions if each.kind is QuestionKind.PHONE), "")
 
 
 @lru_cache(maxsize=256)
-def _write_empty(questions: Questions, locale: Locale, *, keeps_mail: bool) -> Markup:
-    return _write(Form(), questions, locale, None, keeps_mail=keeps_mail)
+def _write_empty(asked: AskedFields, locale: Locale) -> Markup:
+    return _write(Form(), asked, locale, None)
 
 
-def _write(
-    form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked | None, *, keeps_mail: bool
-) -> Markup:
+def _write(form: Form[BookingForm], asked: AskedFields, locale: Locale, picked: Picked | None) -> Markup:
     template = get_template("booking/fields.html", locale.language)
-    html = template.render(form=form, questions=questions, locale=locale, picked=picked, keeps_mail=keeps_mail)
+    html = template.render(form=form, asked=asked, locale=locale, picked=picked)
     return Markup(html)  # noqa: S704 - a template escapes

@@ -38,6 +38,7 @@ HEADINGS = {
     "booked": Text("Your meeting is confirmed"),
     "rescheduled": Text("Your meeting has a new time"),
     "cancelled": Text("Your meeting is cancelled"),
+    "stopped": Text("You get no more messages about this meeting"),
 }
 CANCELLED, OVER, UPCOMING = Text("This meeting is cancelled"), Text("This meeting is over"), Text("Your meeting")
 
@@ -52,7 +53,9 @@ async def show_booking(
     is_on = can_change(booking, now=work.now)
     is_cancelled = booking.status is Status.CANCELLED
     # An address can't call a cancelled meeting confirmed.
+    consent = await bookings.find_consent(work, booking.id) if not is_cancelled else None
     done = options.done if options.done in HEADINGS and (options.done == "cancelled") == is_cancelled else ""
+    done = "" if done == "stopped" and consent else done
     return show(
         "booking/manage.html",
         options,
@@ -64,6 +67,7 @@ async def show_booking(
         booking=booking,
         reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
         is_on=is_on,
+        messages_to=consent.phone if consent else None,
         is_own=viewer is not None and viewer.id == booking.host_id and viewer.email == booking.invitee_email,
         host=host,
         event_type=details.event_type,
@@ -151,6 +155,18 @@ async def cancel(work: Work, request: Request, token: str, form: Form[forms.Canc
     except BookingAlreadyEnded:
         return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
     return redirect(manage_path(work, managed.booking.id, managed.options, done="cancelled"))
+
+
+@post("/manage/{token}/messages", transaction="none")
+@limit_views
+async def stop_messages(work: Work, request: Request, token: str) -> Response:
+    """Send the invitee no more messages about the booking."""
+    managed = await _open(work, request, token)
+    try:
+        await _change(managed, bookings.withdraw_consent)
+    except RateLimited:
+        return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
+    return redirect(manage_path(work, managed.booking.id, managed.options, done="stopped"))
 
 
 async def _open(work: Work, request: Request, token: str) -> Managed:

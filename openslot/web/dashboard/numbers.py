@@ -77,6 +77,10 @@ class TestMessageForm(Struct, frozen=True, kw_only=True):
     phone: Annotated[str, Meta(pattern=LINE, max_length=40), WhenEmpty(Text("Enter a phone number"))]
 
 
+class TemplateForm(Struct, frozen=True, kw_only=True):
+    template: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
+
+
 @get("/settings/messages")
 async def show_numbers(work: Work, user: User, form: Form[NumberForm] = Form()) -> Response:
     used = await list_for_host(work, user)
@@ -96,7 +100,7 @@ async def connect_number(work: Work, user: User, form: Form[NumberForm]) -> Resp
 @get("/settings/messages/{connection_id}")
 async def show_number(work: Work, user: User, connection_id: UUID, form: Form[Any] = Form()) -> Response:
     connection = await connecting.get_connection(work, user, connection_id)
-    shown = describe_number(work, connection)
+    shown = describe_number(work, connection, form)
     return page("dashboard/numbers/number.html", user, form=form, here=HERE, **shown)
 
 
@@ -132,6 +136,13 @@ async def send_test_message(work: Work, user: User, connection_id: UUID, form: F
 async def allow_cancelling(work: Work, user: User, connection_id: UUID, form: Form[CancellingForm]) -> Response:
     """Choose whether people cancel a meeting by replying C to its reminder."""
     await connecting.allow_cancelling(work, user, connection_id, can_cancel=form.get().can_cancel)
+    return redirect(f"{HERE}/{connection_id}?done=saved")
+
+
+@post("/settings/messages/{connection_id}/template", shows=show_number)
+async def save_template(work: Work, user: User, connection_id: UUID, form: Form[TemplateForm]) -> Response:
+    """Choose the template by which people are reminded on WhatsApp."""
+    await connecting.set_template(work, user, connection_id, form.get().template.strip())
     return redirect(f"{HERE}/{connection_id}?done=saved")
 
 
@@ -171,7 +182,7 @@ def describe(work: Work, numbers: list[MessagingConnection]) -> dict[str, Any]:
     }
 
 
-def describe_number(work: Work, connection: MessagingConnection) -> dict[str, Any]:
+def describe_number(work: Work, connection: MessagingConnection, form: Form[Any] = Form()) -> dict[str, Any]:
     """Say what the pages of a host and of an organization show of one number."""
     urls = notice_urls(work.runtime.settings, connection)
     return {
@@ -183,6 +194,7 @@ def describe_number(work: Work, connection: MessagingConnection) -> dict[str, An
         "can_be_notified": can_be_notified(work.runtime.settings),
         "fault": show_fault(connection.last_error) if connection.last_error else None,
         "is_for_messages": connection.channel.messages is not None,
+        "template_form": form.of(TemplateForm).begin({"template": connection.template or ""}),
     }
 
 

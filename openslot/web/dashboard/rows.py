@@ -12,6 +12,7 @@ from openslot.accounts.models import User
 from openslot.bookings.conferences import NO_LINK_REASONS, NOBODY_WAITS
 from openslot.bookings.events import BookingCancelled, BookingLinkAdded, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
+from openslot.conversations.models import Channel, MessageStatus
 from openslot.core.effects import REPLANNED
 from openslot.core.events import EffectState
 from openslot.core.holding import name_stop
@@ -24,6 +25,7 @@ from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.models import UNWANTED
 from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
 from openslot.integrations.mail.rules import BEGUN
+from openslot.messaging.words import REFUSALS
 from openslot.payments.events import RefundRequested
 from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
@@ -35,6 +37,8 @@ PLACES = {
     LocationKind.IN_PERSON: Text("in person"),
 }
 STOPPED = name_stop(OutgoingChannel.EMAIL)
+STOPS = {name_stop(channel) for channel in OutgoingChannel}
+CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
 CANCELLERS = {"host": Text("cancelled by you"), "organization": Text("cancelled by your organization")}
 # Why something was left out, in the words of the code that left it out.
 REASONS = {
@@ -49,6 +53,14 @@ REASONS = {
     TOO_OLD: Text("it is too old"),
     BEGUN: Text("the meeting has begun"),
     STOPPED: Text("the administrator has stopped emails; it will be sent later"),
+    **dict.fromkeys(
+        (name_stop(channel) for channel in Channel),
+        Text("the administrator has stopped messages; it will be sent later"),
+    ),
+    # A message keeps a word for its reason, and an effect the reason.
+    **REFUSALS,
+    MessageStatus.UNKNOWN: Text("may not have been sent"),
+    **{str(reason): reason for reason in REFUSALS.values()},
     "the endpoint is deleted": Text("the endpoint is deleted"),
     "the endpoint is paused": Text("the endpoint is paused"),
     "the endpoint is disabled": Text("the endpoint is switched off"),
@@ -61,6 +73,7 @@ PLANNING = {
     EffectKind.MAIL: Text("Emails about this change"),
     EffectKind.WEBHOOK: Text("Webhooks about this change"),
     EffectKind.CALENDAR: Text("Calendar entry"),
+    EffectKind.MESSAGE: Text("Messages about this meeting"),
 }
 
 
@@ -204,8 +217,15 @@ def _name_mail(effect: TimelineEffect) -> Text:
     return Text("Confirmation to %(recipient)s", recipient=to) if to else Text("Confirmation to you")
 
 
+def _name_message(effect: TimelineEffect) -> Text:
+    told = {"channel": CHANNELS.get(Channel(effect.place or "sms"), ""), "recipient": effect.recipient or ""}
+    if effect.kind is EffectKind.MESSAGE:
+        return Text("Reminder by %(channel)s to %(recipient)s", **told)
+    return Text("Follow-up by %(channel)s to %(recipient)s", **told)
+
+
 def _is_stopped(effect: TimelineEffect) -> bool:
-    return effect.state is EffectState.QUEUED and effect.error == STOPPED
+    return effect.state is EffectState.QUEUED and effect.error in STOPS
 
 
 def _is_retried(effect: TimelineEffect) -> bool:
@@ -233,6 +253,8 @@ def _format_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Tex
 _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.MAIL: _name_mail,
     EffectKind.REMINDER: _name_mail,
+    EffectKind.MESSAGE: _name_message,
+    EffectKind.FOLLOW_UP: _name_message,
     EffectKind.WEBHOOK: _name_webhook,
     EffectKind.CALENDAR: _name_calendar,
     EffectKind.CONFERENCE: lambda _: Text("Link of the video call"),

@@ -18,7 +18,7 @@ from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
 from openslot.i18n import Text
 from openslot.messaging import sending
-from openslot.messaging.models import LONGEST_BODY, RefusalReason
+from openslot.messaging.models import LONGEST_BODY
 from openslot.messaging.words import REFUSALS
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.dashboard.curl import curl
@@ -41,13 +41,6 @@ MESSAGE_STATUSES = {
     MessageStatus.CANCELED: Text("not sent"),
 }
 TROUBLE = {MessageStatus.UNKNOWN, MessageStatus.UNDELIVERED, MessageStatus.FAILED, MessageStatus.CANCELED}
-FAULTS = {
-    **REFUSALS,
-    RefusalReason.OTHER: Text("the provider refuses it"),
-    sending.NOT_CONNECTED: Text("the number was disconnected"),
-    sending.UNAVAILABLE: Text("the provider could not be reached"),
-    sending.HOST_LEFT: Text("the host's account is disabled, or the host has left the organization"),
-}
 
 
 @get("/conversations")
@@ -116,7 +109,7 @@ async def _describe(work: Work, user: User, thread: Conversation) -> dict[str, A
         "thread": thread,
         "statuses": MESSAGE_STATUSES,
         "trouble": TROUBLE,
-        "message_faults": FAULTS,
+        "message_faults": REFUSALS,
         "reply_state": ("closed" if sending.is_window_closed(work, thread) else "open") if has_number else "none",
         "is_stopped": waits and await find_stop(work, OutgoingChannel(thread.channel.value)) is not None,
     }

@@ -89,6 +89,7 @@ FIELDS: dict[str, Text] = {
     "channel": Text("Channel"),
     "default_host": Text("Default host"),
     "can_cancel": Text("Let people cancel by replying C"),
+    "template": Text("Template for reminders"),
     "keeps_bookings": Text("Keep bookings"),
     "departure_share": Text("Maximum percentage of members"),
     "members": Text("Members"),

@@ -25,6 +25,7 @@ from openslot.web.dashboard.numbers import (
     CancellingForm,
     NumberForm,
     NumberTokenForm,
+    TemplateForm,
     TestMessageForm,
     check_token,
     describe,
@@ -73,7 +74,7 @@ async def show_organization_number(
     own = get_administered(request)
     connection = await connecting.get_connection(work, await _get_organization(request, work), connection_id)
     host = form.of(DefaultHostForm).begin({"host": await _find_default_host(work, connection)})
-    shown = describe_number(work, connection)
+    shown = describe_number(work, connection, form)
     return organization_page("number.html", request, own, here=HERE, form=form, host=host, **shown)
 
 
@@ -140,6 +141,19 @@ async def allow_cancelling_for_members(
     made = await connecting.allow_cancelling(work, change.organization, connection_id, can_cancel=can_cancel)
     before, after = {"can_cancel": was}, {"can_cancel": can_cancel}
     await change.log(ChangeAction.NUMBER_CHANGED, made.number, made.id, before=before, after=after)
+    return redirect(f"{HERE}/{connection_id}?done=saved")
+
+
+@post("/organization/messages/{connection_id}/template", shows=show_organization_number)
+async def save_organization_template(
+    request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[TemplateForm]
+) -> Response:
+    """Choose the template by which members' invitees are reminded on WhatsApp."""
+    change = await begin_change(request, work, user)
+    before = await connecting.get_connection(work, change.organization, connection_id)
+    after = await connecting.set_template(work, change.organization, connection_id, form.get().template.strip())
+    was, now = {"template": before.template or ""}, {"template": after.template or ""}
+    await change.log(ChangeAction.NUMBER_CHANGED, before.number, before.id, before=was, after=now)
     return redirect(f"{HERE}/{connection_id}?done=saved")
 
 

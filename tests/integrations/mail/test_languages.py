@@ -9,11 +9,10 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import LEFT, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
+from openslot.i18n.languages import ENGLISH, LANGUAGES, Language, choose_locale
 from openslot.i18n.localization import get_catalog
 from openslot.integrations.mail.letters import BY_ROLE, write_calendar_file
 from openslot.integrations.mail.models import RecipientRole
-from openslot.integrations.mail.operations import choose_locale
 from tests.integrations.mail.conftest import ELEVEN, Book, cancel, messages, move, part, work_off
 from tests.support.clocks import MovingClock
 

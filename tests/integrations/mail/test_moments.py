@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from openslot.bookings.words import format_zone
-from openslot.i18n.languages import LANGUAGES
+from openslot.i18n.languages import LANGUAGES, choose_locale
 from openslot.i18n.localization import localize
-from openslot.integrations.mail.operations import choose_locale
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

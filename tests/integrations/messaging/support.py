@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 
-from openslot.conversations.models import Channel
+from openslot.conversations.models import Channel, MessageTemplate
 from openslot.core.outbound import Outbound
 from openslot.integrations.gateway.account import Gateway
 from openslot.integrations.gateway.notices import read_notice
 from openslot.integrations.twilio.account import Twilio
 from openslot.integrations.twilio.notices import read_call, read_form
 from openslot.integrations.twilio.signature import verify
-from openslot.messaging.models import CallNotice, MediaLimits, MessageCredentials, MessageTemplate, OutboundMessage
+from openslot.messaging.models import CallNotice, MediaLimits, MessageCredentials, OutboundMessage
 from openslot.messaging.ports import MessageAccount
 from tests.support.clocks import MONDAY
 from tests.support.fake_gateway import FakeGateway

@@ -283,3 +283,22 @@ async def test_a_number_for_calls_shows_its_address_and_must_be_for_calls(
     assert "If you record calls, enter it as the recording status callback too." in shown
     assert "Send a test message" not in shown
     assert "Recordings and transcripts can't be fetched from the provider any more." in asked
+
+
+async def test_a_template_for_reminders_is_for_whatsapp_alone(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, number: MessagingConnection
+) -> None:
+    whatsapp = await insert_number(runtime, user_id=user.id, channel=ConnectionChannel.WHATSAPP)
+    template = "HX" + "0a" * 16
+    assert "template" not in read_page(await member.get(f"{HERE}/{number.id}")).fields
+    for wrong in ("HX1", "MG" + "0a" * 16, template + "0"):
+        refused = await member.post(f"{HERE}/{whatsapp.id}/template", data={"template": wrong})
+        assert "begins with HX" in read_page(refused).faults["template"]
+    saved = await member.post(f"{HERE}/{whatsapp.id}/template", data={"template": f" {template} "})
+
+    assert saved.headers["location"] == f"{HERE}/{whatsapp.id}?done=saved"
+    assert read_page(await member.get(saved.headers["location"])).fields["template"].value == template
+    await member.post(f"{HERE}/{whatsapp.id}/template", data={"template": ""})
+    assert await runtime.pool.fetchval("select template from messaging_connections where id = $1", whatsapp.id) is None
+    refused = await member.post(f"{HERE}/{number.id}/template", data={"template": template})
+    assert refused.status_code == 400

@@ -8,6 +8,7 @@ from openslot.accounts.members import add_member
 from openslot.accounts.models import Organization, Role, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.messaging.connection_models import ConnectionChannel
 from tests.messaging.pages.conftest import NUMBER
 from tests.support.fake_twilio import FakeAccount
 from tests.support.messaging import NUMBER as NUMBERED
@@ -100,3 +101,17 @@ async def test_members_see_nothing_of_it(member: httpx2.AsyncClient, runtime: Ru
 
     for path in (HERE, f"{HERE}/{number.id}", f"/settings/messages/{number.id}"):
         assert (await member.get(path)).status_code == 404
+
+
+async def test_the_template_for_reminders_is_logged(
+    member: httpx2.AsyncClient, runtime: Runtime, harbor: Organization
+) -> None:
+    number = await insert_number(runtime, organization_id=harbor.id, channel=ConnectionChannel.WHATSAPP)
+    template = "HX" + "0a" * 16
+    data = {"template": template, "organization": str(harbor.id)}
+    saved = await member.post(f"{HERE}/{number.id}/template", data=data)
+
+    assert saved.headers["location"] == f"{HERE}/{number.id}?done=saved"
+    line = await last_line(runtime)
+    assert line == ("number.changed", number.number, {"template": ""}, {"template": template})
+    assert "Template for reminders" in read_page(await member.get("/organization/log")).text

@@ -5,18 +5,46 @@ from collections.abc import AsyncIterator
 import httpx2
 from playwright.async_api import Browser, Page
 
+from openslot.accounts.operations import get_user_by_email
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
+from openslot.integrations.mail.operations import set_reminders
 from openslot.web.booking_page.refusals import VIEWS
 from tests.support.browsers import open_page
+from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, check_pages
 from tests.web.booking_page.conftest import PAGE, TEN, book
 from tests.web.booking_page.visiting import fill, in_zone, open_pages
 
 
+async def _send_messages(runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        host = await get_user_by_email(work, "mara@lindqvist.example")
+        await insert_number(runtime, user_id=host.id)
+        await set_reminders(work, host, None, (60,), channels=["email", "sms"])
+
+
+async def _agree(page: Page) -> AsyncIterator[str]:
+    """Book with messages."""
+    await page.goto(f"{PAGE}?start=2026-03-19T10:00:00Z")
+    await fill(page)
+    await page.get_by_label("Send me reminders").check()
+    yield "messages"
+    await page.get_by_label("Phone number").fill("12345")
+    await page.get_by_role("button", name="Confirm booking").click()
+    await page.wait_for_selector(".fault")
+    yield "wrong phone number"
+    await page.get_by_label("Phone number").fill("+4915112345678")
+    await page.get_by_role("button", name="Confirm booking").click()
+    await page.get_by_text("You agreed to get messages").wait_for()
+    yield "booked with messages"
+
+
 async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:
     """Go through every state of every booking page."""
     manage = await book(client, start="2026-03-20T10:00:00Z")
+    await _send_messages(runtime)
     for path in ("/mara", f"{PAGE}?month=2027-01", "/mara/group", f"{PAGE}?view=zones", f"{PAGE}?embed=1"):
         await page.goto(path)
         yield path
@@ -39,6 +67,8 @@ async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) ->
     await page.get_by_role("button", name="Confirm booking").click()
     await page.wait_for_selector(".fault")
     yield "faults"
+    async for state in _agree(page):
+        yield state
     await page.goto(f"{PAGE}?start=2026-03-20T10:00:00Z")
     await page.wait_for_selector(".taken")
     yield "taken"

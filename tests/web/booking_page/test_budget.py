@@ -5,9 +5,12 @@ import re
 import httpx2
 
 from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import RollingWindow
+from openslot.integrations.mail import operations as mail
 from tests.bookings.conftest import offer
+from tests.support.messaging import insert_number
 from tests.support.weights import weigh
 from tests.web.booking_page.conftest import QUESTIONS, VIDEO, starts_in
 
@@ -24,13 +27,18 @@ async def test_the_whole_page_is_at_most_25_kb_on_the_wire(
         "busy",
         slot_interval_minutes=15,
         location=VIDEO,
-        questions=QUESTIONS,
+        questions=QUESTIONS[:-1],
         seats=8,
         booking_window=RollingWindow(90),
     )
+    await insert_number(runtime, user_id=host.id)
+    async with runtime.transaction(OPERATOR) as work:
+        await mail.set_reminders(work, host, None, (60,), channels=["email", "sms"])
     usual, busy = await weigh(client, "/mara/intro-call"), await weigh(client, "/mara/busy?month=2026-04")
 
-    assert len(starts_in((await client.get("/mara/busy?month=2026-04")).text)) > 600
+    page = (await client.get("/mara/busy?month=2026-04")).text
+    assert 'name="messages"' in page
+    assert len(starts_in(page)) > 600
     assert usual.on_the_wire < busy.on_the_wire <= 25_000, (usual, busy)
     assert usual.unpacked <= 64_000, usual
 

@@ -10,6 +10,7 @@ from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.web.dashboard.booking_list import ROWS
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
@@ -42,8 +43,15 @@ PAGES = (
     "/organization/messages",
     "/organization/settings",
 )
-# With a number, the navigation has two more items.
-NUMBER = "/settings/messages/{number}"
+# With a number, the navigation has two more items, and reminders have channels.
+WITH_NUMBER = (
+    "/settings/messages/{number}",
+    "/event-types/{type}",
+    "/event-types/{type}/reminders",
+    "/settings/notifications",
+    "/bookings/{booking}",
+    "/analytics",
+)
 
 
 async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(
@@ -65,9 +73,10 @@ async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(
         "type": await runtime.pool.fetchval("select id from event_types where slug = 'intro-call'"),
         "schedule": await runtime.pool.fetchval("select id from schedules"),
     }
-    for path in (*PAGES, NUMBER):
-        if path == NUMBER:
+    for path in (*PAGES, *WITH_NUMBER):
+        if path == WITH_NUMBER[0]:
             ids["number"] = (await insert_number(runtime, user_id=user.id)).id
+            await insert_number(runtime, user_id=user.id, channel=ConnectionChannel.WHATSAPP)
         weight = await weigh(member, path.format(**ids))
 
         assert weight.on_the_wire <= 40_000, (path, weight)

@@ -13,9 +13,11 @@ from openslot.access import limits
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from openslot.messaging.connection_models import ConnectionChannel
 from openslot.web.dashboard.event_types.preview import PREVIEWS
 from tests.support.browsers import open_as
 from tests.support.host import Book
+from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, WIDE, check_pages, unfold
 from tests.web.event_types.conftest import change, list_names, load, offer
 
@@ -53,6 +55,8 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
     """Go through every page and every state of it that looks different."""
     path = f"/event-types/{rich.id}"
     hidden = await runtime.pool.fetchval("select id from event_types where slug = 'hidden'")
+    for channel in (ConnectionChannel.SMS, ConnectionChannel.WHATSAPP):
+        await insert_number(runtime, user_id=rich.owner_id, channel=channel)
     for each in (
         "/event-types",
         f"/event-types?done=archived&id={rich.id}",
@@ -60,6 +64,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         "/event-types/new",
         "/event-types/new?start=phone",
         path,
+        f"{path}/reminders?done=follow-up",
         f"{path}/embed",
         f"{path}/embed/try?mode=popup",
         f"{path}/private",
@@ -72,6 +77,19 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         # axe looks at nothing that can't be used, as all of a preview.
         await page.evaluate("document.querySelectorAll('[inert]').forEach((one) => { one.inert = false; })")
         yield each
+    await page.goto(f"{path}/reminders")
+    await page.check("[name=which][value=own]")
+    for box in await page.locator("[name=channels]:checked").all():
+        await box.uncheck()
+    await page.click("text=Save the reminders")
+    await page.wait_for_selector(".fault")
+    yield "no channel"
+    await page.goto(f"{path}/reminders")
+    await page.check("[name=is_on]")
+    await page.fill("#text", "Hello {link}")
+    await page.click("text=Save the follow-up")
+    await page.wait_for_selector(".fault")
+    yield "wrong follow-up"
     await page.goto(path)
     await page.evaluate("document.getElementById('offer').noValidate = true")
     await page.fill("#duration", "0")

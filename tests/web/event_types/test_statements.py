@@ -24,6 +24,7 @@ COSTS = {
     "/event-types/new/preview?start=group": 5,
     "/event-types/{id}": 5,
     "/event-types/{id}/preview": 5,
+    "/event-types/{id}/reminders": 5,
     "/event-types/{id}/embed": 2,
     "/event-types/{id}/embed/try": 2,
     "/event-types/{id}/delete": 2,

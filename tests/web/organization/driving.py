@@ -50,6 +50,8 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/messages/{connection_id}/token": {"token": "not-a-token"},
     "/organization/messages/{connection_id}/test": {"phone": "030"},
     "/organization/messages/{connection_id}/host": {"host": ""},
+    "/organization/messages/{connection_id}/cancelling": {"can_cancel": "true"},
+    "/organization/messages/{connection_id}/template": {"template": ""},
     "/organization/messages/{connection_id}/disconnect": {},
     "/organization/settings/names": {"name": "Harbor & Sons", "slug": "harbor-sons"},
     "/organization/settings/brand": {"brand": "Harbor", "color": "#3155d9", "logo": ""},

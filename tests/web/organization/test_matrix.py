@@ -60,6 +60,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "POST /organization/messages/{connection_id}/token": (400, 400, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/messages/{connection_id}/test": (400, 400, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/messages/{connection_id}/host": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/messages/{connection_id}/cancelling": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/messages/{connection_id}/template": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/messages/{connection_id}/disconnect": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/messages/{connection_id}/disconnect": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/settings": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),

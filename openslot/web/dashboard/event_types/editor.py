@@ -19,7 +19,6 @@ from openslot.event_types.ports import Conferences
 from openslot.event_types.rules import MAX_QUESTIONS, edition_of, find_changed, suggest_slug
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
-from openslot.integrations.mail import operations as mail
 from openslot.payments import queries
 from openslot.routing import Form, Request, Response, get, post
 from openslot.schedules import operations as schedules
@@ -29,14 +28,12 @@ from openslot.web.dashboard.event_types import forms
 from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
 from openslot.web.dashboard.event_types.locations import list_locations
 from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
-from openslot.web.dashboard.event_types.reminders import OWN, EventRemindersForm, show_reminders
-from openslot.web.dashboard.notifications import REMINDERS_SAVED, read_minutes
+from openslot.web.dashboard.event_types.reminders import list_reminder_times
 from openslot.web.pages import locale_of, page, redirect
 
 NOTICES = {
     "made": Text("The event type was created."),
     "saved": Text("Your changes were saved."),
-    "reminders": REMINDERS_SAVED,
     "restored": Text("It can be booked again."),
     "private": Text("It has a new private link. The earlier link, if there was one, no longer works."),
     "public": Text("It is on your page now."),
@@ -95,20 +92,10 @@ class ChangedField(Struct, frozen=True, kw_only=True):
 
 
 @get("/event-types/{event_type_id}")
-async def show_event_type_form(work: Work, user: User, event_type_id: UUID, form: Form[Any] = Form()) -> Response:
+async def show_event_type_form(work: Work, user: User, event_type_id: UUID) -> Response:
     found = await event_types.get_overview(work, user, event_type_id)
     values = {**forms.write_values(found.event_type), "edition": edition_of(found.event_type)}
-    reminding = form.of(EventRemindersForm)
-    return await edit_page(work, user, found, Form(values=values), reminding=reminding)
-
-
-@post("/event-types/{event_type_id}/reminders", shows=show_event_type_form)
-async def save_reminders(work: Work, user: User, event_type_id: UUID, form: Form[EventRemindersForm]) -> Response:
-    """Choose when people are reminded of these meetings, or return to the times of all meetings."""
-    found = await event_types.get_event_type(work, user, event_type_id)
-    sent = form.get()
-    await mail.set_reminders(work, user, found, read_minutes(sent.minutes) if sent.which == OWN else None)
-    return redirect(f"/event-types/{found.id}?done=reminders#reminders")
+    return await edit_page(work, user, found, Form(values=values))
 
 
 @post("/event-types/{event_type_id}")
@@ -184,7 +171,6 @@ async def edit_page(
     *,
     focus: str = "",
     changed: list[ChangedField] | None = None,
-    reminding: Form[EventRemindersForm] = Form(),
 ) -> Response:
     """Show the form of an event type beside its preview, and what else can be done with it."""
     event_type, (state, tone) = found.event_type, state_of(found.event_type)
@@ -210,7 +196,7 @@ async def edit_page(
         preview=f"{path}/preview",
         first_preview=f"{path}/preview",
         curl=curl(work, user, path),
-        reminders=await show_reminders(work, user, event_type, reminding),
+        reminders=await list_reminder_times(work, user, event_type),
     )
 
 

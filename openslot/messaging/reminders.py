@@ -1,0 +1,190 @@
+"""Reminders and follow-ups by SMS and WhatsApp: planned with the booking, and checked again when each is due."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.conversations import operations as conversations
+from openslot.conversations.models import Channel, MessagePurpose
+from openslot.conversations.outbox import BookingMessage
+from openslot.core.actor import SYSTEM
+from openslot.core.events import Effect
+from openslot.core.work import Done, Outcome, Reaction, Skipped, Work
+from openslot.event_types.models import EventType
+from openslot.flags.models import OutgoingChannel
+from openslot.flags.switches import find_stop
+from openslot.i18n.languages import choose_locale
+from openslot.messaging import connection_store, reminder_rules, sending
+from openslot.messaging import reminder_store as store
+from openslot.messaging.connection_models import ConnectionChannel
+from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut
+from openslot.messaging.models import DropReason, FollowUp, MessageSettings
+from openslot.messaging.words import (
+    REFUSALS,
+    MeetingWords,
+    describe_meeting,
+    fill_template,
+    write_follow_up,
+    write_reminder,
+)
+
+PLAN, REMIND, FOLLOW_UP = "messaging.plan", "messaging.remind", "messaging.follow_up"
+REACTION_OF = {MessagePurpose.REMINDER: REMIND, MessagePurpose.FOLLOW_UP: FOLLOW_UP}
+EVENTS = {each.type: each for each in (BookingCreated, BookingRescheduled, BookingCancelled)}
+
+
+class PlannedMessage(Struct, frozen=True, kw_only=True):
+    """A message that is due at a time, about a booking as it was when it was planned."""
+
+    booking_id: UUID
+    purpose: MessagePurpose
+    channel: Channel
+    phone: str
+    valid_until: datetime
+    minutes: int | None = None
+    recipient: str
+    """The channel and the number, as lists of effects show it."""
+
+
+async def plan_messages(work: Work, effect: Effect) -> Outcome:
+    """Plan the messages of a booking as it is now, and drop those that it no longer has."""
+    booking = effect.event(EVENTS[effect.event_type]).booking
+    consent = await bookings.find_consent(work, booking.id)
+    settings = await store.find_settings(work.db, booking.host_id, booking.event_type_id)
+    due = (
+        reminder_rules.plan_messages(
+            settings, starts_at=booking.starts_at, ends_at=booking.ends_at, now=effect.event_at
+        )
+        if consent and booking.status is Status.CONFIRMED
+        else []
+    )
+
+    async def write(work: Work) -> None:
+        planned = {}
+        for each in due:
+            key = f"{booking.id}:{each.minutes or 'after'}:{each.channel}"
+            planned[REACTION_OF[each.purpose], key] = each
+        reason = DropReason.MOVED if booking.status is Status.CONFIRMED else DropReason.CANCELLED
+        for reaction, key in await store.list_planned(work.db, booking):
+            if (reaction, key) not in planned:
+                await work.drop_planned(reaction, key, reason=str(REFUSALS[reason]))
+        for (reaction, key), each in planned.items():
+            phone = consent.phone if consent else ""
+            payload = PlannedMessage(
+                booking_id=booking.id,
+                purpose=each.purpose,
+                channel=each.channel,
+                phone=phone,
+                valid_until=each.valid_until,
+                minutes=each.minutes,
+                recipient=f"{each.channel}:{phone}",
+            )
+            await work.plan(reaction, key, due_at=each.due_at, payload=payload, tenant_id=booking.host_id)
+
+    return Done(write=write)
+
+
+async def send_planned(work: Work, effect: Effect) -> Outcome:
+    """Let a message be sent that is due, unless it has lost its meaning or must not be sent; the reason is kept."""
+    planned = effect.plan(PlannedMessage)
+    try:
+        details = await bookings.get_booking(work, BookingRef(planned.booking_id, None))
+    except BookingNotFound:
+        return _skip(DropReason.CANCELLED)
+    if await store.is_queued(work.db, effect.id):
+        # A worker has died after it had done this.
+        return Done()
+    settings = await store.find_settings(work.db, details.booking.host_id, details.booking.event_type_id)
+    lost = await _find_lost_meaning(work, details.booking, planned, settings)
+    if lost is not None:
+        return _skip(lost)
+    stop = await find_stop(work, OutgoingChannel(planned.channel.value))
+    if stop is not None:
+        return stop
+    return await _queue(work, effect, planned, details, settings)
+
+
+def _skip(reason: DropReason) -> Skipped:
+    return Skipped(str(REFUSALS[reason]))
+
+
+async def _find_lost_meaning(
+    work: Work, booking: Booking, planned: PlannedMessage, settings: MessageSettings
+) -> DropReason | None:
+    facts = await store.find_facts(work.db, planned.booking_id, planned.phone)
+    lost = reminder_rules.find_lost_meaning(facts, planned.purpose, valid_until=planned.valid_until, now=work.now)
+    return lost or reminder_rules.find_unwanted(
+        settings, planned.channel, planned.minutes, starts_at=booking.starts_at, now=work.now
+    )
+
+
+async def _queue(
+    work: Work, effect: Effect, planned: PlannedMessage, details: BookingDetails, settings: MessageSettings
+) -> Outcome:
+    booking = details.booking
+    connection = await connection_store.find_for_host(
+        work.db, booking.host_id, ConnectionChannel(planned.channel.value)
+    )
+    if connection is None:
+        return _skip(DropReason.NOT_CONNECTED)
+    thread = await conversations.find_or_draft_thread(work, booking.host_id, planned.phone, planned.channel)
+    meeting = await _describe(work, details)
+    if planned.purpose is MessagePurpose.REMINDER:
+        content, template_id = write_reminder(meeting, can_cancel=connection.can_cancel), connection.template
+    else:
+        content, template_id = write_follow_up(meeting, settings.follow_up.text if settings.follow_up else ""), None
+    needs_template = sending.is_window_closed(work, thread)
+    if needs_template and template_id is None:
+        return _skip(DropReason.NO_TEMPLATE)
+    about = BookingMessage(
+        id=effect.id,
+        booking_id=booking.id,
+        valid_until=planned.valid_until,
+        template=fill_template(template_id, meeting) if needs_template and template_id else None,
+    )
+    try:
+        async with work.runtime.transaction(SYSTEM) as inside:
+            await sending.queue(inside, thread, connection, content, purpose=planned.purpose, about=about)
+    except RecipientOptedOut:
+        return _skip(DropReason.OPTED_OUT)
+    except MessageLimitReached:
+        return _skip(DropReason.LIMIT)
+    return Done()
+
+
+async def _describe(work: Work, details: BookingDetails) -> MeetingWords:
+    booking = details.booking
+    name, tag = await store.find_host(work.db, booking.host_id)
+    locale = choose_locale(booking.invitee_locale, tag)
+    return describe_meeting(booking, details.event_type, host_name=name, locale=locale)
+
+
+async def get_settings(work: Work, event_type: EventType) -> MessageSettings:
+    """Read which messages an event type sends."""
+    return await store.find_settings(work.db, event_type.owner_id, event_type.id)
+
+
+async def set_follow_up(work: Work, event_type: EventType, follow_up: FollowUp | None) -> None:
+    """Choose what invitees are written after the meetings of an event type; None: nothing."""
+    if follow_up is None:
+        await store.delete_follow_up(work.db, event_type.id)
+    else:
+        await store.upsert_follow_up(work.db, event_type.id, reminder_rules.check_follow_up(follow_up), now=work.now)
+
+
+REMINDER_REACTIONS = (
+    Reaction(
+        name=PLAN,
+        on=tuple(EVENTS.values()),
+        run=plan_messages,
+        lane="messaging",
+        wanted_if=store.HAS_NUMBERS,
+    ),
+    Reaction(name=REMIND, run=send_planned),
+    Reaction(name=FOLLOW_UP, run=send_planned),
+)
