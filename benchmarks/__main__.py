@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from benchmarks import agents, dashboard, drain, effects, engine, growth, mail, pages, scim
+from benchmarks import agents, dashboard, drain, effects, engine, figures, growth, mail, pages, scim
 from benchmarks.data import BenchmarkData, list_made, set_up
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
@@ -35,6 +35,8 @@ def main() -> None:
     scim.main()
     print()
     agents.main()
+    print()
+    figures.main()
     print()
     pages.main()
     print()

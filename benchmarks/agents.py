@@ -39,14 +39,15 @@ async def _set_up(here: Stage) -> dict[str, list[str]]:
     try:
         await make_ceiling(connection)
         await make_large(connection, hosts=HOSTS, bookings=BOOKINGS, now=system_clock(), progress=lambda _: None)
-        keys = await _make_keys(connection)
+        keys = await make_keys(connection)
         await connection.execute("vacuum analyze")
         return keys
     finally:
         await connection.close()
 
 
-async def _make_keys(connection: asyncpg.Connection) -> dict[str, list[str]]:
+async def make_keys(connection: asyncpg.Connection) -> dict[str, list[str]]:
+    """Give each agent keys."""
     kind = CredentialKind.AGENT_KEY
     keys = {agent: [new_key(kind, agent=agent) for _ in range(KEYS_OF_AN_AGENT)] for agent in AGENTS}
     await connection.copy_records_to_table(
@@ -58,6 +59,7 @@ async def _make_keys(connection: asyncpg.Connection) -> dict[str, list[str]]:
         ],
         columns=["id", "agent", "name", "hash", "last_four", "created_at"],
     )
+    await connection.execute("update agent_keys k set scopes = a.scopes from agents a where a.slug = k.agent")
     return keys
 
 

@@ -18,32 +18,36 @@ def _during(moment: str) -> str:
     return f"{moment} >= {begins} and {moment} < {ends}"
 
 
-# The one definition of every figure, for the days of `open_days`; docs/analytics.md has it in words.
-BOOKINGS = """
-select d.on_day, 'bookings' as name, coalesce(b.source, '') as key, count(*) as amount
-from open_days d join bookings b on {made} {only} where b.status <> 'PENDING_PAYMENT' group by 1, 3
-union all select d.on_day, 'cancellations', '', count(*)
-from open_days d join bookings b on {cancelled} {only} group by 1
-union all select d.on_day, 'meetings', '', count(*)
-from open_days d join bookings b on {begins} {only} where b.status = 'CONFIRMED' group by 1
-union all select d.on_day, 'no_shows', '', count(*)
-from open_days d join bookings b on {begins} {only} where b.status = 'CONFIRMED' and b.no_show group by 1"""
-MOMENTS = {name: _during(f"b.{name}_at") for name in ("created", "cancelled", "starts")}
-_BOOKING_MOMENTS = {"made": MOMENTS["created"], "cancelled": MOMENTS["cancelled"], "begins": MOMENTS["starts"]}
+# The one definition of every figure, for the days of `open_days d`; docs/analytics.md has it in words. Each day is
+# looked up by an index, one after the other: a join could be turned around, and would then read all there is.
+BOOKINGS = f"""
+select d.on_day, 'bookings' as name, f.key, f.amount from open_days d cross join lateral (
+    select coalesce(b.source, '') as key, count(*) as amount from bookings b
+    where {_during("b.created_at")} and b.status <> 'PENDING_PAYMENT' {{only}} group by 1) f
+union all select d.on_day, 'cancellations', '', f.amount from open_days d cross join lateral (
+    select count(*) as amount from bookings b where {_during("b.cancelled_at")} {{only}}) f
+union all select d.on_day, m.name, '', m.amount from open_days d cross join lateral (
+    select count(*) as meetings, count(*) filter (where b.no_show) as no_shows from bookings b
+    where {_during("b.starts_at")} and b.status = 'CONFIRMED' {{only}}) f
+cross join lateral (values ('meetings', f.meetings), ('no_shows', f.no_shows)) m (name, amount)"""
 COUNTED = f"""
-{BOOKINGS.format(only="", **_BOOKING_MOMENTS)}
-union all select d.on_day, 'sign_ups', '', count(*)
-from open_days d join users u on {_during("u.created_at")} group by 1
-union all select d.on_day, 'visits', v.source, sum(v.views)::bigint
-from open_days d join page_views v on v.on_day = d.on_day group by 1, 3
-union all select d.on_day, m.name, r.currency || ' ' || r.mode, sum(m.amount)::bigint
-from open_days d join revenue r on r.day = d.on_day
-cross join lateral (values ('received', r.received), ('refunded', r.refunded), ('payments', r.payments::bigint))
-    m (name, amount)
-where m.amount <> 0 group by 1, 2, 3"""
+select * from (
+    {BOOKINGS.format(only="")}
+    union all select d.on_day, 'sign_ups', '', f.amount from open_days d cross join lateral (
+        select count(*) as amount from users u where {_during("u.created_at")}) f
+    union all select d.on_day, 'visits', f.source, f.amount from open_days d cross join lateral (
+        select v.source, sum(v.views)::bigint as amount from page_views v where v.on_day = d.on_day group by 1) f
+    union all select d.on_day, m.name, f.key, m.amount from open_days d cross join lateral (
+        select r.currency || ' ' || r.mode as key, sum(r.received)::bigint as received,
+            sum(r.refunded)::bigint as refunded, sum(r.payments)::bigint as payments
+        from revenue r where r.day = d.on_day group by 1) f
+    cross join lateral (values ('received', f.received), ('refunded', f.refunded), ('payments', f.payments))
+        m (name, amount)
+) counted where amount <> 0"""
 HOSTS = f"""
-select d.on_day, b.host_id, count(*) as bookings from open_days d join bookings b on {MOMENTS["created"]}
-where b.status <> 'PENDING_PAYMENT' group by 1, 2"""
+select d.on_day, f.host_id, f.bookings from open_days d cross join lateral (
+    select b.host_id, count(*) as bookings from bookings b
+    where {_during("b.created_at")} and b.status <> 'PENDING_PAYMENT' group by 1) f"""
 # Days that are not kept, or of which something has changed since, are counted by the statement that reads.
 DAYS = """
 days as materialized (
@@ -53,19 +57,27 @@ days as materialized (
 ), open_days as materialized (select on_day from days where not is_kept)"""
 SUMS = f"""
 with {DAYS}, figures as (
-    select f.on_day, f.name, f.key, f.amount from days d join daily_figures f on f.on_day = d.on_day
-    where d.is_kept and f.name = any($3::text[])
+    select f.on_day, f.name, f.key, f.amount from days d cross join lateral (
+        select * from daily_figures k where k.on_day = d.on_day and k.name = any($3::text[]) offset 0) f
+    where d.is_kept
     union all select * from ({COUNTED}) c where c.name = any($3::text[])
 )
 select width_bucket(on_day, $4::date[]) as place, name, case when name = any($5::text[]) then key else '' end as key,
     sum(amount)::bigint as amount
 from figures where name <> 'visits' or key <> 'internal' or name = any($5::text[])
 group by 1, 2, 3 order by 1, 2, 4 desc, 3"""
+# Whether a host was active in a part of the days is one look into an index, however many days it has.
 ACTIVE = f"""
-with {DAYS}, active as (
-    select d.on_day, h.host_id from days d join host_days h on h.on_day = d.on_day where d.is_kept
-    union all select on_day, host_id from ({HOSTS}) c
+with {DAYS}, live as materialized (
+    select width_bucket(on_day, $3::date[]) as place, host_id from ({HOSTS}) c group by 1, 2
+), parts as (
+    select place, first, coalesce(lead(first) over (order by place) - 1, $2::date) as last
+    from unnest($3::date[]) with ordinality as part (first, place)
 )"""
+IS_ACTIVE = """(exists (
+    select from host_days h where h.host_id = u.id and h.on_day between p.first and p.last
+        and h.on_day <> all(array(select on_day from open_days)))
+    or (p.place, u.id) in (select place, host_id from live))"""
 
 
 async def sum_figures(
@@ -82,22 +94,20 @@ async def sum_figures(
 async def count_active_hosts(db: Db, first: date, last: date, *, starts: Sequence[date]) -> dict[int, int]:
     """Count the hosts with whom bookings were made from each of some days to the next."""
     statement = f"""{ACTIVE}
-        select place, count(*) as hosts from (
-            select distinct width_bucket(on_day, $3::date[]) as place, host_id from active) a group by 1"""
-    return {row["place"] - 1: row["hosts"] for row in await db.fetch(statement, first, last, list(starts))}
+        select p.place - 1 as place, count(*) as hosts from parts p cross join users u where {IS_ACTIVE} group by 1"""
+    return {row["place"]: row["hosts"] for row in await db.fetch(statement, first, last, list(starts))}
 
 
 async def list_retained(db: Db, first: date, last: date, *, starts: Sequence[date], ends: date) -> list[RetainedHosts]:
     """Count users by when they signed up, and of each group those with whom bookings were made later, by when."""
-    statement = f"""{ACTIVE}, cohorts as (
-            select u.id, width_bucket(utc_day(u.created_at), $3::date[]) - 1 as cohort from users u
+    statement = f"""{ACTIVE}, cohorts as materialized (
+            select u.id, width_bucket(utc_day(u.created_at), $3::date[]) as cohort from users u
             where u.created_at >= $1::date::timestamp at time zone 'UTC'
                 and u.created_at < ($4::date + 1)::timestamp at time zone 'UTC'
         )
-        select cohort, null::int as place, count(*) as hosts from cohorts group by 1
-        union all select cohort, place, count(*) from (
-            select distinct c.cohort, width_bucket(a.on_day, $3::date[]) - 1 as place, c.id
-            from cohorts c join active a on a.host_id = c.id) d group by 1, 2"""
+        select cohort - 1 as cohort, null::int as place, count(*) as hosts from cohorts group by 1
+        union all select u.cohort - 1, p.place - 1, count(*) from cohorts u join parts p on p.place >= u.cohort
+        where {IS_ACTIVE} group by 1, 2"""
     rows = await db.fetch(statement, first, last, list(starts), ends)
     return [RetainedHosts(cohort=row["cohort"], place=row["place"], hosts=row["hosts"]) for row in rows]
 
@@ -107,7 +117,7 @@ async def sum_event_type(
     db: Db, event_type_id: UUID, first: date, last: date, *, starts: Sequence[date]
 ) -> list[DailySum]:
     """Sum up the figures of one event type's bookings from each of some days to the next."""
-    counted = BOOKINGS.format(only="and b.event_type_id = $4", **_BOOKING_MOMENTS)
+    counted = BOOKINGS.format(only="and b.event_type_id = $4")
     statement = f"""
         with open_days as (select g::date as on_day from generate_series($1::date, $2::date, interval '1 day') g)
         select width_bucket(on_day, $3::date[]) as place, name, sum(amount)::bigint as amount

@@ -23,7 +23,7 @@ create table if not exists host_days (
     bookings bigint not null,
     primary key (on_day, host_id)
 );
-create index if not exists host_days_host on host_days (host_id);
+create index if not exists host_days_host on host_days (host_id, on_day);
 
 -- Days of which something has changed since. Rows are only added, so that nobody waits for another; the job that counts the
 -- day again removes those that it has seen.
