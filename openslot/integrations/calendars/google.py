@@ -109,7 +109,11 @@ class GoogleEvent(Struct, frozen=True, rename="camel"):
     @property
     def own_uid(self) -> str:
         """The UID that we gave it, or its own."""
-        return (self.extended_properties.private.get(OWN) or self.uid or self.id)[:LONGEST_UID]
+        return _plain(self.extended_properties.private.get(OWN) or self.uid or self.id)[:LONGEST_UID]
+
+    @property
+    def version(self) -> str:
+        return _plain(self.etag)
 
 
 class EventPage(Struct, frozen=True, rename="camel"):
@@ -159,7 +163,7 @@ class GoogleCalendars:
 
     async def find_own(self, calendar: str, uid: str, *, ref: str | None) -> StoredEvent | None:
         found = await self._find(calendar, ref or _id_for(uid))
-        return StoredEvent(ref=found.id, version=found.etag, uid=found.own_uid) if found else None
+        return StoredEvent(ref=found.id, version=found.version, uid=found.own_uid) if found else None
 
     async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
         if replaces is not None and ref is not None:
@@ -167,7 +171,7 @@ class GoogleCalendars:
             written = await self._write("PATCH", path_of(calendar, ref), body, replaces=replaces)
         else:
             written = await self._create(calendar, event, ref)
-        return StoredEvent(ref=written.id, version=written.etag, uid=event.uid)
+        return StoredEvent(ref=written.id, version=written.version, uid=event.uid)
 
     async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
         try:
@@ -221,10 +225,10 @@ class GoogleCalendars:
         for ref in gone:
             own = await self._find(calendar, ref) if OWN_ID.fullmatch(ref) else None
             # One that is over leaves the window by itself.
-            if own is not None and not (known.get(ref) == own.etag and _is_over(own, scope)):
+            if own is not None and not (known.get(ref) == own.version and _is_over(own, scope)):
                 kept[ref] = own
         return Changes(
-            changed=tuple(_read(each, scope) for each in kept.values() if known.get(each.id) != each.etag),
+            changed=tuple(_read(each, scope) for each in kept.values() if known.get(each.id) != each.version),
             removed=tuple(ref for ref in gone if ref not in kept),
             cursor=msgspec.json.encode(cursor).decode(),
         )
@@ -248,7 +252,7 @@ class GoogleCalendars:
             if not present.is_cancelled:
                 raise CalendarChanged from None
             # An event that was deleted keeps its id.
-            return await self._write("PUT", place, _write(event), replaces=present.etag)
+            return await self._write("PUT", place, _write(event), replaces=present.version)
 
     async def _write(
         self, method: str, path: str, body: Mapping[str, Any], *, replaces: str | None = None
@@ -286,7 +290,7 @@ def _read(found: GoogleEvent, scope: Scope) -> RemoteEvent:
     repeats = found.recurring_event_id is not None or bool(found.recurrence)
     return RemoteEvent(
         ref=found.id,
-        version=found.etag,
+        version=found.version,
         uid=found.own_uid,
         spans=tuple(_list_spans(times, scope)) if is_busy else (),
         starts_at=times[0] if times and not repeats else None,
@@ -329,9 +333,13 @@ def _write_time(moment: datetime) -> str:
 
 
 def _name(found: ListedCalendar) -> str:
-    text = found.summary_override or found.summary
-    shown = "".join(character for character in text if character.isprintable())[:LONGEST_NAME].strip()
+    shown = _plain(found.summary_override or found.summary)[:LONGEST_NAME].strip()
     return shown or found.id[:LONGEST_NAME]
+
+
+def _plain(text: str) -> str:
+    """Leave out what can't be stored, shown or sent back."""
+    return "".join(character for character in text if character.isprintable())
 
 
 def _is_plain(ref: str) -> bool:
