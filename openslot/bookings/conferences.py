@@ -58,15 +58,12 @@ async def keep_link(work: Work, host_id: UUID, claim_id: UUID, link: str) -> int
     """Give all who wait for the link of a meeting the same one, and return how many; nobody gets a second one."""
     await lock_host(work.db, host_id)
     waiting = await store.lock_waiting(work.db, claim_id)
-    if not waiting:
-        return 0
-    # Someone who has booked meanwhile may have the link already, from another attempt.
-    shared = await store.find_location(work.db, claim_id)
     for details in waiting:
-        location = shared or replace(details.booking.location, value=link)
+        location = replace(details.booking.location, value=link)
         booking = replace(details.booking, location=location, updated_at=work.now)
         work.stage(store.update_location(booking), _tell(work, BookingLinkAdded, details, booking))
-    await work.record()
+    if waiting:
+        await work.record()
     return len(waiting)
 
 

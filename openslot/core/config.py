@@ -34,6 +34,8 @@ PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
 StripeKey = Annotated[str, Meta(pattern=r"^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,250}$")]
 PriceId = Annotated[str, Meta(pattern=r"^price_[A-Za-z0-9_]{1,250}$")]
+# What is added to it must fit into a location.
+ShortUrl = Annotated[str, Meta(max_length=200)]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
 Megabytes = Annotated[int, Meta(ge=16, le=1_000_000)]
 
@@ -200,7 +202,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, Meta(description="Twilio's API, or a proxy that stands in for it; SMS and WhatsApp messages go there")
     ] = "https://api.twilio.com"
     jitsi_url: Annotated[
-        str | None,
+        ShortUrl | None,
         Meta(description="Jitsi server, such as `https://meet.example.com`; with it hosts offer video calls there"),
     ] = None
     stripe_url: Annotated[

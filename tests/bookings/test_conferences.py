@@ -190,6 +190,7 @@ async def test_a_booking_has_no_link_before_it_is_paid(runtime: Runtime, user: U
     assert waits.status is Status.PENDING_PAYMENT
     assert waits.location == BY_JITSI
     async with runtime.transaction(OPERATOR) as work:
+        assert await conferences.keep_link(work, waits.host_id, waits.claim_id, "https://slow.example/unpaid") == 0
         confirmed = await pending.confirm_paid(work, waits.id, Payment("paid", 4900, "EUR"))
 
     assert ROOM.fullmatch(confirmed.location.value)

@@ -36,6 +36,10 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
         ("OPENSLOT_LOG_LEVEL", "loud"),
         ("OPENSLOT_DATABASE_POOLER", "maybe"),
         ("OPENSLOT_BASE_URL", "example.com"),
+        ("OPENSLOT_JITSI_URL", "meet.example"),
+        ("OPENSLOT_JITSI_URL", "https://ann:pw@meet.example"),
+        ("OPENSLOT_JITSI_URL", "https://meet.example/?room="),
+        ("OPENSLOT_JITSI_URL", "https://meet.example/" + "x" * 200),
     ],
 )
 def test_a_wrong_setting_is_named_in_one_sentence(name: str, value: str) -> None:
