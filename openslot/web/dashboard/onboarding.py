@@ -11,6 +11,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
 from openslot.integrations.calendars import operations as calendars
+from openslot.integrations.oauth.models import OAuthVendor, find_client
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.rules import version_of
@@ -138,10 +139,11 @@ async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> 
 
 @get("/welcome/calendar")
 async def show_welcome_calendar(work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    """Show the two ways to connect a calendar, or which ones are connected."""
+    """Show the ways to connect a calendar, or which ones are connected."""
     providers = tuple(connections.PROVIDERS.values())
     found = await calendars.list_connections(work, user)
-    return step_page(user, 3, form, connections=found, providers=providers)
+    google = find_client(work.runtime.settings, OAuthVendor.GOOGLE)
+    return step_page(user, 3, form, connections=found, providers=providers, google=google)
 
 
 @post("/welcome/calendar", transaction="none", limit=TRIES, shows=show_welcome_calendar, at={Conflict: "server"})

@@ -52,6 +52,19 @@ async def test_an_account_is_connected_and_shows_its_calendars(
     assert "Connect again" not in page
 
 
+async def test_a_new_user_connects_google_among_the_first_steps_and_goes_on_with_them(
+    member: httpx2.AsyncClient, runtime: Runtime, google: FakeGoogle
+) -> None:
+    await runtime.pool.execute("update users set welcome_step = 3")
+    assert 'action="/connect/google"' in (await member.get("/welcome/calendar")).text
+
+    answer = await member.get(path_of(google.consents.decide(await begin(member), EMAIL)))
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/welcome/calendar")
+    page = (await member.get("/welcome/calendar")).text
+    assert (EMAIL in page, 'action="/connect/google"' in page) == (True, False)
+
+
 async def test_the_redirect_address_is_exact(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     link = httpx2.URL(await begin(member))
 

@@ -21,6 +21,7 @@ from openslot.web.pages import page, redirect
 
 # Each begins something that is kept for ten minutes, or asks the other service.
 TRIES = RateLimit("consents", 30)
+CALENDAR_STEP = 3
 REFUSALS = (Forbidden, Conflict, Unavailable, NotFound, CalendarFault, OutboundRefused)
 
 
@@ -52,7 +53,9 @@ async def finish_consent(request: Request, work: Work, user: User, vendor: str) 
         consent = await oauth.finish(work, user, chosen, answer)
         if consent.renews is None:
             await calendars.connect(work, user, consent)
-            return redirect(f"{overview.HERE}?done=connected")
+            # A new user goes on with the first steps.
+            is_new = user.welcome_step == CALENDAR_STEP
+            return redirect("/welcome/calendar" if is_new else f"{overview.HERE}?done=connected")
         await calendars.renew_consent(work, ConnectionRef(consent.renews, user.id), consent)
     except REFUSALS as refusal:
         return _refuse(work, user, chosen, refusal)
