@@ -1,19 +1,21 @@
-"""The agents' tool server: calls that only read, each with its record in the audit chain."""
+"""The agents' tool server: calls that only read, each with its record in the audit chain, and a search of the code."""
 
 import asyncio
 import itertools
 from collections.abc import Iterator
+from http.client import HTTPConnection
 
 import asyncpg
 import msgspec
 import uvloop
 
 from benchmarks.data import make_ceiling
-from benchmarks.load import send
+from benchmarks.load import Tally, run_load, send
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.access.models import AGENTS, CredentialKind, new_key
 from openslot.agents.door import PATH
+from openslot.agents.roster import ROSTER
 from openslot.core.ids import fingerprint, new_id
 from openslot.core.migrate import migrate
 from openslot.core.work import system_clock
@@ -22,7 +24,14 @@ from openslot.demo.large import make_large
 HOSTS, BOOKINGS = 200, 20_000
 # Enough that no row of a limit is fought over.
 KEYS_OF_AN_AGENT = 10
-MAY_LIST_BOOKINGS = ("support", "cto", "data", "orchestrator", "customer_success")
+SEARCHES, MAX_SEARCH_MS = 30, 300
+# Who may call each tool.
+READERS = {
+    "check_budget": AGENTS,
+    "list_bookings": ("support", "cto", "data", "orchestrator", "customer_success"),
+    "search_files": ("cto", "devops", "orchestrator", "seo", "content"),
+}
+ARGUMENTS = {"search_files": {"query": "no such words " * 3, "path": "openslot"}}
 
 
 def main() -> None:
@@ -30,7 +39,10 @@ def main() -> None:
     with stage() as here:
         keys = asyncio.run(_set_up(here))
         with ceiling(here) as top, service(here) as own:
+            for tool, agents in READERS.items():
+                _check(own.port, keys[agents[0]][0], tool)
             uvloop.run(measure_rows((top.port, own.port), rows(keys)))
+            uvloop.run(_measure_search(own.port, keys))
 
 
 async def _set_up(here: Stage) -> dict[str, list[str]]:
@@ -53,11 +65,11 @@ async def make_keys(connection: asyncpg.Connection) -> dict[str, list[str]]:
     await connection.copy_records_to_table(
         "agent_keys",
         records=[
-            (new_id(), agent, "bench", fingerprint(key), key[-4:], system_clock())
+            (new_id(), agent, "bench", fingerprint(key), key[-4:], sorted(ROSTER[agent].scopes), system_clock())
             for agent, made in keys.items()
             for key in made
         ],
-        columns=["id", "agent", "name", "hash", "last_four", "created_at"],
+        columns=["id", "agent", "name", "hash", "last_four", "scopes", "created_at"],
     )
     await connection.execute("update agent_keys k set scopes = a.scopes from agents a where a.slug = k.agent")
     return keys
@@ -66,7 +78,7 @@ async def make_keys(connection: asyncpg.Connection) -> dict[str, list[str]]:
 def rows(keys: dict[str, list[str]]) -> list[Row]:
     """List what is measured."""
     everyone = [key for made in keys.values() for key in made]
-    readers = [key for agent in MAY_LIST_BOOKINGS for key in keys[agent]]
+    readers = [key for agent in READERS["list_bookings"] for key in keys[agent]]
     return [
         Row(
             name="tools/call check_budget, audited",
@@ -81,8 +93,38 @@ def rows(keys: dict[str, list[str]]) -> list[Row]:
     ]
 
 
+def _check(port: int, key: str, tool: str) -> None:
+    """Refuse to measure refusals: a gate answers with status 200, too."""
+    asked = {"name": tool, "arguments": ARGUMENTS.get(tool, {})}
+    body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    connection = HTTPConnection("localhost", port)
+    connection.request("POST", PATH, body, headers)
+    answer = msgspec.json.decode(connection.getresponse().read())
+    connection.close()
+    if answer.get("result", {}).get("isError") is not False:
+        raise SystemExit(f"{tool} answered {answer}")
+
+
+async def _measure_search(port: int, keys: dict[str, list[str]]) -> None:
+    """Search the whole package, one call at a time, for what is nowhere, so that every file is read."""
+    tally = Tally()
+    readers = [key for agent in READERS["search_files"] for key in keys[agent]]
+    requests = _calls(readers, "search_files")
+    await run_load(port, requests, Tally(), count=2, concurrency=1)
+    await run_load(port, requests, tally, count=SEARCHES, concurrency=1)
+    result = tally.result()
+    if set(result.statuses) != {200}:
+        raise SystemExit(f"search_files answered {result.statuses}")
+    median = sorted(tally.latencies)[SEARCHES // 2] * 1000
+    print(
+        f"\ntools/call search_files over the whole package, one at a time: median {median:.0f} ms, "
+        f"p95 {result.p95_ms:.0f} ms (aim: at most {MAX_SEARCH_MS})"
+    )
+
+
 def _calls(keys: list[str], tool: str) -> Iterator[bytes]:
-    return _messages(keys, {"method": "tools/call", "params": {"name": tool, "arguments": {}}})
+    return _messages(keys, {"method": "tools/call", "params": {"name": tool, "arguments": ARGUMENTS.get(tool, {})}})
 
 
 def _messages(keys: list[str], asked: dict[str, object]) -> Iterator[bytes]:
