@@ -21,7 +21,14 @@ from openslot.core.events import Effect
 from openslot.core.text import is_web_url
 from openslot.core.work import Done, GiveUp, Outcome, Reaction, Skipped, TryLater, Work
 from openslot.event_types.models import Location, LocationKind
-from openslot.event_types.ports import ConferenceFault, ConferenceRefused, Conferences, LinkWanted
+from openslot.event_types.ports import (
+    NO_CALENDAR,
+    NOT_MADE,
+    ConferenceFault,
+    ConferenceRefused,
+    Conferences,
+    LinkWanted,
+)
 from openslot.i18n import Text
 
 MAKE_LINK = "conferences.make_link"
@@ -30,7 +37,7 @@ DELAYS = tuple(timedelta(seconds=s) for s in (2, 5, 15, 60, 300, 1200, 3600, 3 *
 NOT_READY = Text("the link is not ready yet")
 NOT_SET_UP = Text("video calls of this kind are not set up at this site")
 UNUSABLE = Text("the service has answered with something that is no link")
-NO_LINK_REASONS = (NOT_READY, NOT_SET_UP, UNUSABLE)
+NO_LINK_REASONS = (NOT_READY, NOT_SET_UP, UNUSABLE, NO_CALENDAR, NOT_MADE)
 NOBODY_WAITS = "nobody waits for the link any more"
 LONGEST_LINK = 500
 

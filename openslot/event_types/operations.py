@@ -45,7 +45,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
         updated_at=work.now,
     )
     checked = _checked(made)
-    _check_conference(work, checked)
+    await _check_conference(work, checked)
     try:
         await store.insert_event_type(work.db, checked)
     except asyncpg.UniqueViolationError:
@@ -154,7 +154,7 @@ async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition
     if edited.schedule_id != current.schedule_id:
         await schedules.get_schedule(work, owner, edited.schedule_id)
     if edited.location != current.location:
-        _check_conference(work, edited)
+        await _check_conference(work, edited)
     return await change_event_type(work, take_edits(current, edited))
 
 
@@ -222,10 +222,16 @@ def _checked(event_type: EventType) -> EventType:
     return replace(event_type, name=event_type.name.strip())
 
 
-def _check_conference(work: Work, event_type: EventType) -> None:
+async def _check_conference(work: Work, event_type: EventType) -> None:
     name = event_type.location.conference
-    if name and work.runtime.ports.get(Conferences).find(name) is None:
-        raise Invalid(details={"location.conference": Text("is not set up at this site")})
+    if not name:
+        return
+    conference = work.runtime.ports.get(Conferences).find(name)
+    obstacle = (
+        await conference.find_obstacle(work, event_type.owner_id) if conference else Text("is not set up at this site")
+    )
+    if obstacle is not None:
+        raise Invalid(details={"location.conference": obstacle})
 
 
 async def list_overview(work: Work, owner: User, *, active: bool, page: int, limit: int) -> OverviewPage:

@@ -8,6 +8,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.work import Work
+from openslot.i18n import Text
+
+NO_CALENDAR = Text("bookings are not written to a Google calendar")
+NOT_MADE = Text("the service could not make a link")
 
 
 class ConferenceFault(Exception):
@@ -43,6 +47,10 @@ class Conference(Protocol):
         """
         ...
 
+    async def find_obstacle(self, work: Work, host_id: UUID) -> Text | None:
+        """Say why a host can't have links of this service; None if nothing is missing."""
+        ...
+
     async def request(self, work: Work, wanted: LinkWanted) -> str | None:
         """Ask for the link of a key; None while it is not ready. The worker asks again, also after a crash.
 
@@ -56,4 +64,6 @@ class Conferences(Protocol):
 
     def find(self, name: str) -> Conference | None: ...
 
-    def labels(self) -> Mapping[str, str]: ...
+    async def list_offered(self, work: Work, host_id: UUID) -> Mapping[str, str]:
+        """Name the services that a host can have links of."""
+        ...

@@ -3,10 +3,12 @@
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 from openslot.core.config import Settings
 from openslot.core.work import Work
 from openslot.event_types.ports import Conference, LinkWanted
+from openslot.integrations.calendars.google_meet import GOOGLE_MEET, GoogleMeet
 
 JITSI = "jitsi"
 
@@ -23,6 +25,9 @@ class Jitsi:
         # Servers compare names of rooms without regard to case: 128 bits in digits that have none.
         return f"{self._server_url}/{secrets.token_hex(16)}"
 
+    async def find_obstacle(self, work: Work, host_id: UUID) -> None:
+        return None
+
     async def request(self, work: Work, wanted: LinkWanted) -> str:
         """Make a link for a booking from before the server was set up."""
         return self.compute()
@@ -37,8 +42,12 @@ class InstalledConferences:
     def find(self, name: str) -> Conference | None:
         return self._conferences.get(name)
 
-    def labels(self) -> Mapping[str, str]:
-        return {name: each.label for name, each in self._conferences.items()}
+    async def list_offered(self, work: Work, host_id: UUID) -> Mapping[str, str]:
+        return {
+            name: each.label
+            for name, each in self._conferences.items()
+            if await each.find_obstacle(work, host_id) is None
+        }
 
 
 @asynccontextmanager
@@ -46,4 +55,6 @@ async def open_conferences(settings: Settings) -> AsyncIterator[InstalledConfere
     found: dict[str, Conference] = {}
     if settings.jitsi_url is not None:
         found[JITSI] = Jitsi(settings.jitsi_url)
+    if settings.google_client_id is not None:
+        found[GOOGLE_MEET] = GoogleMeet()
     yield InstalledConferences(found)

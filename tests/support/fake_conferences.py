@@ -1,6 +1,7 @@
 """A service for video calls that is not ready at once, as Google Meet is not, and installations that have it."""
 
 from collections import Counter
+from uuid import UUID
 
 from msgspec import Struct
 
@@ -30,6 +31,9 @@ class SlowConference:
         """What is answered in place of a link."""
 
     def compute(self) -> None:
+        return None
+
+    async def find_obstacle(self, work: Work, host_id: UUID) -> None:
         return None
 
     async def request(self, work: Work, wanted: LinkWanted) -> str | None:

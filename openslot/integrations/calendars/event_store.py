@@ -10,7 +10,14 @@ from openslot.availability.grid import merge
 from openslot.core.db import Db, count_of
 from openslot.core.rows import Rows
 from openslot.integrations.calendars.events import CalendarRestoreWanted
-from openslot.integrations.calendars.models import KeptObject, MissingEvent, OwnTime, WriteTarget, WrittenEvent
+from openslot.integrations.calendars.models import (
+    ConnectionKind,
+    KeptObject,
+    MissingEvent,
+    OwnTime,
+    WriteTarget,
+    WrittenEvent,
+)
 from openslot.integrations.calendars.ports import KeptSeries
 
 # The reaction that writes a booking into a calendar.
@@ -130,6 +137,13 @@ async def find_own(db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Colle
 
 async def list_targets(db: Db, booking_id: UUID, host_id: UUID, *, is_confirmed: bool) -> list[UUID]:
     return [row["calendar_id"] for row in await db.fetch(TARGETS, booking_id, host_id, is_confirmed)]
+
+
+async def receives_at(db: Db, host_id: UUID, kind: ConnectionKind) -> bool:
+    """Return whether the calendar that a host's bookings are written to is one of this kind."""
+    statement = """select exists (select from calendars k join calendar_connections c on c.id = k.connection_id
+        where k.owner_id = $1 and k.receives and c.kind = $2)"""
+    return bool(await db.fetchval(statement, host_id, kind))
 
 
 async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarget | None:

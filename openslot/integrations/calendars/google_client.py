@@ -48,6 +48,10 @@ class AlreadyThere(CalendarFault):
     """An event with this id exists, or has existed."""
 
 
+class BadRequest(CalendarUnreachable):
+    """Google does not take what was sent."""
+
+
 class GoogleClient:
     """Sends requests for one account."""
 
@@ -128,9 +132,8 @@ def _describe(response: httpx2.Response) -> CalendarFault:
     known: dict[int, type[CalendarFault]] = {403: CalendarForbidden, 412: CalendarChanged}
     if status in known:
         return known[status]()
-    if status == 409:
-        return AlreadyThere(STATUS.fill(status=status))
-    return CalendarUnreachable(STATUS.fill(status=status))
+    others: dict[int, type[CalendarFault]] = {400: BadRequest, 409: AlreadyThere}
+    return others.get(status, CalendarUnreachable)(STATUS.fill(status=status))
 
 
 def _find_reasons(response: httpx2.Response) -> set[str]:

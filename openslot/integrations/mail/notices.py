@@ -17,7 +17,7 @@ from openslot.core.events import E, Effect
 from openslot.core.text import one_line
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.languages import choose_locale
-from openslot.integrations.calendars.errors import show_failure
+from openslot.integrations.calendars.errors import OWN, show_failure
 from openslot.integrations.calendars.events import (
     CalendarBroken,
     CalendarChangeRefused,
@@ -60,6 +60,9 @@ POT_NAMES = {
     MailPot.RESCHEDULES: Text("Emails to invitees about rescheduled bookings"),
     MailPot.CANCELLATIONS: Text("Emails to invitees about cancelled bookings"),
 }
+
+# Why there is no link: by our own rules, or because of the calendar that it is made with.
+NO_LINK = (*NO_LINK_REASONS, *OWN)
 
 
 class Notice(Struct, Generic[E], frozen=True):
@@ -240,7 +243,7 @@ LETTERS = (
             Text("No link could be made. Send a link to the invitee yourself, or open the booking and try it again."),
             facts=(
                 Fact(label=Text("Invitee"), lines=(one_line(event.booking.invitee_name), event.booking.invitee_email)),
-                Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), NO_LINK_REASONS),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), NO_LINK),), is_verbatim=True),
             ),
             button=Link(label=Text("View the booking"), url=f"{event.base_url}/bookings/{event.booking.id}"),
             footer=Text("You received this email because people can book meetings with you."),

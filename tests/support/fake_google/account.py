@@ -39,7 +39,12 @@ class GoogleAccount:
         self.calendars: dict[str, GoogleCalendar] = {email: GoogleCalendar(email, role="owner", is_primary=True)}
         self.page_size = 2500
         self.begins_with_an_empty_page = False
+        self.makes_meetings = True
+        """Whether a conference that is asked for will be there; else the request fails."""
+        self.meetings_take = timedelta(seconds=4)
+        self.meetings = 0
         self._number = 0
+        self._pending: dict[str, datetime] = {}
 
     def add_calendar(self, name: str, *, role: str = "owner") -> str:
         ref = f"{name.lower()}@group.calendar.google.com"
@@ -59,6 +64,37 @@ class GoogleAccount:
         kept |= {"etag": f'"{self._number}"', "updated": self.clock().isoformat()}
         holder.events[kept["id"]] = kept
         return kept
+
+    def take_conference(self, kept: dict[str, Any], body: dict[str, Any], *, version: int) -> dict[str, Any]:
+        """Say which conference an event has after a write: a request with an id that was seen is ignored."""
+        if version == 0:
+            return {}
+        present: dict[str, Any] = kept.get("conferenceData", {})
+        wanted = body.get("conferenceData", {}).get("createRequest")
+        if wanted is None or wanted["requestId"] == present.get("createRequest", {}).get("requestId"):
+            return present
+        if wanted["conferenceSolutionKey"] != {"type": "hangoutsMeet"}:
+            raise GoogleRefusal(400, "invalid", "Invalid conference type value.")
+        self._pending[wanted["requestId"]] = self.clock() + self.meetings_take
+        return {"createRequest": {**wanted, "status": {"statusCode": "pending"}}}
+
+    def finish_conferences(self) -> None:
+        """Let conferences be ready whose time has come; their events have another version then."""
+        for holder in self.calendars.values():
+            for event in list(holder.events.values()):
+                asked = event.get("conferenceData", {}).get("createRequest")
+                ready_at = self._pending.get(asked["requestId"]) if asked else None
+                if ready_at is None or ready_at > self.clock():
+                    continue
+                del self._pending[asked["requestId"]]
+                status = {"statusCode": "success" if self.makes_meetings else "failure"}
+                made: dict[str, Any] = {"createRequest": {**asked, "status": status}}
+                if self.makes_meetings:
+                    self.meetings += 1
+                    phone = {"entryPointType": "phone", "uri": "tel:+49-30-000000"}
+                    link = f"https://meet.google.com/aaa-bbbb-c{self.meetings:02}"
+                    made["entryPoints"] = [phone, {"entryPointType": "video", "uri": link}]
+                self.store(holder, {**event, "conferenceData": made})
 
     def remove(self, calendar: str, event_id: str) -> None:
         self.edit(calendar, event_id, status="cancelled")

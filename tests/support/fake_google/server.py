@@ -86,6 +86,7 @@ class FakeGoogle:
         if not set(access.scopes) & set(method["scopes"]):
             raise GoogleRefusal(403, "insufficientPermissions", "Request had insufficient authentication scopes.")
         account = self.accounts[access.email]
+        account.finish_conferences()
         if name == "calendarList.list":
             return _write({"kind": "calendar#calendarList", "items": account.list_calendars()}, query)
         holder = account.get(parts["calendarId"])
@@ -118,7 +119,9 @@ class FakeGoogle:
             return Answer(204, b"")
         body = _read_body(request)
         kept = event if name == "events.patch" else {"iCalUID": event["iCalUID"], "status": "confirmed"}
-        return _write(account.store(holder, {**kept, **body, "id": event["id"]}), query)
+        conference = account.take_conference(kept, body, version=int(query.get("conferenceDataVersion", "0")))
+        changed = {**kept, **body, "id": event["id"], "conferenceData": conference}
+        return _write(account.store(holder, changed), query)
 
 
 def _get(holder: GoogleCalendar, event_id: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ async def form_page(
 ) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
-    services = work.runtime.ports.get(Conferences).labels()
+    services = await work.runtime.ports.get(Conferences).list_offered(work, user.id)
     attended = {name.partition(".")[0] for name in (*form.faults, focus)}
     shown = page(
         template,
