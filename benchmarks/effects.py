@@ -17,7 +17,7 @@ from openslot.accounts.plans import Plan
 from openslot.contacts import operations as contacts
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.migrate import migrate
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime

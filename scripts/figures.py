@@ -137,7 +137,7 @@ async def trace_stories() -> dict[str, set[str]]:
     from benchmarks.stage import stage
     from openslot.app import create_app
     from openslot.core.actor import OPERATOR
-    from openslot.core.config import load_settings
+    from openslot.core.environment import load_settings
     from openslot.core.log import set_up_logging
     from openslot.core.migrate import fill_empty
     from openslot.demo.seed import seed

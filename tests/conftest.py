@@ -15,8 +15,9 @@ from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
 from openslot.core.log import set_up_logging
 from openslot.core.secrets import KEY_FILE, read_key_file
 from openslot.core.work import Clock, Runtime, system_clock

@@ -13,8 +13,9 @@ from openslot.access import operations as access
 from openslot.accounts import operations as accounts
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
 from openslot.core.log import set_up_logging
 from openslot.core.migrate import migrate
 from openslot.demo.seed import seed

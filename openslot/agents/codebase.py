@@ -14,7 +14,8 @@ from time import perf_counter
 from msgspec import Struct
 
 import openslot
-from openslot.core.config import Settings, list_secret_files
+from openslot.core.config import Settings
+from openslot.core.environment import list_secret_files
 from openslot.core.errors import Invalid, NotFound
 
 LARGEST_FILE = 1_000_000

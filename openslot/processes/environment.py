@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from openslot.core.config import SECRET, Settings, environment_name, file_variable, load_settings
+from openslot.core.config import SECRET, Settings, environment_name, file_variable
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
 from openslot.processes.inheritance import wait_for_database
 
 

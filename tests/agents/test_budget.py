@@ -12,8 +12,9 @@ from openslot.agents.errors import BudgetExceeded
 from openslot.agents.rules import Spending, warning_at
 from openslot.agents.tools.budget import check_budget, check_global_budget
 from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.dollars import Dollars, DollarsByName
+from openslot.core.environment import load_settings
 from openslot.core.errors import Invalid, StartupError
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from openslot.agents import codebase
 from openslot.agents.codebase import Codebase, find_codebase, list_directory, read_file, read_path, search_files
-from openslot.core.config import Settings, list_secret_files, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import list_secret_files, load_settings
 from openslot.core.errors import Invalid, NotFound, StartupError
 
 SECRET = "hunter2-secret"

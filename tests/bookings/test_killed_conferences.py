@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.core.log import set_up_logging
 from openslot.core.work import Clock, Runtime, Work, system_clock
 from openslot.event_types.ports import LinkWanted

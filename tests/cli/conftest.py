@@ -15,8 +15,9 @@ from openslot.backups.archive import Backup, read_backup
 from openslot.backups.create import count_rows, create_backup
 from openslot.backups.restore import Restored, restore_backup
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
 from openslot.core.log import set_up_logging
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker

@@ -15,7 +15,8 @@ from openslot.bookings.models import BookingWanted, Invitee
 from openslot.bookings.operations import create_booking
 from openslot.cli.doctor import examine
 from openslot.core.actor import PUBLIC
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.core.ids import new_id
 from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.times import at_second

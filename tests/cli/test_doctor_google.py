@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.core.errors import StartupError
 from openslot.core.work import system_clock
 from openslot.doctor.finding import Finding, FindingState

@@ -10,8 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
-from openslot.core.config import load_settings
 from openslot.core.embedded import has_owner
+from openslot.core.environment import load_settings
 from openslot.processes.exits import leave_on_signals
 from openslot.processes.forks import FORK
 from openslot.processes.supervisor import Supervisor

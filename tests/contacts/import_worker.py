@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from openslot.contacts import imports
 from openslot.contacts.reactions import import_next_lines
 from openslot.core import effects
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.events import Effect
 from openslot.core.log import set_up_logging
 from openslot.core.work import Outcome, Reaction, Work

@@ -13,7 +13,7 @@ import structlog
 
 from openslot.core import log as logs
 from openslot.core import outages
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.outages import EVERY, Outage, is_lost
 from tests.support.ports import held_port
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import LARGEST_SECRET, SECRET, Settings, environment_name, file_variable, load_settings
+from openslot.core.config import SECRET, Settings, environment_name, file_variable
+from openslot.core.environment import LARGEST_SECRET, load_settings
 from openslot.core.errors import StartupError
 from openslot.doctor.finding import FindingState
 from openslot.doctor.machine import find_unknown_variables

@@ -12,7 +12,7 @@ from openslot.access import operations as access
 from openslot.accounts.models import UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.ids import new_id
 from openslot.people import operations as people
 from openslot.runtime import open_runtime

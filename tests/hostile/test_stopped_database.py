@@ -16,8 +16,9 @@ from openslot.accounts.models import UserWanted
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
 from openslot.core.work import Work
 from openslot.http.health import ANSWER_WITHIN
 from openslot.people import operations as people

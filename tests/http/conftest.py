@@ -11,7 +11,8 @@ from openslot.accounts.models import UserWanted
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.core.log import set_up_logging
 from openslot.people import operations as people
 from openslot.runtime import open_runtime

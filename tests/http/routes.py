@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from openslot.app import create_app
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.http.doors import Handler
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Meta, Struct
 
 from openslot.app import doors
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE, EmailAddress, Prose
 from openslot.core.times import Zone

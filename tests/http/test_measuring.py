@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from openslot.access.door import is_loopback
 from openslot.app import create_app
-from openslot.core.config import Networks, Settings, load_settings
+from openslot.core.config import Networks, Settings
+from openslot.core.environment import load_settings
 from openslot.core.errors import StartupError, Unauthorized
 from openslot.http.health import check_may_measure
 from openslot.routing import Request

@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.app import doors
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.work import Work
 from openslot.http.doors import Door
 from openslot.http.router import Router, read_mounts

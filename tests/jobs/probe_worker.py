@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.events import Effect
 from openslot.core.log import set_up_logging
 from openslot.core.work import Done, Outcome, Work

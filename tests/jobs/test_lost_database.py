@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
 from openslot.core.ids import new_id
 from openslot.runtime import open_runtime
 from tests.jobs import probe_worker

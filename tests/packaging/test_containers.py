@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from openslot import __version__
-from openslot.core.config import SECRET, Settings, environment_name, file_variable, load_settings
+from openslot.core.config import SECRET, Settings, environment_name, file_variable
+from openslot.core.environment import load_settings
 
 ROOT = Path(__file__).parents[2]
 KNOWN = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from openslot.app import list_api
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.http.openapi import describe
 from openslot.webhooks.schemas import WEBHOOKS
 

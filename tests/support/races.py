@@ -13,8 +13,9 @@ from argon2 import PasswordHasher
 from msgspec import Struct
 
 from openslot.access import passwords
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.db import Db
+from openslot.core.environment import load_settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.support.forked import Forked, openslot

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.effects import ABANDONED_AFTER
+from openslot.core.environment import load_settings
 from openslot.core.log import set_up_logging
 from openslot.core.work import Runtime
 from openslot.flags.models import OutgoingChannel

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 from openslot.accounts.models import User
 from openslot.app import doors
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.http.openapi import list_operations
 from openslot.http.router import read_mounts
 from openslot.i18n.languages import Locale

@@ -2,7 +2,7 @@
 
 from openslot.accounts.models import RESERVED
 from openslot.app import create_app, doors
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 
 
 def test_every_first_word_of_a_path_is_reserved() -> None:

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.web.sign_in import local_path

@@ -4,8 +4,8 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from openslot.core.config import load_settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
 from openslot.core.log import set_up_logging
 from openslot.core.migrate import migrate
 from tests.http.golden.recording import ANSWERS, DESCRIPTION, list_answers, read_description

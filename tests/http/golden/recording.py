@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from openslot.app import list_api
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.http.openapi import describe
 from openslot.webhooks.schemas import WEBHOOKS
 from tests.http.golden.asgi import Sent

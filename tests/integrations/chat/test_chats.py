@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 from msgspec import Struct
 
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.errors import StartupError
 from openslot.core.outbound import Outbound
 from openslot.integrations.chat import Chat, ChatDeferred, ChatRefused, WebhookChat

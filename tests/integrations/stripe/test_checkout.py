@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.core.config import load_settings
+from openslot.core.environment import load_settings
 from openslot.core.errors import StartupError
 from openslot.core.outbound import Outbound
 from openslot.event_types.models import Money

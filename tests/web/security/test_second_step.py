@@ -10,7 +10,8 @@ from openslot.accounts.models import User
 from openslot.accounts.organizations import add_organization
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving

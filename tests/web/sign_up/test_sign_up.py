@@ -10,7 +10,8 @@ from openslot.accounts import operations as accounts
 from openslot.accounts import sign_ups
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
