@@ -33,6 +33,7 @@ PLAIN = {
     "agent_calls.signature": "a signature",
     "agent_chain.last": "a signature",
     "agent_chain.signature": "a signature",
+    "agent_images.body": "a picture that agents give to others",
     "agent_keys.hash": "a fingerprint",
     "api_keys.hash": "a fingerprint",
     "data_keys.sealed_by": "names a key",

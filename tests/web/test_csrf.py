@@ -45,6 +45,7 @@ WITHOUT_SESSION = {
     "/unsubscribe/{token}",
     "/manage/{token}/cancel",
     "/manage/{token}/give-up",
+    "/manage/{token}/messages",
     "/manage/{token}/reschedule",
     "/{username}/{slug}",
 }

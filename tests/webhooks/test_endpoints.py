@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 
 from openslot.accounts.models import User, UserWanted
-from openslot.bookings.events import BookingNoShowMarked, BookingNoShowRemoved
+from openslot.bookings.events import BookingLinkAdded, BookingLinkFailed, BookingNoShowMarked, BookingNoShowRemoved
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.events import Event
@@ -51,8 +51,8 @@ async def every_row(runtime: Runtime) -> str:
 
 
 def test_every_event_with_something_to_tell_is_published_and_no_other() -> None:
-    # That somebody did not come is in the data of other events, and none of its own.
-    marks = {BookingNoShowMarked, BookingNoShowRemoved}
+    # That somebody did not come, and the link of a video call, are in the data of other events.
+    marks = {BookingNoShowMarked, BookingNoShowRemoved, BookingLinkAdded, BookingLinkFailed}
     telling = {event for event in WIRING.events if event.public is not Event.public} - marks
 
     assert {one.event for one in PUBLISHED} == telling

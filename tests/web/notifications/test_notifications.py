@@ -116,11 +116,11 @@ async def test_without_a_session_the_page_asks_to_sign_in(client: httpx2.AsyncCl
     assert (await client.get(HERE)).headers["location"].startswith("/login")
 
 
-async def test_the_page_needs_three_statements(settings: Settings, runtime: Runtime, user: User) -> None:
+async def test_the_page_needs_four_statements(settings: Settings, runtime: Runtime, user: User) -> None:
     session = await open_session(runtime, user)
     pool = CountingPool(runtime.pool)
     runtime.pool = pool
     app = create_app(settings)
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
-        assert await count_statements(client, pool, HERE) == (200, 3), pool.asked
+        assert await count_statements(client, pool, HERE) == (200, 4), pool.asked
