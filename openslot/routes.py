@@ -27,6 +27,7 @@ NOTICES = Mount(
         "openslot.integrations.stripe.notice_api",
         "openslot.integrations.twilio.notice_api",
         "openslot.integrations.gateway.notice_api",
+        "openslot.integrations.calendars.notice_api",
     ),
 )
 API = (

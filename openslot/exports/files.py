@@ -69,6 +69,7 @@ NOT_EXPORTED = {
     "booking_counts": "totals of bookings.json, kept for speed",
     "busy_sources": "which calendars close times; calendars.json says it",
     "busy_spans": "times that were read from the user's own calendars and are read again every five minutes",
+    "calendar_channels": "hashes of what proves the notices of the user's own calendars",
     "calendar_events": "where bookings were written in the user's own calendar",
     "calendar_objects": "a cache of the user's own calendar, without titles, notes and guests",
     "claim_seats": "the seats of bookings.json in the engine that offers times",

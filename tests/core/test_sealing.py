@@ -27,6 +27,7 @@ from openslot.wiring import SEALED
 
 OLD, NEW = "o" * 40, "n" * 40
 PLAIN = {
+    "calendar_channels.token_hash": "a fingerprint",
     "calendar_feeds.token_hash": "a hash",
     "address_changes.hash": "a fingerprint",
     "address_changes.password_digest": "a digest of a hash",

@@ -31,11 +31,12 @@ SIGNED = {
     "/api/notices/gateway/{connection_id}": ("webhook-signature", 403),
     "/api/notices/calls/{connection_id}": ("webhook-signature", 403),
     "/api/notices/stripe/{connection_id}": ("stripe-signature", 400),
+    "/api/notices/google/{channel_id}": ("x-goog-channel-token", 403),
 }
 DECLARED = {each.path: each.handler.declaration for each in OPERATIONS if each.path.startswith("/api/notices/")}
 LARGEST = 512 * 1024
 # The limit of an address is one row, and a connection is looked up by its primary key.
-LIMIT, LOOK_UP = "insert into rate_log", "_connections c where c.id = $1"
+LIMIT, LOOK_UP = "insert into rate_log", ("_connections c where c.id = $1", "_channels c where c.id = $1")
 TABLES = "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname"
 JUNK = [b"", b"{}", b"a=b", b"\x00\xff" * 100, b"[" * 5000, b"a" * 60_000]
 
@@ -54,11 +55,31 @@ async def connections(runtime: Runtime, user: User) -> dict[str, UUID]:
     paying = await insert_connection(runtime, "sk_test_1", user_id=user.id)
     sealed = runtime.secrets.seal("whsec_1")
     await runtime.pool.execute("update payment_connections set notice_secret = $1", sealed)
-    return {"twilio": twilio.id, "gateway": own.id, "calls": voice.id, "stripe": paying.id}
+    channel = await insert_channel(runtime, user)
+    return {"twilio": twilio.id, "gateway": own.id, "calls": voice.id, "stripe": paying.id, "google": channel}
+
+
+async def insert_channel(runtime: Runtime, user: User) -> UUID:
+    """Write a live channel of a Google calendar."""
+    ids = [uuid4() for _ in range(3)]
+    await runtime.pool.execute(
+        """with c as (
+            insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at)
+            values ($1, $4, 'google', 'google.example', 'mara', '', now(), now()) returning id
+        ), k as (
+            insert into calendars (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
+            select $2, id, $4, 'mara', 'Work', true, true, true from c returning id, connection_id
+        )
+        insert into calendar_channels (id, connection_id, calendar_id, token_hash, expires_at, created_at)
+        select $3, connection_id, id, sha256('token'), now() + interval '7 days', now() from k""",
+        *ids,
+        user.id,
+    )
+    return ids[2]
 
 
 def fill(path: str, connection_id: object) -> str:
-    return path.format(connection_id=connection_id)
+    return path.format(connection_id=connection_id, channel_id=connection_id)
 
 
 def own_of(connections: dict[str, UUID], path: str) -> UUID:

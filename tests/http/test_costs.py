@@ -164,7 +164,12 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
         booking_id: UUID = await work.db.fetchval(upcoming, mara.id, work.now)
     wrong = {"token": "wrong"}
     return {
-        "": {"username": "mara", "slug": "30min", "path": "openslot.css", "hold_id": SOME_ID, "connection_id": SOME_ID},
+        "": {
+            "username": "mara",
+            "slug": "30min",
+            "path": "openslot.css",
+            **dict.fromkeys(("hold_id", "connection_id", "channel_id"), SOME_ID),
+        },
         "manage": {"token": manage_token(runtime, booking_id)},
         "feed": {"token": feed},
         "invite": {"token": invitations.invitation_token(runtime, invitation)},

@@ -1,6 +1,6 @@
 """What calendars refuse: by our own rules, or because of a calendar server's answer."""
 
-from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKind
+from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Refusal, RefusalKind
 from openslot.core.outbound.targets import FAILURES as OUTBOUND_FAILURES
 from openslot.core.outbound.targets import SENTENCES
 from openslot.i18n import Text, recall
@@ -101,6 +101,13 @@ class OtherAccount(Conflict):
 
     code = "calendar_other_account"
     message = Text("You chose another account than the one that is connected. Nothing was changed")
+
+
+class CalendarNoticeRefused(Forbidden):
+    """A notice is not of a calendar's channel, or there is no such channel."""
+
+    code = "calendar_notice_refused"
+    message = Text("The notice is not valid")
 
 
 class CalendarFault(Refusal):

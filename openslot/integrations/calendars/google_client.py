@@ -75,6 +75,10 @@ class GoogleClient:
     ) -> A:
         return _read(await self._send(method, path, query, msgspec.json.encode(body), replaces), answer)
 
+    async def post(self, path: str, body: Mapping[str, Any]) -> None:
+        """Send what has no answer."""
+        await self._send("POST", path, NOTHING, msgspec.json.encode(body))
+
     async def delete(self, path: str, *, query: Mapping[str, str], replaces: str) -> None:
         await self._send("DELETE", path, query, b"", replaces)
 

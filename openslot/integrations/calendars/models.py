@@ -96,6 +96,19 @@ class CalendarConnection(Struct, frozen=True, kw_only=True):
         return {"connection_id": self.id, "owner_id": self.owner_id, "label": self.label}
 
 
+class CalendarChannel(Struct, frozen=True, kw_only=True):
+    """Where a calendar's server sends notices of changes."""
+
+    id: UUID
+    connection_id: UUID
+    calendar_id: UUID
+    token_hash: bytes
+    resource_id: str = ""
+    """The server's name of what is watched; empty until it has answered."""
+    expires_at: datetime
+    created_at: datetime
+
+
 class Lease(Struct, frozen=True, kw_only=True):
     """The exclusive right to read a connection for a limited time."""
 

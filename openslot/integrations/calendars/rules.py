@@ -11,6 +11,8 @@ from openslot.integrations.calendars.models import Calendar, CalendarConnection,
 from openslot.integrations.calendars.ports import RemoteEvent
 
 EVERY = timedelta(minutes=5)
+# However many notices come, a connection is not read more often.
+AT_MOST_EVERY = timedelta(seconds=10)
 LIST_EVERY = timedelta(hours=1)
 # How long to wait after each failure; after the last pause the reading is planned again.
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (10, 20, 40, *[60] * 40))

@@ -1,17 +1,24 @@
 """The SQL of calendar connections, their calendars, and secret links."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from openslot.core.db import Db, Row, count_of
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
-from openslot.integrations.calendars.models import Calendar, CalendarConnection, ConnectionRef, Lease
+from openslot.integrations.calendars.models import (
+    Calendar,
+    CalendarChannel,
+    CalendarConnection,
+    ConnectionRef,
+    Lease,
+)
 from openslot.integrations.calendars.ports import RemoteCalendar
 
 CONNECTIONS = Rows(CalendarConnection, "calendar_connections c", given=("calendars",))
 CALENDARS = Rows(Calendar, "calendars k")
+CHANNELS = Rows(CalendarChannel, "calendar_channels c")
 OWN = "c.id = $1 and ($2::uuid is null or c.owner_id = $2)"
 INSERT = f"""
 insert into calendar_connections ({CONNECTIONS.stored.columns}, secret) select {CONNECTIONS.stored.places()}, $17
@@ -31,9 +38,13 @@ select id from calendar_connections c
 where next_sync_at <= $1 and not exists (
     select from effects e where e.reaction = $2 and e.key = c.id::text and e.state in ('queued', 'running'))
 order by next_sync_at limit $3"""
+# A change that was told of during the reading may have come too late for it.
 KEEP_SUCCESS = """
-update calendar_connections set synced_at = $3, next_sync_at = $4, failures = 0, failing_since = null, told_at = null,
-    last_error = null, lease = null, leased_until = null, addresses = $5
+update calendar_connections c set synced_at = $3, next_sync_at = case when exists (
+        select from calendar_channels h where h.connection_id = $1 and h.noticed_at > c.tried_at
+    ) then least($4::timestamptz, $3::timestamptz + $6::interval) else $4 end,
+    failures = 0, failing_since = null, told_at = null, last_error = null, lease = null, leased_until = null,
+    addresses = $5
 where id = $1 and lease = $2"""
 KEEP_FAILURE = """
 update calendar_connections set next_sync_at = $3, failures = $4, failing_since = coalesce(failing_since, $5),
@@ -161,8 +172,11 @@ async def keep_listed(db: Db, connection_id: UUID, *, now: datetime) -> None:
     await db.execute("update calendar_connections set listed_at = $2 where id = $1", connection_id, now)
 
 
-async def keep_success(db: Db, lease: Lease, addresses: Sequence[str], *, now: datetime, next_at: datetime) -> None:
-    await db.execute(KEEP_SUCCESS, lease.connection.id, lease.id, now, next_at, list(addresses))
+async def keep_success(
+    db: Db, lease: Lease, addresses: Sequence[str], *, now: datetime, next_at: datetime, soon: timedelta
+) -> None:
+    """Write that a connection was read, and when it is read again: soon if a notice has come meanwhile."""
+    await db.execute(KEEP_SUCCESS, lease.connection.id, lease.id, now, next_at, list(addresses), soon)
 
 
 async def keep_failure(
@@ -210,6 +224,46 @@ async def find_feed_owner(db: Db, token_hash: bytes) -> UUID | None:
         where f.token_hash = $1 and u.disabled_at is null"""
     found: UUID | None = await db.fetchval(statement, token_hash)
     return found
+
+
+async def find_channel(db: Db, channel_id: UUID) -> CalendarChannel | None:
+    row = await db.fetchrow(f"select {CHANNELS.columns} from calendar_channels c where c.id = $1", channel_id)
+    return CHANNELS.read(row) if row else None
+
+
+async def list_channels(db: Db, connection_id: UUID) -> list[CalendarChannel]:
+    """List the channels of a connection, oldest first."""
+    statement = f"select {CHANNELS.columns} from calendar_channels c where c.connection_id = $1 order by c.id"
+    return [CHANNELS.read(row) for row in await db.fetch(statement, connection_id)]
+
+
+async def insert_channel(db: Db, channel: CalendarChannel) -> None:
+    statement = f"insert into calendar_channels ({CHANNELS.stored.columns}) values ({CHANNELS.stored.places()})"
+    await db.execute(statement, *CHANNELS.values(channel))
+
+
+async def confirm_channel(db: Db, channel_id: UUID, resource_id: str, *, expires_at: datetime) -> None:
+    statement = "update calendar_channels set resource_id = $2, expires_at = $3 where id = $1"
+    await db.execute(statement, channel_id, resource_id, expires_at)
+
+
+async def delete_channels(db: Db, channel_ids: Sequence[UUID]) -> None:
+    await db.execute("delete from calendar_channels where id = any($1::uuid[])", channel_ids)
+
+
+async def keep_notice(db: Db, channel_id: UUID, number: int, *, now: datetime) -> bool:
+    """Write the number of a notice; False if it was seen before, or one that is newer."""
+    statement = "update calendar_channels set message_no = $2, noticed_at = $3 where id = $1 and message_no < $2"
+    return count_of(await db.execute(statement, channel_id, number, now)) == 1
+
+
+async def read_soon(db: Db, connection_id: UUID, *, now: datetime, every: timedelta) -> bool:
+    """Make a connection due; False if it is being read, or fails and waits. A reading that is under way goes on."""
+    statement = """
+        update calendar_connections
+        set next_sync_at = least(next_sync_at, greatest($2::timestamptz, tried_at + $3::interval))
+        where id = $1 and failures = 0 and (leased_until is null or leased_until <= $2)"""
+    return count_of(await db.execute(statement, connection_id, now, every)) == 1
 
 
 async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[CalendarConnection]:

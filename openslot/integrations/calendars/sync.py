@@ -13,6 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.times import get_zone
 from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import event_store, operations, rules, store
+from openslot.integrations.calendars.channels import keep_channels
 from openslot.integrations.calendars.errors import (
     MISSING,
     SLOW,
@@ -70,6 +71,7 @@ async def sync_connection(
         return message
     for changes in sightings:
         await follow(runtime, lease.connection, changes)
+    await keep_channels(runtime, lease.connection)
     return None
 
 
@@ -213,7 +215,7 @@ async def _keep_success(
     async with runtime.transaction(SYSTEM) as work:
         await _check_lease(work, lease)
         next_at = rules.next_sync(0, now=work.now)
-        await store.keep_success(work.db, lease, addresses, now=work.now, next_at=next_at)
+        await store.keep_success(work.db, lease, addresses, now=work.now, next_at=next_at, soon=rules.AT_MOST_EVERY)
         sources = [calendar.id for calendar in calendars if calendar.is_busy]
         await busy.close_after(work, sources, rules.closes_at(connection, synced_at=work.now, failed_at=None))
         if connection.told_at is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from dateutil.rrule import rrulestr
 
@@ -43,6 +44,9 @@ class GoogleAccount:
         """Whether a conference that is asked for will be there; else the request fails."""
         self.meetings_take = timedelta(seconds=4)
         self.meetings = 0
+        self.channels: dict[str, dict[str, Any]] = {}
+        """Live ones and those that have expired, by id; one that was stopped is gone."""
+        self.stopped: list[str] = []
         self._number = 0
         self._pending: dict[str, datetime] = {}
 
@@ -64,6 +68,38 @@ class GoogleAccount:
         kept |= {"etag": f'"{self._number}"', "updated": self.clock().isoformat()}
         holder.events[kept["id"]] = kept
         return kept
+
+    def watch(self, calendar: str, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Make a channel, for as long as is wished, but not for more than a week."""
+        if not wanted["address"].startswith("https://"):
+            raise GoogleRefusal(400, "push.webhookUrlNotHttps", "WebHook callback must be HTTPS")
+        if wanted["type"] != "web_hook" or not 0 < len(wanted["id"]) <= 64 or len(wanted.get("token", "")) > 256:
+            raise GoogleRefusal(400, "invalid", "a channel that is not valid")
+        if wanted["id"] in self.channels or wanted["id"] in self.stopped:
+            raise GoogleRefusal(400, "channelIdNotUnique", f"Channel id {wanted['id']} not unique")
+        lasts = min(timedelta(seconds=int(wanted.get("params", {}).get("ttl", "604800"))), timedelta(days=7))
+        expires = str(int((self.clock() + lasts).timestamp() * 1000))
+        made = {**wanted, "resourceId": f"resource of {calendar}", "expiration": expires, "number": 1}
+        self.channels[wanted["id"]] = made
+        return {"kind": "api#channel", "id": wanted["id"], "resourceId": made["resourceId"], "expiration": expires}
+
+    def stop(self, wanted: dict[str, Any]) -> None:
+        channel = self.channels.get(wanted["id"])
+        if channel is None or channel["resourceId"] != wanted["resourceId"]:
+            raise GoogleRefusal(404, "notFound", "Channel not found")
+        del self.channels[wanted["id"]]
+        self.stopped.append(wanted["id"])
+
+    def list_notices(self, *, state: str = "exists") -> list[tuple[str, dict[str, str]]]:
+        """Tell all channels that something has changed: the address and the headers of each notice."""
+        notices = []
+        for name, each in self.channels.items():
+            each["number"] += 1
+            headers = {"Channel-ID": name, "Channel-Token": each["token"], "Resource-ID": each["resourceId"]}
+            headers |= {"Resource-State": state, "Message-Number": str(each["number"])}
+            named = {f"X-Goog-{header}": value for header, value in headers.items()}
+            notices.append((urlsplit(each["address"]).path, named))
+        return notices
 
     def take_conference(self, kept: dict[str, Any], body: dict[str, Any], *, version: int) -> dict[str, Any]:
         """Say which conference an event has after a write: a request with an id that was seen is ignored."""

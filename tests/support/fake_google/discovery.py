@@ -11,7 +11,8 @@ from tests.support.fake_google.errors import GoogleRefusal
 
 USED = {
     "calendarList": ("list",),
-    "events": ("list", "get", "insert", "patch", "update", "delete"),
+    "events": ("list", "get", "insert", "patch", "update", "delete", "watch"),
+    "channels": ("stop",),
 }
 
 
@@ -45,7 +46,7 @@ def find_method(verb: str, path: str) -> tuple[str, dict[str, str], Any]:
 
 def check_query(method: Any, query: dict[str, str]) -> None:
     """Refuse parameters that the method does not have, or whose values it does not take."""
-    known = {name: each for name, each in method["parameters"].items() if each["location"] == "query"}
+    known = {name: each for name, each in method.get("parameters", {}).items() if each["location"] == "query"}
     known |= load()["parameters"]
     for name, value in query.items():
         if name not in known:

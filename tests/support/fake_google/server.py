@@ -89,6 +89,8 @@ class FakeGoogle:
         account.finish_conferences()
         if name == "calendarList.list":
             return _write({"kind": "calendar#calendarList", "items": account.list_calendars()}, query)
+        if name in {"channels.stop", "events.watch"}:
+            return _change_channel(account, parts, _read_body(request, "Channel"))
         holder = account.get(parts["calendarId"])
         if name == "events.list":
             return _write(account.list_events(holder, query), query)
@@ -124,6 +126,14 @@ class FakeGoogle:
         return _write(account.store(holder, changed), query)
 
 
+def _change_channel(account: GoogleAccount, parts: dict[str, str], body: dict[str, Any]) -> Answer:
+    if "calendarId" not in parts:
+        account.stop(body)
+        return Answer(204, b"")
+    account.get(parts["calendarId"])
+    return _write(account.watch(parts["calendarId"], body), {})
+
+
 def _get(holder: GoogleCalendar, event_id: str) -> dict[str, Any]:
     if event_id not in holder.events:
         raise GoogleRefusal(404, "notFound", "Not Found")
@@ -142,9 +152,9 @@ def _insert(account: GoogleAccount, holder: GoogleCalendar, body: dict[str, Any]
     return account.store(holder, {"iCalUID": f"{body['id']}@google.com", "status": "confirmed", **body})
 
 
-def _read_body(request: Request) -> dict[str, Any]:
+def _read_body(request: Request, schema: str = "Event") -> dict[str, Any]:
     body: dict[str, Any] = json.loads(request.body)
-    discovery.check_body("Event", body)
+    discovery.check_body(schema, body)
     return body
 
 
