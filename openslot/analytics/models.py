@@ -120,7 +120,7 @@ class SubscriptionCount(Struct, frozen=True, kw_only=True):
 
 
 class UtcDays(Struct, frozen=True, kw_only=True):
-    """CountedDays in UTC, both included."""
+    """Days in UTC, both included."""
 
     first: date
     last: date
@@ -152,7 +152,7 @@ def _next_start(on: date, step: DayStep) -> date:
 
 
 class HostPeriod(Struct, frozen=True, kw_only=True):
-    """CountedDays of a host, both included, in the host's time zone."""
+    """Days of a host, both included, in the host's time zone."""
 
     first: date
     last: date

@@ -61,7 +61,7 @@ async def get_kpi_dashboard(
     work: Work,
     *,
     period: Annotated[
-        Literal["today", "7d", "30d", "90d"], Meta(description="CountedDays up to today, which is not over yet; in UTC")
+        Literal["today", "7d", "30d", "90d"], Meta(description="Days up to today, which is not over yet; in UTC")
     ] = "30d",
 ) -> KpiDashboard:
     """Get the main figures of the platform, each beside that of as many days before.
