@@ -52,6 +52,20 @@ async def test_an_account_is_connected_and_shows_its_calendars(
     assert "Connect again" not in page
 
 
+async def test_the_editor_offers_google_meet_while_bookings_are_written_there(
+    member: httpx2.AsyncClient, runtime: Runtime, google: FakeGoogle
+) -> None:
+    event_type_id = await runtime.pool.fetchval("select id from event_types limit 1")
+    offered = "Video call, link made per booking (Google Meet)"
+    assert offered not in (await member.get(f"/event-types/{event_type_id}")).text
+
+    await member.get(path_of(google.consents.decide(await begin(member), EMAIL)))
+    assert offered in (await member.get(f"/event-types/{event_type_id}")).text
+
+    await runtime.pool.execute("update calendars set receives = false")
+    assert offered not in (await member.get(f"/event-types/{event_type_id}")).text
+
+
 async def test_a_new_user_connects_google_among_the_first_steps_and_goes_on_with_them(
     member: httpx2.AsyncClient, runtime: Runtime, google: FakeGoogle
 ) -> None:
