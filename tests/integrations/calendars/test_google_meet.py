@@ -142,6 +142,20 @@ async def test_a_group_session_has_one_conference_also_if_the_first_who_booked_i
     assert [shown(account, each)["location"] for each in made[1:]] == [FIRST, FIRST]
 
 
+async def test_while_it_is_pending_nothing_more_is_asked_for(
+    runtime: Runtime, user: User, clock: MovingClock, google: FakeGoogle, account: GoogleAccount, book: Book
+) -> None:
+    await connect(runtime, user, google)
+    await choose_meet(runtime, user)
+    account.meetings_take = timedelta(seconds=45)
+    booking = await book()
+    await wait(runtime, clock, times=16)
+
+    asked = [each for each in google.asked if each.method == "PATCH" and "createRequest" in each.body]
+    assert len(asked) == account.meetings == 1
+    assert (await read(runtime, booking)).location.value == FIRST
+
+
 @pytest.mark.parametrize("lost", ["PATCH", "GET"])
 async def test_a_lost_answer_makes_no_second_conference(
     runtime: Runtime,
