@@ -102,12 +102,12 @@ def sign(message_id: str, body: bytes, *, secrets: Sequence[str], at: datetime) 
     return " ".join(Webhook(secret).sign(message_id, at, body.decode()) for secret in secrets)
 
 
-def signed_headers(event_id: UUID, body: bytes, *, secrets: Sequence[str], at: datetime) -> dict[str, str]:
+def signed_headers(message_id: UUID | str, body: bytes, *, secrets: Sequence[str], at: datetime) -> dict[str, str]:
     """Write the three headers of one try; the id is the event's own, whichever endpoint and try it is."""
     return {
-        "webhook-id": str(event_id),
+        "webhook-id": str(message_id),
         "webhook-timestamp": str(int(at.timestamp())),
-        "webhook-signature": sign(str(event_id), body, secrets=secrets, at=at),
+        "webhook-signature": sign(str(message_id), body, secrets=secrets, at=at),
     }
 
 

@@ -1,0 +1,1 @@
+"""The CRMs that hosts can connect: one file a vendor."""
