@@ -45,9 +45,8 @@ select * from (
         m (name, amount)
 ) counted where amount <> 0"""
 HOSTS = f"""
-select d.on_day, f.host_id, f.bookings from open_days d cross join lateral (
-    select b.host_id, count(*) as bookings from bookings b
-    where {_during("b.created_at")} and b.status <> 'PENDING_PAYMENT' group by 1) f"""
+select d.on_day, f.host_id from open_days d cross join lateral (
+    select b.host_id from bookings b where {_during("b.created_at")} and b.status <> 'PENDING_PAYMENT') f"""
 # Days that are not kept, or of which something has changed since, are counted by the statement that reads.
 DAYS = """
 days as materialized (
@@ -66,18 +65,31 @@ select width_bucket(on_day, $4::date[]) as place, name, case when name = any($5:
     sum(amount)::bigint as amount
 from figures where name <> 'visits' or key <> 'internal' or name = any($5::text[])
 group by 1, 2, 3 order by 1, 2, 4 desc, 3"""
-# Whether a host was active in a part of the days is one look into an index, however many days it has.
+# A host's days of a month are the bits of one number, so many days cost little more than one.
+BIT = "1 << (extract(day from {day})::integer - 1)"
+MONTH = "date_trunc('month', {day}::timestamp)::date"
 ACTIVE = f"""
-with {DAYS}, live as materialized (
-    select width_bucket(on_day, $3::date[]) as place, host_id from ({HOSTS}) c group by 1, 2
-), parts as (
-    select place, first, coalesce(lead(first) over (order by place) - 1, $2::date) as last
-    from unnest($3::date[]) with ordinality as part (first, place)
+with {DAYS}, kept as (
+    select width_bucket(on_day, $3::date[]) as place, {MONTH.format(day="on_day")} as month,
+        bit_or({BIT.format(day="on_day")}) as days
+    from days where is_kept group by 1, 2
+), active as (
+    select k.place, h.host_id from kept k cross join lateral (
+        select host_id, days from host_months where month = k.month offset 0) h
+    where h.days & k.days <> 0
+    union select width_bucket(on_day, $3::date[]), host_id from ({HOSTS}) c
 )"""
-IS_ACTIVE = """(exists (
-    select from host_days h where h.host_id = u.id and h.on_day between p.first and p.last
-        and h.on_day <> all(array(select on_day from open_days)))
-    or (p.place, u.id) in (select place, host_id from live))"""
+COUNT_HOSTS = f"""
+with open_days as materialized (select $1::date as on_day), active as materialized (
+    select distinct on_day, host_id from ({HOSTS}) c
+), cleared as (
+    update host_months h set days = h.days & ~({BIT.format(day="$1::date")})
+    where h.month = {MONTH.format(day="$1::date")} and h.days & ({BIT.format(day="$1::date")}) <> 0
+        and h.host_id not in (select host_id from active)
+)
+insert into host_months as h (month, host_id, days)
+select {MONTH.format(day="on_day")}, host_id, {BIT.format(day="on_day")} from active
+on conflict (month, host_id) do update set days = h.days | excluded.days where h.days & excluded.days = 0"""
 
 
 async def sum_figures(
@@ -93,8 +105,7 @@ async def sum_figures(
 
 async def count_active_hosts(db: Db, first: date, last: date, *, starts: Sequence[date]) -> dict[int, int]:
     """Count the hosts with whom bookings were made from each of some days to the next."""
-    statement = f"""{ACTIVE}
-        select p.place - 1 as place, count(*) as hosts from parts p cross join users u where {IS_ACTIVE} group by 1"""
+    statement = f"{ACTIVE} select place - 1 as place, count(*) as hosts from active group by 1"
     return {row["place"]: row["hosts"] for row in await db.fetch(statement, first, last, list(starts))}
 
 
@@ -106,8 +117,8 @@ async def list_retained(db: Db, first: date, last: date, *, starts: Sequence[dat
                 and u.created_at < ($4::date + 1)::timestamp at time zone 'UTC'
         )
         select cohort - 1 as cohort, null::int as place, count(*) as hosts from cohorts group by 1
-        union all select u.cohort - 1, p.place - 1, count(*) from cohorts u join parts p on p.place >= u.cohort
-        where {IS_ACTIVE} group by 1, 2"""
+        union all select u.cohort - 1, a.place - 1, count(*)
+        from cohorts u join active a on a.host_id = u.id and a.place >= u.cohort group by 1, 2"""
     rows = await db.fetch(statement, first, last, list(starts), ends)
     return [RetainedHosts(cohort=row["cohort"], place=row["place"], hosts=row["hosts"]) for row in rows]
 
@@ -161,7 +172,7 @@ async def count_day(db: Db, on: date, *, now: datetime) -> None:
     await db.execute("insert into kept_days (on_day, counted_at) values ($1, $2)", on, now)
     only = "with open_days as materialized (select $1::date as on_day)"
     await db.execute(f"insert into daily_figures (on_day, name, key, amount) {only} {COUNTED}", on)
-    await db.execute(f"insert into host_days (on_day, host_id, bookings) {only} {HOSTS}", on)
+    await db.execute(COUNT_HOSTS, on)
 
 
 async def read_beginnings(db: Db) -> dict[str, date]:

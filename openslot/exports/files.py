@@ -82,7 +82,7 @@ NOT_EXPORTED = {
     "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",
     "event_feed": "numbers of the entries of activity.json, for the REST API's feed",
     "event_feeds": "the last of these numbers",
-    "host_days": "totals of bookings.json by day",
+    "host_months": "days on which bookings.json has bookings",
     "mail_limits_reached": "when the limit of emails was last reached; activity.json says it",
     "oauth_attempts": "hashes of consents at other services that expire within minutes",
     "oauth_grants": "encrypted tokens of the connections in calendars.json",
