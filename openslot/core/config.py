@@ -47,6 +47,7 @@ SECRET = frozenset(
         "stripe_key",
         "oidc_client_secret",
         "google_client_secret",
+        "microsoft_client_secret",
     }
 )
 
@@ -242,6 +243,26 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
     google_api_url: Annotated[str, Meta(description="Google's Calendar API, or a proxy that stands in for it")] = (
         "https://www.googleapis.com/calendar/v3"
+    )
+    microsoft_client_id: Annotated[
+        str | None,
+        Meta(description="Application (client) ID at Microsoft Entra; with it hosts connect Microsoft 365"),
+    ] = None
+    microsoft_client_secret: Annotated[
+        str | None, Meta(description="Client secret; required with `OPENSLOT_MICROSOFT_CLIENT_ID`")
+    ] = None
+    microsoft_tenant: Annotated[
+        str,
+        Meta(
+            pattern=r"^[0-9A-Za-z][0-9A-Za-z.-]{0,250}$",
+            description="Whose accounts may connect: `common`, `organizations`, `consumers`, or the ID of one tenant",
+        ),
+    ] = "common"
+    microsoft_login_url: Annotated[
+        str, Meta(description="Where Microsoft asks people and gives tokens, or a proxy that stands in for it")
+    ] = "https://login.microsoftonline.com"
+    microsoft_graph_url: Annotated[str, Meta(description="Microsoft Graph, or a proxy that stands in for it")] = (
+        "https://graph.microsoft.com/v1.0"
     )
     limit_connections: Annotated[
         int, Meta(ge=1, le=65_536, description="Open connections from one address to one web process")

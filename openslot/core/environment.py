@@ -17,6 +17,18 @@ from openslot.core.text import find_setting_fault
 # Types that parse themselves from a text.
 PARSED = (Networks, SmtpUrl, MailFrom, Dollars, DollarsByName)
 LARGEST_SECRET = 16 * 1024
+# Addresses of other services, which may have a path.
+URLS = (
+    "images_url",
+    "jitsi_url",
+    "stripe_url",
+    "twilio_url",
+    "google_auth_url",
+    "google_token_url",
+    "google_api_url",
+    "microsoft_login_url",
+    "microsoft_graph_url",
+)
 FIELDS = msgspec.structs.fields(Settings)
 
 
@@ -84,14 +96,15 @@ def _checked(values: dict[str, object]) -> Settings:
         _check_url("base_url", find_setting_fault(settings.base_url))
     if settings.chat_webhook is not None:
         _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
-    for name in ("images_url", "jitsi_url", "stripe_url", "twilio_url"):
+    for name in URLS:
         if (url := getattr(settings, name)) is not None:
             _check_url(name, find_setting_fault(url, has_path=True))
     if settings.codebase_root is not None and not settings.codebase_root.is_dir():
         raise StartupError("OPENSLOT_CODEBASE_ROOT is wrong: it must be a directory.")
     _check_plans(settings)
     _check_oidc(settings)
-    _check_google(settings)
+    _check_client("google", "Google Calendar", settings.google_client_id, settings.google_client_secret)
+    _check_client("microsoft", "Microsoft 365", settings.microsoft_client_id, settings.microsoft_client_secret)
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: OPENSLOT_SMTP_URL requires a sender address.")
     return settings
@@ -129,13 +142,11 @@ def _check_oidc(settings: Settings) -> None:
     _check_url("oidc_issuer", fault)
 
 
-def _check_google(settings: Settings) -> None:
-    names = [environment_name(field) for field in ("google_client_id", "google_client_secret")]
-    missing = [settings.google_client_id is None, settings.google_client_secret is None]
+def _check_client(vendor: str, name: str, client_id: str | None, secret: str | None) -> None:
+    names = [environment_name(f"{vendor}_{field}") for field in ("client_id", "client_secret")]
+    missing = [client_id is None, secret is None]
     if any(missing) and not all(missing):
-        raise StartupError(f"{names[missing.index(True)]} is missing: Google Calendar needs {' and '.join(names)}.")
-    for field in ("google_auth_url", "google_token_url", "google_api_url"):
-        _check_url(field, find_setting_fault(getattr(settings, field), has_path=True))
+        raise StartupError(f"{names[missing.index(True)]} is missing: {name} needs {' and '.join(names)}.")
 
 
 def _decode(kind: type, value: object) -> object:

@@ -24,6 +24,7 @@ VALID = {
     "oidc_client_secret": "hidden secret with ünïcode",
     "stripe_key": "rk_test_hidden0123456789",
     "google_client_secret": "GOCSPX-hidden",
+    "microsoft_client_secret": "8Q8~hidden",
 }
 OTHERS = {
     "OPENSLOT_MAIL_FROM": "a@book.example",
@@ -32,6 +33,8 @@ OTHERS = {
     "OPENSLOT_OIDC_CLIENT_SECRET": "b",
     "OPENSLOT_GOOGLE_CLIENT_ID": "c",
     "OPENSLOT_GOOGLE_CLIENT_SECRET": "d",
+    "OPENSLOT_MICROSOFT_CLIENT_ID": "e",
+    "OPENSLOT_MICROSOFT_CLIENT_SECRET": "f",
     "OPENSLOT_STRIPE_KEY": "rk_test_other0123456789",
     "OPENSLOT_STRIPE_PRICE_PRO": "price_pro",
 }

@@ -50,7 +50,7 @@ from openslot.integrations.calendars.rules import (
     read_policy,
 )
 from openslot.integrations.oauth import operations as oauth
-from openslot.integrations.oauth.models import Consent, OneToken
+from openslot.integrations.oauth.models import Consent, OAuthNotConfigured, OAuthVendor, OneToken
 
 READ = "calendars.read"
 # Each request has a limit of its own, but a server can cause many.
@@ -188,6 +188,8 @@ async def _find_account(
     """Return the kind of a connection, its label unless its calendars say it, and how it is opened."""
     outbound = runtime.outbound.on_behalf_of(owner.id)
     if isinstance(wanted, Consent):
+        if wanted.vendor is not OAuthVendor.GOOGLE:
+            raise OAuthNotConfigured
         return ConnectionKind.GOOGLE, "", Credentials(url=runtime.settings.google_api_url)
     if isinstance(wanted, IcsWanted):
         url = read_url(wanted.url)

@@ -1,20 +1,43 @@
 """Requests to a vendor's OAuth endpoints: the address of its page, and codes and refresh tokens for access tokens."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
 import httpx2
 
 from openslot.core.outbound import Outbound, OutboundRefused, RequestLimits
-from openslot.integrations.oauth.models import InvalidOAuthResponse, OAuthClient, OAuthUnreachable, TokenAnswer
+from openslot.integrations.oauth.models import (
+    AdminConsentNeeded,
+    InvalidOAuthResponse,
+    OAuthClient,
+    OAuthUnreachable,
+    TokenAnswer,
+)
 
 LIMITS = RequestLimits(connect_within=timedelta(seconds=5), within=timedelta(seconds=10), at_most=64 * 1024)
 SHORTEST_LIFE, LONGEST_LIFE = 60, 86_400
 LONGEST_TOKEN = 16_000
 
 
+# The vendor wants the person themselves, so that asking again is of no use.
+FINAL = frozenset({"invalid_grant", "interaction_required", "consent_required", "login_required"})
+# Microsoft's numbers for "only an administrator can allow this".
+ADMIN_CODES = frozenset({"AADSTS65001", "AADSTS90093", "AADSTS90094", "AADSTS90095"})
+CODE = re.compile(r"\bAADSTS[0-9]{4,10}\b")
+
+
 class GrantRefused(Exception):
     """The vendor does not accept a code or a refresh token, and never will."""
+
+    def __init__(self, description: str) -> None:
+        super().__init__()
+        self.needs_admin = needs_admin(description)
+
+
+def needs_admin(description: str) -> bool:
+    """Return whether a refusal says that only an administrator can allow access."""
+    return not ADMIN_CODES.isdisjoint(CODE.findall(description))
 
 
 def write_auth_url(outbound: Outbound, client: OAuthClient, *, state: str, verifier: str) -> str:
@@ -33,7 +56,9 @@ async def exchange_code(
         return await _ask(
             outbound, client, {"grant_type": "authorization_code", "code": code, "code_verifier": verifier}, now=now
         )
-    except GrantRefused:
+    except GrantRefused as refusal:
+        if refusal.needs_admin:
+            raise AdminConsentNeeded from None
         raise InvalidOAuthResponse("the vendor does not accept the code") from None
 
 
@@ -50,9 +75,11 @@ async def _ask(outbound: Outbound, client: OAuthClient, what: dict[str, str], *,
         try:
             answer: dict[str, Any] = await session.fetch_token(client.token_url, **what)
         except OAuthError as fault:
-            if fault.error == "invalid_grant":
-                raise GrantRefused from None
-            raise OAuthUnreachable(f"{client.name} refuses: {fault.error}") from None
+            description = str(fault.description or "")
+            if fault.error in FINAL:
+                raise GrantRefused(description) from None
+            codes = "".join(f" ({code})" for code in CODE.findall(description)[:1])
+            raise OAuthUnreachable(f"{client.name} refuses: {fault.error}{codes}") from None
         except (httpx2.HTTPError, OutboundRefused, ValueError) as fault:
             raise OAuthUnreachable(f"{client.name} can't be asked for a token: {type(fault).__name__}") from None
     return _read(client, answer, now)
@@ -83,7 +110,7 @@ def _open(outbound: Outbound, client: OAuthClient) -> Any:
         client_id=client.client_id,
         client_secret=client.client_secret,
         token_endpoint_auth_method="client_secret_post",  # noqa: S106 - the name of a method
-        scope=" ".join(each.scope for each in client.permissions),
+        scope=client.scope,
         redirect_uri=client.redirect_uri,
         code_challenge_method="S256",
         transport=outbound.transport(LIMITS),

@@ -1,5 +1,6 @@
 """The nouns of access by OAuth: our client at a vendor, a consent under way, its tokens, and what is refused."""
 
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -12,10 +13,14 @@ from openslot.core.errors import Forbidden, NotFound, Unavailable
 from openslot.i18n import Text
 
 GOOGLE_SCOPES = "https://www.googleapis.com/auth"
+# Microsoft names scopes with and without it, and in any case of letters.
+GRAPH_SCOPES = "https://graph.microsoft.com/"
+MICROSOFT_LASTING = "offline_access"
 
 
 class OAuthVendor(StrEnum):
     GOOGLE = "google"
+    MICROSOFT = "microsoft"
 
 
 class Permission(Struct, frozen=True):
@@ -37,15 +42,34 @@ class OAuthClient(Struct, frozen=True, kw_only=True):
     redirect_uri: str
     permissions: tuple[Permission, ...]
     parameters: dict[str, str]
-    """What the vendor's page needs so that access outlives the visit."""
+    """What the vendor's page needs besides."""
+    lasting: tuple[str, ...] = ()
+    """Scopes so that access outlives the visit, which the vendor does not name in its answer."""
+
+    @property
+    def scope(self) -> str:
+        return " ".join((*self.lasting, *(each.scope for each in self.permissions)))
+
+    def list_missing(self, granted: Collection[str]) -> tuple[Permission, ...]:
+        """List what is needed and was not allowed."""
+        names = {_short(each) for each in granted}
+        return tuple(each for each in self.permissions if _short(each.scope) not in names)
 
 
 PERMISSIONS = {
     OAuthVendor.GOOGLE: (
         Permission(f"{GOOGLE_SCOPES}/calendar.calendarlist.readonly", Text("See the list of your calendars")),
         Permission(f"{GOOGLE_SCOPES}/calendar.events", Text("See and edit the events of your calendars")),
-    )
+    ),
+    OAuthVendor.MICROSOFT: (
+        Permission("User.Read", Text("See the address of your account")),
+        Permission("Calendars.ReadWrite", Text("See and edit the events of your calendars")),
+    ),
 }
+
+
+def _short(scope: str) -> str:
+    return scope.lower().removeprefix(GRAPH_SCOPES)
 
 
 def redirect_uri(settings: Settings, vendor: OAuthVendor) -> str:
@@ -55,19 +79,42 @@ def redirect_uri(settings: Settings, vendor: OAuthVendor) -> str:
 
 def find_client(settings: Settings, vendor: OAuthVendor) -> OAuthClient | None:
     """Return our client at a vendor; None if the operator has registered none."""
+    return _find_google(settings) if vendor is OAuthVendor.GOOGLE else _find_microsoft(settings)
+
+
+def _find_google(settings: Settings) -> OAuthClient | None:
     if settings.google_client_id is None or settings.google_client_secret is None:
         return None
     return OAuthClient(
-        vendor=vendor,
+        vendor=OAuthVendor.GOOGLE,
         name="Google",
         client_id=settings.google_client_id,
         client_secret=settings.google_client_secret,
         auth_url=settings.google_auth_url,
         token_url=settings.google_token_url,
-        redirect_uri=redirect_uri(settings, vendor),
-        permissions=PERMISSIONS[vendor],
+        redirect_uri=redirect_uri(settings, OAuthVendor.GOOGLE),
+        permissions=PERMISSIONS[OAuthVendor.GOOGLE],
         # Without these two, Google gives a token that can be renewed only at the first consent.
         parameters={"access_type": "offline", "prompt": "consent"},
+    )
+
+
+def _find_microsoft(settings: Settings) -> OAuthClient | None:
+    if settings.microsoft_client_id is None or settings.microsoft_client_secret is None:
+        return None
+    place = f"{settings.microsoft_login_url.rstrip('/')}/{settings.microsoft_tenant}/oauth2/v2.0"
+    return OAuthClient(
+        vendor=OAuthVendor.MICROSOFT,
+        name="Microsoft 365",
+        client_id=settings.microsoft_client_id,
+        client_secret=settings.microsoft_client_secret,
+        auth_url=f"{place}/authorize",
+        token_url=f"{place}/token",
+        redirect_uri=redirect_uri(settings, OAuthVendor.MICROSOFT),
+        permissions=PERMISSIONS[OAuthVendor.MICROSOFT],
+        # Otherwise Microsoft takes the account that the browser is signed in to, without asking.
+        parameters={"prompt": "select_account"},
+        lasting=(MICROSOFT_LASTING,),
     )
 
 
@@ -89,6 +136,8 @@ class CallbackQuery(Struct, frozen=True, kw_only=True):
     code: str = ""
     state: str = ""
     error: str = ""
+    error_description: str = ""
+    """Never shown: anybody can write it."""
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
@@ -176,6 +225,16 @@ class ConsentDeclined(Forbidden):
 
     code = "oauth_declined"
     message = Text("You cancelled, or access was not allowed there. Nothing was connected")
+
+
+class AdminConsentNeeded(Forbidden):
+    """At the vendor, only an administrator of the person's organization can allow this application."""
+
+    code = "oauth_admin_consent_needed"
+    message = Text(
+        "Your organization lets only its administrators allow new applications. Ask one of them to allow Openslot, "
+        "then connect again. Nothing was connected"
+    )
 
 
 class ConsentIncomplete(Forbidden):

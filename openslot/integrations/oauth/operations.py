@@ -15,6 +15,7 @@ from openslot.core.work import Periodic, Runtime, Work
 from openslot.integrations.oauth import client as wire
 from openslot.integrations.oauth import store
 from openslot.integrations.oauth.models import (
+    AdminConsentNeeded,
     CallbackQuery,
     Consent,
     ConsentAttempt,
@@ -85,8 +86,7 @@ async def finish(work: Work, user: User, vendor: OAuthVendor, answer: CallbackQu
 def _read_consent(client: OAuthClient, found: TokenAnswer, *, renews: UUID | None) -> Consent:
     wanted = tuple(each.scope for each in client.permissions)
     granted = wanted if found.scopes is None else found.scopes
-    missing = tuple(each for each in client.permissions if each.scope not in granted)
-    if missing:
+    if missing := client.list_missing(granted):
         raise ConsentIncomplete(missing)
     if found.refresh_token is None:
         raise OAuthUnreachable(f"{client.name} has sent no refresh token")
@@ -207,7 +207,7 @@ async def _take_attempt(work: Work, user: User, vendor: OAuthVendor, answer: Cal
     if attempt.expires_at <= work.now:
         raise InvalidOAuthResponse("it took too long")
     if answer.error:
-        raise ConsentDeclined
+        raise AdminConsentNeeded if wire.needs_admin(answer.error_description) else ConsentDeclined
     if not answer.code:
         raise InvalidOAuthResponse("the answer has no code")
     return attempt

@@ -47,7 +47,7 @@ async def begin_consent(work: Work, user: User, vendor: str, form: Form[ConsentF
 @get("/connect/{vendor}/callback", limit=TRIES)
 async def finish_consent(request: Request, work: Work, user: User, vendor: str) -> Response:
     """Connect the account that its owner has allowed access to, or say what is missing."""
-    answer = CallbackQuery(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
+    answer = CallbackQuery(**{name: request.query.get(name, "") for name in CallbackQuery.__struct_fields__})
     chosen = _read_vendor(vendor)
     try:
         consent = await oauth.finish(work, user, chosen, answer)
