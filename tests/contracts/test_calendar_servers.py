@@ -1,6 +1,6 @@
 """Every adapter of the calendar port, and its fake, keep the same contract."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
 from ipaddress import ip_network
 from typing import Any
@@ -13,7 +13,8 @@ from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.google import GoogleCalendars
 from openslot.integrations.calendars.ics_feed import PLACE, IcsFeed
 from openslot.integrations.calendars.models import Credentials
-from openslot.integrations.oauth.models import PERMISSIONS, OAuthVendor, OneToken
+from openslot.integrations.calendars.ports import CalendarServer
+from openslot.integrations.oauth.models import PERMISSIONS, OAuthVendor, OneToken, TokenSource
 from tests.contracts.calendar_servers import (
     DAY,
     HOUR,
@@ -27,6 +28,8 @@ from tests.contracts.calendar_servers import (
 from tests.support.clocks import MovingClock
 from tests.support.fake_calendars import FakeServer
 from tests.support.fake_google import FakeGoogle, serving
+from tests.support.fake_microsoft import FakeMicrosoft
+from tests.support.fake_microsoft.events import EventChanges, GraphTime
 from tests.support.feeds import PublishedFeed, publishing
 from tests.support.ical import calendar, event
 from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in, without_sync
@@ -145,6 +148,40 @@ class GoogleCalendarAccount:
 
     async def lose(self) -> str:
         return "other@group.calendar.google.com"
+
+
+class MicrosoftCalendarAccount:
+    """A calendar of our Microsoft, which an adapter is opened for."""
+
+    def __init__(self, fake: FakeMicrosoft, adapter: Callable[[Outbound, str, TokenSource], CalendarServer]) -> None:
+        self._mailbox = fake.add_mailbox("mara@lindqvist.example")
+        self.calendar = self._mailbox.add_calendar("Work")
+        token = fake.login.allow(self._mailbox.email, "User.Read", "Calendars.ReadWrite")
+        self.server = adapter(Outbound(allow=LOOPBACK), f"{fake.url}/v1.0", OneToken(token))
+
+    async def write(self, name: str, starts_at: datetime = NINE, **options: Any) -> None:
+        chosen = PLAIN | options
+        day = starts_at.replace(hour=0)
+        times = (day, day + DAY) if chosen["is_all_day"] else (starts_at, starts_at + HOUR)
+        start, end = ({"dateTime": f"{each:%Y-%m-%dT%H:%M:%S}", "timeZone": "UTC"} for each in times)
+        fields: dict[str, Any] = {"start": start, "end": end, "isAllDay": chosen["is_all_day"]}
+        if chosen["daily"] > 1:
+            span = {"type": "numbered", "startDate": f"{day:%Y-%m-%d}", "numberOfOccurrences": chosen["daily"]}
+            fields["recurrence"] = {"pattern": {"type": "daily", "interval": 1}, "range": span}
+        self._mailbox.edit(self.calendar, name, showAs="free" if chosen["is_free"] else "busy", **fields)
+
+    async def delete(self, name: str) -> None:
+        items = self._mailbox.calendars[self.calendar].items
+        self._mailbox.delete(self.calendar, next(each for each in items if each.fields["subject"] == name))
+
+    async def move(self, ref: str, starts_at: datetime) -> None:
+        times = (starts_at, starts_at + HOUR)
+        start, end = (GraphTime(f"{each:%Y-%m-%dT%H:%M:%S}", "UTC") for each in times)
+        calendar, item = self._mailbox.find(ref)
+        self._mailbox.change(calendar, item, EventChanges(start=start, end=end))
+
+    async def lose(self) -> str:
+        return "AAMkAGIother="
 
 
 class TestFake(WritingContract):
