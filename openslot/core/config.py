@@ -264,6 +264,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     microsoft_graph_url: Annotated[str, Meta(description="Microsoft Graph, or a proxy that stands in for it")] = (
         "https://graph.microsoft.com/v1.0"
     )
+    hubspot_url: Annotated[str, Meta(description="HubSpot's API, or a proxy that stands in for it")] = (
+        "https://api.hubapi.com"
+    )
     limit_connections: Annotated[
         int, Meta(ge=1, le=65_536, description="Open connections from one address to one web process")
     ] = 256

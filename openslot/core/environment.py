@@ -19,6 +19,7 @@ PARSED = (Networks, SmtpUrl, MailFrom, Dollars, DollarsByName)
 LARGEST_SECRET = 16 * 1024
 # Addresses of other services, which may have a path.
 URLS = (
+    "hubspot_url",
     "images_url",
     "jitsi_url",
     "stripe_url",

@@ -116,6 +116,11 @@ class CrmUnavailable(CrmFault):
     Its argument says why, in words for the owner.
     """
 
+    def __init__(self, reason: str = "", *, after: timedelta | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+        """How long to wait at least, so that the next try finds what this one may have done."""
+
 
 class Crm(Protocol):
     """One account of a CRM; what it can't do is a `CrmFault`.

@@ -9,6 +9,7 @@ BUSY = Text("The CRM asks us to wait, because it got too many requests")
 ANSWERED = Text("The CRM returned %(status)s")
 UNREADABLE = Text("The CRM returned something that can't be read")
 REFUSED_WITHOUT_REASON = Text("The CRM refuses this with status %(status)s and gives no reason")
+SCOPES_MISSING = Text("The token lacks scopes: %(scopes)s")
 DISCONNECTED = Text("the CRM is disconnected")
 MEETING_GONE = Text("the meeting was deleted in the CRM")
 BOOKING_GONE = Text("the booking is gone")
@@ -19,6 +20,7 @@ OWN = (
     ANSWERED,
     UNREADABLE,
     REFUSED_WITHOUT_REASON,
+    SCOPES_MISSING,
     DISCONNECTED,
     MEETING_GONE,
     BOOKING_GONE,

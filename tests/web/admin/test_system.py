@@ -46,7 +46,7 @@ def test_every_setting_that_may_hold_a_secret_is_masked() -> None:
 
     # Addresses without a credential, and a limit.
     google = {"google_auth_url", "google_token_url", "google_api_url"}
-    others = {"base_url", "images_url", "jitsi_url", "limit_key", "stripe_url", "twilio_url"}
+    others = {"base_url", "hubspot_url", "images_url", "jitsi_url", "limit_key", "stripe_url", "twilio_url"}
     microsoft = {"microsoft_login_url", "microsoft_graph_url"}
     assert named - SECRET == others | google | microsoft
 
