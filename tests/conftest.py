@@ -3,8 +3,10 @@
 import asyncio
 import gc
 import shutil
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import FrameType
 
 import httpx2
 import pytest
@@ -181,6 +183,18 @@ def _rare_collections() -> Iterator[None]:
     gc.set_threshold(20_000, *before[1:])
     yield
     gc.set_threshold(*before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_interrupts() -> Iterator[None]:
+    """Interrupt at once: asyncio's handler is set for every fixture and test, and writes out all that they hold."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
