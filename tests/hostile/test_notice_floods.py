@@ -70,8 +70,8 @@ async def insert_channel(runtime: Runtime, user: User) -> UUID:
             insert into calendars (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
             select $2, id, $4, 'mara', 'Work', true, true, true from c returning id, connection_id
         )
-        insert into calendar_channels (id, connection_id, calendar_id, token_hash, expires_at, created_at)
-        select $3, connection_id, id, sha256('token'), now() + interval '7 days', now() from k""",
+        insert into calendar_channels (id, connection_id, calendar_id, token_hash, expires_at, renew_at, created_at)
+        select $3, connection_id, id, sha256('token'), now() + interval '7 days', now(), now() from k""",
         *ids,
         user.id,
     )

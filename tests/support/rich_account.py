@@ -33,8 +33,8 @@ ROWS = (
     values ($9, $1, $2, 'google', $9, $4)""",
     """insert into calendars (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
     values ($7, $6, $1, 'https://dav.example/secret-path', 'Work', true, true, true)""",
-    """insert into calendar_channels (id, connection_id, calendar_id, token_hash, expires_at, created_at)
-    values ($2, $6, $7, $9, $4, $4)""",
+    """insert into calendar_channels (id, connection_id, calendar_id, token_hash, expires_at, renew_at, created_at)
+    values ($2, $6, $7, $9, $4, $4, $4)""",
     "insert into calendar_objects values ($7, 'a.ics', 'e', 'u', false, false, 'text')",
     """insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at)
     values ($3, $7, 'b.ics', 'e', 0, $4, $4 + interval '1 hour')""",

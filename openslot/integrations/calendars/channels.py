@@ -1,9 +1,14 @@
-"""Push channels of Google calendars: notices make a connection due earlier; polling is complete without them."""
+"""Push channels of calendars: notices make a connection due earlier; polling is complete without them.
+
+Google's channels and Microsoft's subscriptions are kept alike: `google_channels.py` and `microsoft_channels.py` have
+what is the vendor's own.
+"""
 
 import asyncio
 import hmac
 from collections import defaultdict
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -13,29 +18,27 @@ from openslot.core.actor import SYSTEM
 from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import operations, rules, store
-from openslot.integrations.calendars.errors import CalendarFault, CalendarNoticeRefused
-from openslot.integrations.calendars.google_client import GoogleClient, path_of
+from openslot.integrations.calendars.errors import CalendarFault, CalendarGone, CalendarNoticeRefused
+from openslot.integrations.calendars.google_channels import GooglePush
 from openslot.integrations.calendars.models import (
     CalendarChannel,
     CalendarConnection,
     ConnectionKind,
     ConnectionRef,
 )
+from openslot.integrations.calendars.ports import PushServer, WantedChannel, Watch
 from openslot.integrations.oauth.operations import GrantTokens
 
 WITHIN = timedelta(seconds=60)
-LASTS, LONGEST = timedelta(days=7), timedelta(days=30)
+# Microsoft allows less than seven days.
+LASTS, LONGEST = timedelta(days=6, hours=23), timedelta(days=30)
 RENEW_BEFORE = timedelta(days=1)
 # A server that refuses a channel, or has not answered, is not asked again before.
 RETRY_AFTER = timedelta(hours=6)
-LONGEST_RESOURCE = 500
+RENEW_AGAIN_AFTER = timedelta(hours=1)
 
+Open = Callable[[Runtime, CalendarConnection], PushServer]
 log = structlog.get_logger()
-
-
-class WatchAnswer(Struct, frozen=True, rename="camel"):
-    resource_id: str
-    expiration: str = ""
 
 
 class NewChannel(Struct, frozen=True):
@@ -44,92 +47,124 @@ class NewChannel(Struct, frozen=True):
     token: str
 
 
-class ChannelNotice(Struct, frozen=True, kw_only=True):
-    """What the headers of a notice say."""
-
-    channel_id: str
-    token: str
-    resource_id: str
-    state: str
-    number: str
-
-
 async def keep_channels(runtime: Runtime, read: CalendarConnection) -> None:
-    """Let each calendar that is read have one channel: make what is missing or expires soon, then stop the others.
+    """Let each calendar that is read have one channel: prolong or make what ends soon or is missing, stop the others.
 
-    Google is asked here, after the calendars were read; if it refuses, they are read every five minutes as before.
+    The server is asked here, after the calendars were read; if it refuses, they are read every five minutes as before.
     """
-    if read.kind is not ConnectionKind.GOOGLE or not runtime.settings.public_url.startswith("https://"):
+    open_push = PUSH.get(read.kind)
+    if open_push is None or not runtime.settings.public_url.startswith("https://"):
         return
-    async with runtime.transaction(SYSTEM) as work:
-        connection = await store.find_connection(work.db, ConnectionRef(read.id), lock=True)
-        if connection is None:
-            return
-        made = await _add_missing(work, connection)
-        has_others = len(await store.list_channels(work.db, read.id)) > len(_list_watched(connection))
-    if not made and not has_others:
+    work = runtime.work(SYSTEM)
+    connection = await store.find_connection(work.db, ConnectionRef(read.id))
+    if connection is None or await _is_complete(work, connection):
         return
-    outbound = runtime.outbound.on_behalf_of(connection.owner_id)
-    client = GoogleClient(outbound, runtime.settings.google_api_url, GrantTokens(runtime, connection.id))
+    server = open_push(runtime, connection)
     try:
         async with asyncio.timeout(WITHIN.total_seconds()):
-            for each in made:
-                await _watch(runtime, client, each)
-            await _stop_unneeded(runtime, client, connection)
+            for due in await _list_due(work, connection):
+                await _renew(runtime, server, due)
+            for made in await _add_missing(runtime, connection):
+                await _watch(runtime, server, connection, made)
+            await _stop_unneeded(runtime, server, connection)
     except TimeoutError:
         log.info("calendars can't be watched in time", calendar_connection=str(read.id))
     finally:
-        await client.close()
+        await server.close()
 
 
-async def receive_notice(work: Work, channel_id: UUID, notice: ChannelNotice) -> None:
-    """Verify a notice by its channel's token, and make the connection due; one that was seen before changes nothing."""
+async def get_channel(work: Work, channel_id: UUID) -> CalendarChannel:
+    """Return a channel that has not ended, or refuse."""
     channel = await store.find_channel(work.db, channel_id)
-    is_ours = (
-        channel is not None
-        and hmac.compare_digest(fingerprint(notice.token), channel.token_hash)
-        and notice.channel_id == str(channel.id)
-        and channel.resource_id in {"", notice.resource_id}
-        and channel.expires_at > work.now
-    )
-    if channel is None or not is_ours or not notice.number.isdecimal() or len(notice.number) > 18:
+    if channel is None or channel.expires_at <= work.now:
         raise CalendarNoticeRefused
-    # The first one says only that the channel was made.
-    if notice.state == "sync":
-        return
+    return channel
+
+
+def has_token(channel: CalendarChannel, token: str) -> bool:
+    """Return whether a notice has the token of its channel."""
+    return hmac.compare_digest(fingerprint(token), channel.token_hash)
+
+
+async def read_soon(work: Work, channel: CalendarChannel, *, number: int | None = None) -> None:
+    """Make the connection of a channel due; a notice with a number that was seen before changes nothing."""
     async with work.transaction():
         # In the order in which a reading locks them.
         await operations.get_connection(work, ConnectionRef(channel.connection_id), lock=True)
-        is_new = await store.keep_notice(work.db, channel.id, int(notice.number), now=work.now)
-        if is_new and await store.read_soon(work.db, channel.connection_id, now=work.now, every=rules.AT_MOST_EVERY):
-            await operations.plan_sync(work, channel.connection_id)
+        if await store.keep_notice(work.db, channel.id, number, now=work.now):
+            await _plan(work, channel)
+
+
+async def renew_soon(work: Work, channel: CalendarChannel) -> None:
+    """Prolong a channel with the next reading, which is made due."""
+    async with work.transaction():
+        await operations.get_connection(work, ConnectionRef(channel.connection_id), lock=True)
+        await store.plan_renewal(work.db, channel.id, at=work.now)
+        await _plan(work, channel)
+
+
+async def replace_soon(work: Work, channel: CalendarChannel) -> None:
+    """Forget a channel that the server has ended; the next reading, which is made due, has another one made."""
+    async with work.transaction():
+        await operations.get_connection(work, ConnectionRef(channel.connection_id), lock=True)
+        await store.delete_channels(work.db, [channel.id])
+        await _plan(work, channel)
+
+
+async def _plan(work: Work, channel: CalendarChannel) -> None:
+    if await store.read_soon(work.db, channel.connection_id, now=work.now, every=rules.AT_MOST_EVERY):
+        await operations.plan_sync(work, channel.connection_id)
 
 
 def _list_watched(connection: CalendarConnection) -> dict[UUID, str]:
     return {each.id: each.url for each in connection.calendars if each.is_busy or each.receives}
 
 
-async def _add_missing(work: Work, connection: CalendarConnection) -> list[NewChannel]:
+async def _is_complete(work: Work, connection: CalendarConnection) -> bool:
+    present, watched = await _list_by_calendar(work, connection), _list_watched(connection)
+    has_all = all(_is_good(present[calendar_id], work.now) for calendar_id in watched)
+    return has_all and sum(map(len, present.values())) == len(watched)
+
+
+def _is_good(channels: Iterable[CalendarChannel], now: datetime) -> bool:
+    """Return whether a calendar needs no other channel yet."""
+    return any(now < min(each.renew_at, each.expires_at) for each in channels)
+
+
+async def _list_due(work: Work, connection: CalendarConnection) -> list[CalendarChannel]:
+    """List what is to be prolonged: channels that the server has confirmed and that have not ended."""
+    watched = _list_watched(connection)
+    return [
+        each
+        for each in await store.list_channels(work.db, connection.id)
+        if each.calendar_id in watched and each.resource_id and each.renew_at <= work.now < each.expires_at
+    ]
+
+
+async def _add_missing(runtime: Runtime, read: CalendarConnection) -> list[NewChannel]:
     """Write channels before the server is asked for them, because their first notice may come before its answer."""
-    present = await _list_by_calendar(work, connection)
     made: list[NewChannel] = []
-    for calendar_id, url in _list_watched(connection).items():
-        channels = present[calendar_id]
-        if any(_is_good(each, work.now) for each in channels):
-            continue
-        useless = [each.id for each in channels if not each.resource_id or each.expires_at <= work.now]
-        await store.delete_channels(work.db, useless)
-        token = new_token()
-        channel = CalendarChannel(
-            id=new_id(),
-            connection_id=connection.id,
-            calendar_id=calendar_id,
-            token_hash=fingerprint(token),
-            expires_at=work.now + LASTS,
-            created_at=work.now,
-        )
-        await store.insert_channel(work.db, channel)
-        made.append(NewChannel(channel, url, token))
+    async with runtime.transaction(SYSTEM) as work:
+        connection = await store.find_connection(work.db, ConnectionRef(read.id), lock=True)
+        present = await _list_by_calendar(work, read)
+        for calendar_id, url in _list_watched(connection).items() if connection else ():
+            channels = present[calendar_id]
+            if _is_good(channels, work.now):
+                continue
+            useless = [each.id for each in channels if not each.resource_id or each.expires_at <= work.now]
+            await store.delete_channels(work.db, useless)
+            token = new_token()
+            channel = CalendarChannel(
+                id=new_id(),
+                connection_id=read.id,
+                calendar_id=calendar_id,
+                token_hash=fingerprint(token),
+                expires_at=work.now + LASTS,
+                renew_at=work.now + RETRY_AFTER,
+                created_at=work.now,
+            )
+            await store.insert_channel(work.db, channel)
+            made.append(NewChannel(channel, url, token))
     return made
 
 
@@ -140,43 +175,50 @@ async def _list_by_calendar(work: Work, connection: CalendarConnection) -> dict[
     return found
 
 
-def _is_good(channel: CalendarChannel, now: datetime) -> bool:
-    """Return whether no other channel is needed yet."""
-    if channel.resource_id:
-        return channel.expires_at - now > RENEW_BEFORE
-    return now - channel.created_at < RETRY_AFTER
-
-
-async def _watch(runtime: Runtime, client: GoogleClient, made: NewChannel) -> None:
+async def _renew(runtime: Runtime, server: PushServer, channel: CalendarChannel) -> None:
     now = runtime.clock()
-    body = {
-        "id": str(made.channel.id),
-        "type": "web_hook",
-        "address": f"{runtime.settings.public_url}/api/notices/google/{made.channel.id}",
-        "token": made.token,
-        "params": {"ttl": str(int(LASTS.total_seconds()))},
-    }
     try:
-        answer = await client.write("POST", f"{path_of(made.calendar)}/watch", WatchAnswer, body, query={})
+        expires_at = await server.renew(channel, until=now + LASTS)
+    except CalendarGone:
+        async with runtime.transaction(SYSTEM) as work:
+            await store.delete_channels(work.db, [channel.id])
+    except CalendarFault as fault:
+        log.info("a channel can't be prolonged", channel=str(channel.id), error=fault.message)
+        async with runtime.transaction(SYSTEM) as work:
+            await store.plan_renewal(work.db, channel.id, at=now + RENEW_AGAIN_AFTER)
+    else:
+        if expires_at is not None:
+            await _confirm(runtime, channel, Watch(channel.resource_id, expires_at), now)
+
+
+async def _watch(runtime: Runtime, server: PushServer, connection: CalendarConnection, made: NewChannel) -> None:
+    now = runtime.clock()
+    wanted = WantedChannel(
+        channel_id=made.channel.id,
+        calendar=made.calendar,
+        address=f"{runtime.settings.public_url}/api/notices/{connection.kind}/{made.channel.id}",
+        token=made.token,
+        now=now,
+        until=now + LASTS,
+    )
+    try:
+        found = await server.watch(wanted)
     except CalendarFault as fault:
         log.info("a calendar can't be watched", calendar=str(made.channel.calendar_id), error=fault.message)
         return
-    if not 0 < len(answer.resource_id) <= LONGEST_RESOURCE or not answer.resource_id.isprintable():
-        return
-    async with runtime.transaction(SYSTEM) as work:
-        expires_at = _read_expiry(answer.expiration, now)
-        await store.confirm_channel(work.db, made.channel.id, answer.resource_id, expires_at=expires_at)
+    await _confirm(runtime, made.channel, found, now)
 
 
-def _read_expiry(milliseconds: str, now: datetime) -> datetime:
+async def _confirm(runtime: Runtime, channel: CalendarChannel, found: Watch, now: datetime) -> None:
     """Believe what the server says of the end of a channel, within reason."""
-    if not milliseconds.isdecimal() or len(milliseconds) > 15:
-        return now + LASTS
-    said = datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
-    return min(said, now + LONGEST)
+    expires_at = min(found.expires_at, now + LONGEST)
+    # One that lasts for less than a day is not renewed with each reading.
+    renew_at = max(expires_at - RENEW_BEFORE, now + (expires_at - now) / 2)
+    async with runtime.transaction(SYSTEM) as work:
+        await store.confirm_channel(work.db, channel.id, Watch(found.resource_id, expires_at), renew_at=renew_at)
 
 
-async def _stop_unneeded(runtime: Runtime, client: GoogleClient, connection: CalendarConnection) -> None:
+async def _stop_unneeded(runtime: Runtime, server: PushServer, connection: CalendarConnection) -> None:
     """Stop the channels that a newer one has replaced, and those of calendars that are not read any more."""
     present = await _list_by_calendar(runtime.work(SYSTEM), connection)
     watched = _list_watched(connection)
@@ -187,14 +229,22 @@ async def _stop_unneeded(runtime: Runtime, client: GoogleClient, connection: Cal
             if each in kept:
                 continue
             if each.resource_id:
-                await _stop(client, each)
+                await _stop(server, each)
             async with runtime.transaction(SYSTEM) as work:
                 await store.delete_channels(work.db, [each.id])
 
 
-async def _stop(client: GoogleClient, channel: CalendarChannel) -> None:
+async def _stop(server: PushServer, channel: CalendarChannel) -> None:
     try:
-        await client.post("channels/stop", {"id": str(channel.id), "resourceId": channel.resource_id})
+        await server.stop(channel)
     except CalendarFault as fault:
         # It ends by itself, and its notices are refused until then.
         log.info("a channel can't be stopped", channel=str(channel.id), error=fault.message)
+
+
+def _open_google(runtime: Runtime, connection: CalendarConnection) -> PushServer:
+    outbound = runtime.outbound.on_behalf_of(connection.owner_id)
+    return GooglePush(outbound, runtime.settings.google_api_url, GrantTokens(runtime, connection.id))
+
+
+PUSH: dict[ConnectionKind, Open] = {ConnectionKind.GOOGLE: _open_google}

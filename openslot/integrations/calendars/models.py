@@ -106,6 +106,8 @@ class CalendarChannel(Struct, frozen=True, kw_only=True):
     resource_id: str = ""
     """The server's name of what is watched; empty until it has answered."""
     expires_at: datetime
+    renew_at: datetime
+    """When it is prolonged, or another one takes its place."""
     created_at: datetime
 
 

@@ -1,13 +1,14 @@
-"""Where Google says that a calendar has changed: the notice has no content, and only makes the connection due."""
+"""Where calendars' servers say that something has changed: a notice only makes the connection due."""
 
 from uuid import UUID
 
 from openslot.core.work import Work
-from openslot.integrations.calendars.channels import ChannelNotice, receive_notice
+from openslot.integrations.calendars.channels import get_channel, has_token, read_soon
 from openslot.integrations.calendars.errors import CalendarNoticeRefused
+from openslot.integrations.calendars.google_channels import GoogleNotice
 from openslot.routing import RateLimit, Request, Response, post
 
-# Google sends bursts from few addresses.
+# A vendor sends bursts from few addresses.
 LIMIT = RateLimit("calendar-notices", 6000)
 # The body is empty.
 MAX_BYTES = 64 * 1024
@@ -22,12 +23,16 @@ async def receive_google_notice(request: Request, work: Work, channel_id: UUID) 
     token = headers.get(TOKEN, "")
     if not 0 < len(token) <= LONGEST_TOKEN:
         raise CalendarNoticeRefused
-    notice = ChannelNotice(
-        token=token,
+    channel = await get_channel(work, channel_id)
+    notice = GoogleNotice(
         channel_id=headers.get("x-goog-channel-id", ""),
         resource_id=headers.get("x-goog-resource-id", ""),
         state=headers.get("x-goog-resource-state", ""),
         number=headers.get("x-goog-message-number", ""),
     )
-    await receive_notice(work, channel_id, notice)
+    if not has_token(channel, token) or not notice.concerns(channel):
+        raise CalendarNoticeRefused
+    # The first one says only that the channel was made.
+    if notice.state != "sync":
+        await read_soon(work, channel, number=int(notice.number))
     return Response(body={"received": True})

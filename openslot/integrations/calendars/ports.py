@@ -6,11 +6,13 @@ A `ref` says where something is at its server, and only the server's own adapter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
 from openslot.availability.grid import Interval
+from openslot.integrations.calendars.models import CalendarChannel
 from openslot.integrations.mail.calendar_entry import CalendarEntry
 
 
@@ -109,5 +111,38 @@ class CalendarServer(Protocol):
     async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
         """Remove the event with this version; one that is gone already is no fault."""
         ...
+
+    async def close(self) -> None: ...
+
+
+class WantedChannel(Struct, frozen=True, kw_only=True):
+    """Where notices of changes in a calendar are to be sent, and until when."""
+
+    channel_id: UUID
+    calendar: str
+    address: str
+    token: str
+    """Each notice has it, so that nobody else can send one."""
+    now: datetime
+    until: datetime
+
+
+class Watch(Struct, frozen=True):
+    """The server's own name of a channel, and when it ends."""
+
+    resource_id: str
+    expires_at: datetime
+
+
+class PushServer(Protocol):
+    """One account of a server that tells of changes; what it refuses is a `CalendarFault`."""
+
+    async def watch(self, wanted: WantedChannel) -> Watch: ...
+
+    async def renew(self, channel: CalendarChannel, *, until: datetime) -> datetime | None:
+        """Prolong a channel, and return when it ends; None: another one has to take its place."""
+        ...
+
+    async def stop(self, channel: CalendarChannel) -> None: ...
 
     async def close(self) -> None: ...

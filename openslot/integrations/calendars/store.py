@@ -14,7 +14,7 @@ from openslot.integrations.calendars.models import (
     ConnectionRef,
     Lease,
 )
-from openslot.integrations.calendars.ports import RemoteCalendar
+from openslot.integrations.calendars.ports import RemoteCalendar, Watch
 
 CONNECTIONS = Rows(CalendarConnection, "calendar_connections c", given=("calendars",))
 CALENDARS = Rows(Calendar, "calendars k")
@@ -242,18 +242,25 @@ async def insert_channel(db: Db, channel: CalendarChannel) -> None:
     await db.execute(statement, *CHANNELS.values(channel))
 
 
-async def confirm_channel(db: Db, channel_id: UUID, resource_id: str, *, expires_at: datetime) -> None:
-    statement = "update calendar_channels set resource_id = $2, expires_at = $3 where id = $1"
-    await db.execute(statement, channel_id, resource_id, expires_at)
+async def confirm_channel(db: Db, channel_id: UUID, found: Watch, *, renew_at: datetime) -> None:
+    """Write what the server has answered, which is also that a channel lasts longer."""
+    statement = "update calendar_channels set resource_id = $2, expires_at = $3, renew_at = $4 where id = $1"
+    await db.execute(statement, channel_id, found.resource_id, found.expires_at, renew_at)
+
+
+async def plan_renewal(db: Db, channel_id: UUID, *, at: datetime) -> None:
+    await db.execute("update calendar_channels set renew_at = $2 where id = $1", channel_id, at)
 
 
 async def delete_channels(db: Db, channel_ids: Sequence[UUID]) -> None:
     await db.execute("delete from calendar_channels where id = any($1::uuid[])", channel_ids)
 
 
-async def keep_notice(db: Db, channel_id: UUID, number: int, *, now: datetime) -> bool:
-    """Write the number of a notice; False if it was seen before, or one that is newer."""
-    statement = "update calendar_channels set message_no = $2, noticed_at = $3 where id = $1 and message_no < $2"
+async def keep_notice(db: Db, channel_id: UUID, number: int | None, *, now: datetime) -> bool:
+    """Write that a notice has come; False if it has a number that was seen before, or an older one."""
+    statement = """
+        update calendar_channels set message_no = coalesce($2, message_no), noticed_at = $3
+        where id = $1 and ($2::bigint is null or message_no < $2)"""
     return count_of(await db.execute(statement, channel_id, number, now)) == 1
 
 
