@@ -30,6 +30,7 @@ from openslot.event_types.ports import Conferences
 from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
+from openslot.integrations.calendars.invitations import INVITATION_CONSEQUENCES, INVITATION_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_JOBS, CALENDAR_REACTIONS
 from openslot.integrations.chat import Chat, open_chat
 from openslot.integrations.conferences import open_conferences
@@ -90,6 +91,7 @@ CONSEQUENCES = (
     take_step(FunnelStep.CALENDAR_CONNECTED, CalendarConnected),
     take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),
     take_step(FunnelStep.FIRST_BOOKING, BookingCreated),
+    *INVITATION_CONSEQUENCES,
 )
 REACTIONS = (
     *CONTACT_REACTIONS,
@@ -121,6 +123,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *MESSAGING_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
+    *INVITATION_JOBS,
     *MAIL_JOBS,
     *OAUTH_JOBS,
     *OIDC_JOBS,

@@ -103,6 +103,15 @@ class BookingLinkFailed(BookingEvent, frozen=True, kw_only=True):
         return None
 
 
+class BookingInvitationFailed(BookingEvent, frozen=True, kw_only=True):
+    """The host's calendar could not invite those who take part; an invitation will be sent by email instead."""
+
+    type: ClassVar[str] = "booking.invitation_failed"
+
+    def public(self) -> None:
+        return None
+
+
 BOOKING_EVENTS: tuple[type[Event], ...] = (
     BookingCreated,
     BookingCancelled,
@@ -111,4 +120,5 @@ BOOKING_EVENTS: tuple[type[Event], ...] = (
     BookingNoShowRemoved,
     BookingLinkAdded,
     BookingLinkFailed,
+    BookingInvitationFailed,
 )

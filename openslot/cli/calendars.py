@@ -86,12 +86,16 @@ async def set_connection(
         str | None,
         typer.Option("--when-unreadable", help="trust:HOURS to use the last known times for that many hours, or close"),
     ] = None,
+    invites: Annotated[
+        bool | None,
+        typer.Option("--invite/--no-invite", help="Whether the calendar's provider invites to new bookings"),
+    ] = None,
 ) -> Answer:
-    """Choose which calendars count as busy, which one receives bookings, and what happens when it can't be read."""
+    """Choose which calendars count as busy, which one receives bookings, who invites, and what if it can't be read."""
     if busy and none_busy:
         raise Invalid("Specify --busy or --none-busy")
     chosen = tuple(busy) if busy else () if none_busy else None
-    changes = ConnectionChanges(busy=chosen, write_to=write_to, when_unreadable=when_unreadable)
+    changes = ConnectionChanges(busy=chosen, write_to=write_to, when_unreadable=when_unreadable, invites=invites)
     return _answer(await calendars.change_connection(work, ConnectionRef(parse_id(connection_id)), changes))
 
 
@@ -217,6 +221,7 @@ def _shape(connection: CalendarConnection) -> dict[str, object]:
         names,
         state="failing" if connection.failing_since else "ok" if connection.synced_at else "new",
         when_unreadable="close" if trust is None else f"trust:{trust}",
+        invites=connection.invites,
         calendars=[
             pick(
                 each,

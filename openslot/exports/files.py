@@ -71,6 +71,7 @@ NOT_EXPORTED = {
     "busy_spans": "times that were read from the user's own calendars and are read again every five minutes",
     "calendar_channels": "hashes of what proves the notices of the user's own calendars",
     "calendar_events": "where bookings were written in the user's own calendar",
+    "calendar_invitations": "which of the user's own calendars invited to which booking",
     "calendar_objects": "a cache of the user's own calendar, without titles, notes and guests",
     "claim_seats": "the seats of bookings.json in the engine that offers times",
     "claims": "the times of bookings.json in the engine that offers times, and holds of ten minutes",

@@ -1,6 +1,7 @@
 """A calendar server in memory that implements the port, for tests of the code that uses it."""
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -19,6 +20,8 @@ class FakeCalendar(Struct):
 
 class FakeServer:
     """One account; while `fault` is set, every request raises it."""
+
+    can_invite: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.calendars: dict[str, FakeCalendar] = {}
@@ -83,7 +86,7 @@ class FakeServer:
         self._write(holder, place, write_calendar(event).decode())
         return StoredEvent(ref=place, version=holder.objects[place].etag, uid=event.uid)
 
-    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
+    async def delete(self, calendar: str, ref: str, *, replaces: str, tells: bool = False) -> None:
         """Remove the event with this version."""
         self._fail()
         holder = self._get(calendar)

@@ -38,6 +38,7 @@ ROWS = (
     "insert into calendar_objects values ($7, 'a.ics', 'e', 'u', false, false, 'text')",
     """insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at)
     values ($3, $7, 'b.ics', 'e', 0, $4, $4 + interval '1 hour')""",
+    "insert into calendar_invitations (booking_id, calendar_id) values ($3, $7)",
     "insert into busy_sources (id, host_no, name) select $7, no, 'Work' from users where id = $1",
     """insert into busy_spans (host_no, source, uid, during, source_id)
     select no, 'Work', 'u', tstzrange($4, $4 + interval '1 hour'), $7 from users where id = $1""",

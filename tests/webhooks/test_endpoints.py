@@ -6,7 +6,13 @@ import pytest
 from msgspec import Struct
 
 from openslot.accounts.models import User, UserWanted
-from openslot.bookings.events import BookingLinkAdded, BookingLinkFailed, BookingNoShowMarked, BookingNoShowRemoved
+from openslot.bookings.events import (
+    BookingInvitationFailed,
+    BookingLinkAdded,
+    BookingLinkFailed,
+    BookingNoShowMarked,
+    BookingNoShowRemoved,
+)
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.events import Event
@@ -52,7 +58,13 @@ async def every_row(runtime: Runtime) -> str:
 
 def test_every_event_with_something_to_tell_is_published_and_no_other() -> None:
     # That somebody did not come, and the link of a video call, are in the data of other events.
-    marks = {BookingNoShowMarked, BookingNoShowRemoved, BookingLinkAdded, BookingLinkFailed}
+    marks = {
+        BookingNoShowMarked,
+        BookingNoShowRemoved,
+        BookingLinkAdded,
+        BookingLinkFailed,
+        BookingInvitationFailed,
+    }
     telling = {event for event in WIRING.events if event.public is not Event.public} - marks
 
     assert {one.event for one in PUBLISHED} == telling

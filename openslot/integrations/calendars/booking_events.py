@@ -10,6 +10,7 @@ from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.bookings.store import list_confirmed
 from openslot.core.errors import NotFound
 from openslot.core.ids import fingerprint, new_token
+from openslot.core.text import defuse, one_line
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
 from openslot.flags import operations as flags
@@ -31,8 +32,13 @@ def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str
     return write_entries(entries, properties={"x-wr-calname": FEED_NAME, "x-published-ttl": "PT15M"})
 
 
-def describe_booking(details: BookingDetails, host: MailAddress, booking_url: str) -> CalendarEntry:
-    """Describe a booking as the event that its host's calendar keeps, for all who may read that calendar."""
+def describe_booking(
+    details: BookingDetails, host: MailAddress, booking_url: str, *, is_shared: bool = False
+) -> CalendarEntry:
+    """Describe a booking as the event that its host's calendar keeps, for all who may read that calendar.
+
+    If it is shared with those who take part, what the invitee has typed for the host alone is left out.
+    """
     booking = details.booking
     invitee = MailAddress(booking.invitee_email, booking.invitee_name)
     return CalendarEntry(
@@ -40,8 +46,8 @@ def describe_booking(details: BookingDetails, host: MailAddress, booking_url: st
         sequence=booking.sequence,
         starts_at=booking.starts_at,
         ends_at=booking.ends_at,
-        summary=f"{details.event_type.name}: {booking.invitee_name}",
-        description=_describe_answers(booking, details.event_type, booking_url),
+        summary=_name_shared(details, host) if is_shared else f"{details.event_type.name}: {booking.invitee_name}",
+        description="" if is_shared else _describe_answers(booking, details.event_type, booking_url),
         location=booking.location.value,
         url=booking_url or None,
         organizer=host,
@@ -52,6 +58,12 @@ def describe_booking(details: BookingDetails, host: MailAddress, booking_url: st
         is_kept_by_server=True,
         longest_description=LONGEST_DESCRIPTION,
     )
+
+
+def _name_shared(details: BookingDetails, host: MailAddress) -> str:
+    """Name an event for both sides; what an invitee is called is mailed to guests, and must not become a link."""
+    invitee = defuse(one_line(details.booking.invitee_name)) or details.booking.invitee_email
+    return f"{one_line(details.event_type.name)}: {invitee} · {one_line(host.name)}"
 
 
 def _describe_answers(booking: Booking, event_type: EventType, booking_url: str) -> str:

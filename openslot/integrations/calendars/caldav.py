@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 from urllib.parse import quote, unquote, urlsplit
 
 import httpx2
@@ -77,6 +78,8 @@ def read_address(address: str) -> str:
 
 
 class CalDavServer:
+    can_invite: ClassVar[bool] = False
+
     def __init__(self, outbound: Outbound, credentials: Credentials) -> None:
         self._credentials = credentials
         self._client = DavClient(outbound, credentials)
@@ -165,7 +168,7 @@ class CalDavServer:
             etag = kept.etag
         return StoredEvent(ref=href, version=etag, uid=event.uid)
 
-    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
+    async def delete(self, calendar: str, ref: str, *, replaces: str, tells: bool = False) -> None:
         try:
             await self._client.request("DELETE", ref, headers={"If-Match": replaces})
         except CalendarGone:

@@ -8,6 +8,7 @@ import msgspec
 
 from openslot.availability.grid import merge
 from openslot.core.db import Db, count_of
+from openslot.core.events import Change
 from openslot.core.rows import Rows
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.models import (
@@ -20,8 +21,8 @@ from openslot.integrations.calendars.models import (
 )
 from openslot.integrations.calendars.ports import KeptSeries
 
-# The reaction that writes a booking into a calendar.
-WRITE = "calendars.write"
+# The reactions that find the calendars of a booking, and write it into one.
+PLAN, WRITE = "calendars.plan", "calendars.write"
 
 WRITTEN = Rows(WrittenEvent, "calendar_events w")
 WRITE_TARGETS = Rows(
@@ -34,6 +35,8 @@ WRITE_TARGETS = Rows(
         "secret": "c.secret",
         "host_name": "u.name",
         "host_email": "u.email",
+        "is_shared": "i.booking_id is not null",
+        "invites": "i.booking_id is not null and i.left_at is null",
     },
     given=("calendar_id", "written"),
 )
@@ -65,9 +68,9 @@ from bookings b where b.id = any($1::uuid[]) and b.host_id = $2"""
 # Without any calendar of its tenant, there is none that contains a booking or should contain it. `offset 0` keeps the
 # planner from reading all calendars in order to look one up among them.
 HAS_CALENDARS = "exists (select from calendars k where k.owner_id = v.tenant_id offset 0)"
-# The calendars that already contain the booking or are being written to; a new booking goes to the calendar that
-# receives the host's bookings. A write under way has seen the booking as it was, so a later change or cancellation has
-# to follow it.
+# The calendars that already contain the booking, are being written to or are to invite to it; a new booking goes to the
+# calendar that receives the host's bookings. A write under way has seen the booking as it was, so a later change or
+# cancellation has to follow it.
 TARGETS = f"""
 with here as (
     select w.calendar_id from calendar_events w where w.booking_id = $1
@@ -75,6 +78,9 @@ with here as (
     select split_part(e.target, '/', 1)::uuid from events v join effects e on e.event_id = v.id
     where v.subject_kind = 'booking' and v.subject_id = $1 and e.reaction = '{WRITE}'
       and e.state in ('waiting', 'queued', 'running')
+    union
+    select i.calendar_id from calendar_invitations i
+    where i.booking_id = $1 and i.calendar_id is not null and i.left_at is null
 )
 select calendar_id from here
 union
@@ -83,12 +89,45 @@ TARGET = f"""
 select {WRITE_TARGETS.columns}, {WRITTEN.columns}
 from calendars k join calendar_connections c on c.id = k.connection_id join users u on u.id = c.owner_id
 left join calendar_events w on w.calendar_id = k.id and w.booking_id = $2
+left join calendar_invitations i on i.calendar_id = k.id and i.booking_id = $2
 where k.id = $1"""
 MISSING = """
 select w.booking_id, k.name as calendar_name, b.starts_at, b.invitee_name, w.missing_since
 from calendar_events w join calendars k on k.id = w.calendar_id join bookings b on b.id = w.booking_id
 where k.owner_id = $1 and w.missing_since is not null and b.status = 'CONFIRMED' and b.ends_at > $2
 order by b.starts_at, b.id"""
+
+
+# Decided when a booking is made: what its host chooses later holds for later bookings.
+BEGIN_INVITATION = """
+insert into calendar_invitations (booking_id, calendar_id, due_at)
+select $1, k.id, $3 from calendars k join calendar_connections c on c.id = k.connection_id
+where k.owner_id = $2 and k.receives and c.invites
+on conflict do nothing"""
+RENEW_INVITATION = """
+update calendar_invitations set due_at = case when calendar_id is null then $2::timestamptz else $3 end
+where booking_id = $1 and left_at is null"""
+# A change that has come meanwhile is written by another effect.
+SETTLE_INVITATION = """
+update calendar_invitations i set due_at = null from bookings b
+where i.booking_id = $1 and b.id = i.booking_id and b.sequence = $2"""
+# The server of another account has not invited anybody.
+FOLLOW_INVITATION = """
+update calendar_invitations i set calendar_id = (
+    select n.id from calendar_events w join calendars n on n.id = w.calendar_id
+    join calendars o on o.id = $2 and o.connection_id = n.connection_id where w.booking_id = $1)
+where i.booking_id = $1 and i.calendar_id = $2"""
+# What is locked can't be started by a worker; what can't be locked is being started or finished.
+IS_BEING_WRITTEN = f"""
+with unfinished as (
+    select e.id, e.state, e.attempts from events v join effects e on e.event_id = v.id
+    where v.subject_kind = 'booking' and v.subject_id = $1 and e.reaction in ('{PLAN}', '{WRITE}')
+      and e.state in ('waiting', 'queued', 'running')
+), locked as (
+    select id from effects where id in (select id from unfinished) for update skip locked
+)
+select count(*) > (select count(*) from locked)
+    or coalesce(bool_or(state = 'running' or (state = 'queued' and attempts = 0)), false) from unfinished"""
 
 
 async def read_known(db: Db, calendar_id: UUID) -> dict[str, str]:
@@ -200,8 +239,10 @@ async def adopt_written(db: Db, booking_id: UUID, calendar_id: UUID, uid: str) -
               where o.uid = $3 and o.calendar_id <> $2
                 and k.owner_id = (select owner_id from calendars where id = $2) limit 1) o
         where w.booking_id = $1 and w.calendar_id = $2"""
-    moved = await db.execute(statement, booking_id, calendar_id, uid)
-    return count_of(moved) == 1
+    if count_of(await db.execute(statement, booking_id, calendar_id, uid)) == 0:
+        return False
+    await db.execute(FOLLOW_INVITATION, booking_id, calendar_id)
+    return True
 
 
 async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID], *, now: datetime) -> None:
@@ -227,3 +268,38 @@ async def is_on_its_way(db: Db, lanes: Sequence[str]) -> bool:
     return bool(
         await db.fetchval("select exists (select from lanes where lane = any($1::text[]) and unfinished > 0)", lanes)
     )
+
+
+def begin_invitation(booking_id: UUID, host_id: UUID, *, due_at: datetime) -> Change:
+    """Let the calendar that receives a new booking invite to it, if its host has chosen so."""
+    return Change(BEGIN_INVITATION, (booking_id, host_id, due_at))
+
+
+def renew_invitation(booking_id: UUID, *, now: datetime, due_at: datetime) -> Change:
+    """Let the calendar that has invited tell of a new time, by when; at once if it is gone."""
+    return Change(RENEW_INVITATION, (booking_id, now, due_at))
+
+
+async def settle_invitation(db: Db, booking_id: UUID, sequence: int) -> None:
+    """Write that a calendar has invited to this version of a booking."""
+    await db.execute(SETTLE_INVITATION, booking_id, sequence)
+
+
+async def list_due_invitations(db: Db, *, now: datetime, limit: int) -> list[UUID]:
+    """Name the bookings to which a calendar has not invited in time."""
+    statement = "select booking_id from calendar_invitations where due_at <= $1 order by due_at limit $2"
+    return [row["booking_id"] for row in await db.fetch(statement, now, limit)]
+
+
+async def end_invitation(db: Db, booking_id: UUID, *, left_at: datetime | None, now: datetime) -> bool:
+    """Let nobody wait for a calendar any more; False if it has invited in time, or has got more time.
+
+    With `left_at`, changes of the booking after that time are told by mail alone.
+    """
+    statement = "update calendar_invitations set due_at = null, left_at = $2 where booking_id = $1 and due_at <= $3"
+    return count_of(await db.execute(statement, booking_id, left_at, now)) == 1
+
+
+async def is_being_written(db: Db, booking_id: UUID) -> bool:
+    """Return whether a write of a booking is under way or not tried yet; if neither, none begins until the commit."""
+    return bool(await db.fetchval(IS_BEING_WRITTEN, booking_id))

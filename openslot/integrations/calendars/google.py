@@ -1,16 +1,15 @@
 """Google Calendar over its REST API: Google works repetitions out, within a window that moves from day to day."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
 from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from openslot.core.outbound import Outbound
-from openslot.core.times import floor_second
 from openslot.integrations.calendars.errors import (
     TOO_MANY_EVENTS,
     CalendarChanged,
@@ -18,6 +17,18 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreadable,
 )
 from openslot.integrations.calendars.google_client import AlreadyThere, GoogleClient, path_of
+from openslot.integrations.calendars.google_events import (
+    EVENT,
+    SHARED,
+    GoogleEvent,
+    SharedEvent,
+    is_over,
+    list_attendees,
+    plain,
+    read_event,
+    write_event,
+    write_time,
+)
 from openslot.integrations.calendars.ports import (
     Changes,
     KeptSeries,
@@ -33,25 +44,17 @@ MAX_CALENDARS = 100
 MAX_EVENTS = 50_000
 MAX_PAGES = 200
 LONGEST_NAME = 200
-LONGEST_UID = 500
 MOVE_AFTER = timedelta(days=1)
-OWN = "openslot"
 OWN_ID = re.compile(r"[0-9a-f]{32}")
 ALLOWED_ID = re.compile(r"[0-9a-v]{5,1024}")
-NEVER_BUSY = frozenset({"workingLocation", "birthday"})
-# Titles, notes and guests are not asked for.
-EVENT = (
-    "id,etag,status,iCalUID,start,end,transparency,eventType,recurringEventId,recurrence,"
-    "attendees(self,responseStatus),extendedProperties/private"
-)
 ALWAYS = {
     "singleEvents": "true",
     "maxResults": "2500",
     "maxAttendees": "1",
     "fields": f"items({EVENT}),nextPageToken,nextSyncToken",
 }
-# Nobody is invited by Google, and a link to a meeting that an event has is not lost.
-QUIETLY = {"sendUpdates": "none", "conferenceDataVersion": "1"}
+# A link to a meeting that an event has is not lost.
+KEEPING = {"conferenceDataVersion": "1", "fields": EVENT}
 
 
 class GoogleCursor(Struct, frozen=True):
@@ -74,48 +77,6 @@ class CalendarPage(Struct, frozen=True, rename="camel"):
     next_page_token: str | None = None
 
 
-class GoogleTime(Struct, frozen=True, rename="camel"):
-    date: str | None = None
-    date_time: str | None = None
-
-
-class GoogleAttendee(Struct, frozen=True, rename="camel"):
-    is_self: bool = msgspec.field(default=False, name="self")
-    response_status: str = ""
-
-
-class GoogleProperties(Struct, frozen=True):
-    private: dict[str, str] = {}
-
-
-class GoogleEvent(Struct, frozen=True, rename="camel"):
-    id: str
-    etag: str = ""
-    status: str = "confirmed"
-    uid: str = msgspec.field(default="", name="iCalUID")
-    start: GoogleTime = GoogleTime()
-    end: GoogleTime = GoogleTime()
-    transparency: str = "opaque"
-    event_type: str = "default"
-    recurring_event_id: str | None = None
-    recurrence: tuple[str, ...] = ()
-    attendees: tuple[GoogleAttendee, ...] = ()
-    extended_properties: GoogleProperties = GoogleProperties()
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self.status == "cancelled"
-
-    @property
-    def own_uid(self) -> str:
-        """The UID that we gave it, or its own."""
-        return _plain(self.extended_properties.private.get(OWN) or self.uid or self.id)[:LONGEST_UID]
-
-    @property
-    def version(self) -> str:
-        return _plain(self.etag)
-
-
 class EventPage(Struct, frozen=True, rename="camel"):
     items: tuple[GoogleEvent, ...] = ()
     next_page_token: str | None = None
@@ -123,6 +84,8 @@ class EventPage(Struct, frozen=True, rename="camel"):
 
 
 class GoogleCalendars:
+    can_invite: ClassVar[bool] = True
+
     def __init__(self, outbound: Outbound, url: str, tokens: TokenSource) -> None:
         self._client = GoogleClient(outbound, url, tokens)
         self._listed: list[ListedCalendar] | None = None
@@ -152,7 +115,7 @@ class GoogleCalendars:
             else:
                 gone = [each.id for each in found if each.is_cancelled]
                 return await self._tell(calendar, found, gone, known, scope, GoogleCursor(token, before.until))
-        window = {"timeMin": _write_time(scope.first), "timeMax": _write_time(scope.last)}
+        window = {"timeMin": write_time(scope.first), "timeMax": write_time(scope.last)}
         found, token = await self._list_pages(calendar, window)
         there = {each.id for each in found if not each.is_cancelled}
         gone = [ref for ref in known if ref not in there]
@@ -167,15 +130,14 @@ class GoogleCalendars:
 
     async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
         if replaces is not None and ref is not None:
-            body = _write(event)
-            written = await self._write("PATCH", path_of(calendar, ref), body, replaces=replaces)
+            written = await self._change(path_of(calendar, ref), event, replaces=replaces)
         else:
             written = await self._create(calendar, event, ref)
         return StoredEvent(ref=written.id, version=written.version, uid=event.uid)
 
-    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
+    async def delete(self, calendar: str, ref: str, *, replaces: str, tells: bool = False) -> None:
         try:
-            await self._client.delete(path_of(calendar, ref), query={"sendUpdates": "none"}, replaces=replaces)
+            await self._client.delete(path_of(calendar, ref), query=_telling(tells), replaces=replaces)
         except CalendarGone:
             return
 
@@ -225,10 +187,10 @@ class GoogleCalendars:
         for ref in gone:
             own = await self._find(calendar, ref) if OWN_ID.fullmatch(ref) else None
             # One that is over leaves the window by itself.
-            if own is not None and not (known.get(ref) == own.version and _is_over(own, scope)):
+            if own is not None and not (known.get(ref) == own.version and is_over(own, scope)):
                 kept[ref] = own
         return Changes(
-            changed=tuple(_read(each, scope) for each in kept.values() if known.get(each.id) != each.version),
+            changed=tuple(read_event(each, scope) for each in kept.values() if known.get(each.id) != each.version),
             removed=tuple(ref for ref in gone if ref not in kept),
             cursor=msgspec.json.encode(cursor).decode(),
         )
@@ -244,21 +206,45 @@ class GoogleCalendars:
     async def _create(self, calendar: str, event: CalendarEntry, ref: str | None) -> GoogleEvent:
         """Write an event under an id of our own, so that a second try can't write a second event."""
         event_id = ref if ref is not None and ALLOWED_ID.fullmatch(ref) else _id_for(event.uid)
+        body, attendees = {"id": event_id, **write_event(event)}, list_attendees(event)
+        if attendees:
+            body["attendees"] = attendees
+        if len(attendees) > 1:
+            body["guestsCanSeeOtherGuests"] = False
         try:
-            return await self._write("POST", path_of(calendar), {"id": event_id, **_write(event)})
+            return await self._write("POST", path_of(calendar), body, tells=event.invites)
         except AlreadyThere:
             place = path_of(calendar, event_id)
             present = await self._client.get(place, GoogleEvent, {"fields": EVENT})
             if not present.is_cancelled:
                 raise CalendarChanged from None
-            # An event that was deleted keeps its id.
-            return await self._write("PUT", place, _write(event), replaces=present.version)
+            # An event that was deleted keeps its id, its guests, and its link to a meeting.
+            return await self._change(place, event, replaces=present.version)
+
+    async def _change(self, place: str, event: CalendarEntry, *, replaces: str) -> GoogleEvent:
+        """Write over an event; Google tells those it invites of what they see changed, once, and keeps all others."""
+        body = write_event(event)
+        if not event.invites:
+            return await self._write("PATCH", place, body, replaces=replaces)
+        present = await self._client.get(place, SharedEvent, {"fields": SHARED})
+        if present.version != replaces:
+            raise CalendarChanged
+        # A list that is sent replaces the one that is there.
+        if attendees := present.add_missing(list_attendees(event)):
+            body["attendees"] = attendees
+        # An earlier try may have written this, and its answer was lost.
+        return await self._write("PATCH", place, body, replaces=replaces, tells=not present.shows(body))
 
     async def _write(
-        self, method: str, path: str, body: Mapping[str, Any], *, replaces: str | None = None
+        self, method: str, path: str, body: Mapping[str, Any], *, replaces: str | None = None, tells: bool = False
     ) -> GoogleEvent:
-        query = {**QUIETLY, "fields": EVENT}
+        query = {**KEEPING, **_telling(tells)}
         return await self._client.write(method, path, GoogleEvent, body, query=query, replaces=replaces)
+
+
+def _telling(tells: bool) -> dict[str, str]:
+    """Say whether Google sends mails to those who are invited."""
+    return {"sendUpdates": "all" if tells else "none"}
 
 
 def _id_for(uid: str) -> str:
@@ -266,80 +252,9 @@ def _id_for(uid: str) -> str:
     return UUID(uid.partition("@")[0]).hex
 
 
-def _write(event: CalendarEntry) -> dict[str, Any]:
-    """Write a booking without guests: Openslot sends the mails."""
-    body: dict[str, Any] = {
-        "summary": event.summary,
-        "description": event.description[:8000],
-        "location": event.location,
-        "start": {"dateTime": _write_time(event.starts_at), "timeZone": "UTC"},
-        "end": {"dateTime": _write_time(event.ends_at), "timeZone": "UTC"},
-        "status": "confirmed",
-        "transparency": "opaque",
-        "extendedProperties": {"private": {OWN: event.uid}},
-    }
-    if event.url:
-        body["source"] = {"title": "Openslot", "url": event.url}
-    return body
-
-
-def _read(found: GoogleEvent, scope: Scope) -> RemoteEvent:
-    times = _find_times(found, scope)
-    is_live = not any(each.is_self and each.response_status == "declined" for each in found.attendees)
-    is_busy = is_live and found.transparency != "transparent" and found.event_type not in NEVER_BUSY
-    repeats = found.recurring_event_id is not None or bool(found.recurrence)
-    return RemoteEvent(
-        ref=found.id,
-        version=found.version,
-        uid=found.own_uid,
-        spans=tuple(_list_spans(times, scope)) if is_busy else (),
-        starts_at=times[0] if times and not repeats else None,
-        ends_at=times[1] if times and not repeats else None,
-        is_live=is_live,
-        is_unread=times is None,
-    )
-
-
-def _find_times(found: GoogleEvent, scope: Scope) -> tuple[datetime, datetime] | None:
-    try:
-        start, end = (_read_time(each, scope) for each in (found.start, found.end))
-    except (ValueError, OverflowError):
-        return None
-    return (start, end) if start is not None and end is not None else None
-
-
-def _is_over(found: GoogleEvent, scope: Scope) -> bool:
-    times = _find_times(found, scope)
-    return times is not None and times[1] <= scope.first
-
-
-def _read_time(found: GoogleTime, scope: Scope) -> datetime | None:
-    if found.date_time is not None:
-        read = datetime.fromisoformat(found.date_time)
-        return (read if read.tzinfo else read.replace(tzinfo=scope.zone)).astimezone(UTC)
-    if found.date is not None:
-        # A whole day is one of the host's zone.
-        return datetime.combine(date.fromisoformat(found.date), time(), scope.zone).astimezone(UTC)
-    return None
-
-
-def _list_spans(times: tuple[datetime, datetime] | None, scope: Scope) -> Iterator[tuple[int, int]]:
-    if times is not None and times[0] < times[1] and times[1] > scope.first and times[0] < scope.last:
-        yield floor_second(times[0]), floor_second(times[1])
-
-
-def _write_time(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
 def _name(found: ListedCalendar) -> str:
-    shown = _plain(found.summary_override or found.summary)[:LONGEST_NAME].strip()
+    shown = plain(found.summary_override or found.summary)[:LONGEST_NAME].strip()
     return shown or found.id[:LONGEST_NAME]
-
-
-def _plain(text: str) -> str:
-    """Leave out what can't be stored, shown or sent back."""
-    return "".join(character for character in text if character.isprintable())
 
 
 def _is_plain(ref: str) -> bool:

@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import ClassVar
 
 import httpx2
 import msgspec
@@ -55,6 +56,8 @@ def read_url(url: str) -> str:
 
 
 class IcsFeed:
+    can_invite: ClassVar[bool] = False
+
     def __init__(self, outbound: Outbound, url: str) -> None:
         self._url = url
         self._client = outbound.client(follow_redirects=True, limits=LIMITS)
@@ -96,7 +99,7 @@ class IcsFeed:
     async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
-    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
+    async def delete(self, calendar: str, ref: str, *, replaces: str, tells: bool = False) -> None:
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def close(self) -> None:

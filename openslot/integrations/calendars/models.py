@@ -71,6 +71,8 @@ class CalendarConnection(Struct, frozen=True, kw_only=True):
     addresses: tuple[str, ...]
     trust_hours: int | None
     """How long what was last read is trusted when it can't be read any more; None: not at all."""
+    invites: bool = False
+    """Whether its server invites those who take part in new bookings that are written into it."""
     synced_at: datetime | None = None
     tried_at: datetime | None = None
     next_sync_at: datetime
@@ -130,6 +132,8 @@ class ConnectionChanges(Struct, frozen=True, kw_only=True):
     """The name of the calendar that receives bookings; empty: none."""
     when_unreadable: str | None = None
     """`trust:HOURS` or `close`."""
+    invites: bool | None = None
+    """Whether its server invites those who take part in new bookings."""
 
 
 class KeptObject(Struct, frozen=True, kw_only=True):
@@ -178,6 +182,10 @@ class WriteTarget(Struct, frozen=True, kw_only=True):
     secret: bytes
     host_name: str
     host_email: str
+    is_shared: bool
+    """Whether those who take part may see the event, because it was to invite them."""
+    invites: bool
+    """Whether its server invites them, and tells them of changes."""
     written: WrittenEvent | None
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
@@ -69,7 +70,7 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Co
             server = (
                 _open_with(work.runtime, owner.id, wanted)
                 if isinstance(wanted, Consent)
-                else SERVERS[kind](work.runtime, ref, credentials)
+                else SERVERS[kind].open(work.runtime, ref, credentials)
             )
             try:
                 found, addresses = await server.list_calendars(), await server.list_addresses()
@@ -150,7 +151,7 @@ async def list_next(work: Work, *, limit: int) -> list[ConnectionRef]:
 
 
 async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> CalendarConnection:
-    """Change which calendars count as busy, which one receives bookings, and what happens when nothing can be read."""
+    """Change which calendars count as busy, which one receives bookings, who invites, and what if it can't be read."""
     connection = await get_connection(work, ref, lock=True)
     if changes.busy is not None:
         await _set_busy(work, connection, changes.busy)
@@ -158,6 +159,10 @@ async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionC
         await _set_receiving(work, connection, changes.write_to)
     if changes.when_unreadable is not None:
         await store.update_trust(work.db, connection.id, read_policy(changes.when_unreadable))
+    if changes.invites is not None:
+        if changes.invites and not can_invite(connection):
+            raise Invalid(details={"invites": Text("can't be chosen, because this kind of calendar does not invite")})
+        await store.update_invites(work.db, connection.id, invites=changes.invites)
     changed = await get_connection(work, ref)
     closing = closes_at(changed, synced_at=changed.synced_at, failed_at=connection.failing_since)
     await busy.close_after(work, changed.busy_ids, closing)
@@ -264,18 +269,33 @@ def _open_with(runtime: Runtime, owner_id: UUID, consent: Consent) -> CalendarSe
     return GoogleCalendars(runtime.outbound.on_behalf_of(owner_id), runtime.settings.google_api_url, tokens)
 
 
-SERVERS: dict[ConnectionKind, Callable[[Runtime, ConnectionRef, Credentials], CalendarServer]] = {
-    ConnectionKind.CALDAV: lambda runtime, ref, secret: CalDavServer(
-        runtime.outbound.on_behalf_of(ref.owner_id), secret
+class Adapter(Struct, frozen=True):
+    """What answers the port for a kind of connection, and how it is opened."""
+
+    server: type[CalendarServer]
+    open: Callable[[Runtime, ConnectionRef, Credentials], CalendarServer]
+
+
+SERVERS = {
+    ConnectionKind.CALDAV: Adapter(
+        CalDavServer,
+        lambda runtime, ref, secret: CalDavServer(runtime.outbound.on_behalf_of(ref.owner_id), secret),
     ),
-    ConnectionKind.ICS: lambda runtime, ref, secret: IcsFeed(runtime.outbound.on_behalf_of(ref.owner_id), secret.url),
-    ConnectionKind.GOOGLE: _open_google,
+    ConnectionKind.ICS: Adapter(
+        IcsFeed, lambda runtime, ref, secret: IcsFeed(runtime.outbound.on_behalf_of(ref.owner_id), secret.url)
+    ),
+    ConnectionKind.GOOGLE: Adapter(GoogleCalendars, _open_google),
 }
+
+
+def can_invite(connection: CalendarConnection) -> bool:
+    """Return whether the server of a connection can invite those who take part in a booking."""
+    return SERVERS[connection.kind].server.can_invite
 
 
 def open_server(runtime: Runtime, ref: ConnectionRef, kind: str, sealed: bytes) -> CalendarServer:
     secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Credentials)
-    return SERVERS[ConnectionKind(kind)](runtime, ref, secret)
+    return SERVERS[ConnectionKind(kind)].open(runtime, ref, secret)
 
 
 WITHIN = timedelta(seconds=30)
@@ -346,7 +366,7 @@ async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Cre
 
 
 def _open_by(work: Work, connection: CalendarConnection, secret: Credentials) -> CalendarServer:
-    return SERVERS[connection.kind](work.runtime, ConnectionRef(connection.id, connection.owner_id), secret)
+    return SERVERS[connection.kind].open(work.runtime, ConnectionRef(connection.id, connection.owner_id), secret)
 
 
 async def _list_calendars(

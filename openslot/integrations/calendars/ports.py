@@ -5,7 +5,7 @@ A `ref` says where something is at its server, and only the server's own adapter
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import ClassVar, Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -81,6 +81,9 @@ class StoredEvent(Struct, frozen=True, kw_only=True):
 class CalendarServer(Protocol):
     """One account of a calendar's server; what it refuses is a `CalendarFault`."""
 
+    can_invite: ClassVar[bool]
+    """Whether it can invite those who take part in an event, and tell them of changes."""
+
     async def list_calendars(self) -> list[RemoteCalendar]: ...
 
     async def list_addresses(self) -> frozenset[str]:
@@ -104,12 +107,13 @@ class CalendarServer(Protocol):
     async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
         """Write an event in place of the one with this version, or, without one, where there is none.
 
-        Without a ref the place follows from the UID, so that two tries can't write two events.
+        Without a ref the place follows from the UID, so that two tries can't write two events. If the event invites,
+        those who take part are told once of what they see changed, however often that is tried.
         """
         ...
 
-    async def delete(self, calendar: str, ref: str, *, replaces: str) -> None:
-        """Remove the event with this version; one that is gone already is no fault."""
+    async def delete(self, calendar: str, ref: str, *, replaces: str, tells: bool = False) -> None:
+        """Remove the event with this version, and tell those it invited if asked to; one that is gone is no fault."""
         ...
 
     async def close(self) -> None: ...

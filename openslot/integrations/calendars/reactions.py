@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.availability import operations as busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
@@ -36,7 +38,7 @@ from openslot.core.work import (
 from openslot.integrations.calendars import event_store, operations, store
 from openslot.integrations.calendars.booking_events import describe_booking
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
-from openslot.integrations.calendars.event_store import WRITE
+from openslot.integrations.calendars.event_store import PLAN, WRITE
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.host_changes import LANE, WRITE_LANE
 from openslot.integrations.calendars.models import ConnectionRef, WriteTarget, WrittenEvent
@@ -106,7 +108,8 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
     booking = details.booking
     ref, replaces = await _find_place(work, target, booking)
     host = MailAddress(target.host_email, target.host_name)
-    event = describe_booking(details, host, booking_url(work.runtime, booking.id))
+    event = describe_booking(details, host, booking_url(work.runtime, booking.id), is_shared=target.is_shared)
+    event = replace(event, invites=target.invites)
     try:
         stored = await server.put(target.url, event, ref=ref, replaces=replaces)
     except (CalendarChanged, CalendarGone):
@@ -130,6 +133,8 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
 
     async def keep(work: Work) -> None:
         await event_store.keep_written(work.db, written)
+        if target.invites:
+            await event_store.settle_invitation(work.db, booking.id, booking.sequence)
         await _free_added(work, target.calendar_id, stored.ref)
 
     return Done(vendor_id=stored.ref[-200:], write=keep)
@@ -151,7 +156,7 @@ async def _remove(server: CalendarServer, target: WriteTarget, details: BookingD
     ref = target.written.href if target.written else None
     present = await server.find_own(target.url, booking.uid, ref=ref)
     if present is not None and present.uid == booking.uid:
-        await server.delete(target.url, present.ref, replaces=present.version)
+        await server.delete(target.url, present.ref, replaces=present.version, tells=target.invites)
     place = present.ref if present else ref
 
     async def forget(work: Work) -> None:
@@ -194,7 +199,7 @@ def _target(booking_id: UUID, calendar_id: UUID) -> Target:
 
 CALENDAR_REACTIONS = (
     Reaction(
-        name="calendars.plan",
+        name=PLAN,
         on=(BookingCreated, BookingRescheduled, BookingCancelled, BookingLinkAdded),
         run=plan,
         lane=LANE,

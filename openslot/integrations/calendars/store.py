@@ -21,8 +21,8 @@ CALENDARS = Rows(Calendar, "calendars k")
 CHANNELS = Rows(CalendarChannel, "calendar_channels c")
 OWN = "c.id = $1 and ($2::uuid is null or c.owner_id = $2)"
 INSERT = f"""
-insert into calendar_connections ({CONNECTIONS.stored.columns}, secret) select {CONNECTIONS.stored.places()}, $17
-where (select count(*) from calendar_connections where owner_id = $2) < $18"""
+insert into calendar_connections ({CONNECTIONS.stored.columns}, secret) select {CONNECTIONS.stored.places()}, $18
+where (select count(*) from calendar_connections where owner_id = $2) < $19"""
 # Connections that are being read, and those whose owner is gone, are left alone.
 HAS_READ_SINCE = """coalesce(
     c.lease is null and c.tried_at >= {since} and (c.failing_since is not null or c.synced_at >= {since}), false)"""
@@ -113,6 +113,10 @@ async def delete_connection(db: Db, connection_id: UUID) -> None:
 
 async def update_trust(db: Db, connection_id: UUID, trust_hours: int | None) -> None:
     await db.execute("update calendar_connections set trust_hours = $2 where id = $1", connection_id, trust_hours)
+
+
+async def update_invites(db: Db, connection_id: UUID, *, invites: bool) -> None:
+    await db.execute("update calendar_connections set invites = $2 where id = $1", connection_id, invites)
 
 
 async def update_busy(db: Db, connection_id: UUID, busy: Sequence[UUID]) -> None:

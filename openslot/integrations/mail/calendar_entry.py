@@ -40,7 +40,9 @@ class CalendarEntry(Struct, frozen=True, kw_only=True):
     updated_at: datetime
     is_cancelled: bool = False
     is_kept_by_server: bool = False
-    """Whether a calendar server keeps it, which must not send invitations: Openslot sends the mails."""
+    """Whether a calendar server keeps it, which must not send invitations unless it is asked to."""
+    invites: bool = False
+    """Whether the calendar server invites those who take part, and tells them of changes; else Openslot does."""
     longest_description: int = 5000
 
 

@@ -10,6 +10,7 @@ from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
     BookingEvent,
+    BookingInvitationFailed,
     BookingLinkAdded,
     BookingRescheduled,
 )
@@ -32,7 +33,7 @@ from openslot.integrations.mail.calendar_entry import (
     outlook_url,
     write_calendar,
 )
-from openslot.integrations.mail.meetings import MailedMeeting, MailHost, list_recipients
+from openslot.integrations.mail.meetings import InvitedBy, MailedMeeting, MailHost, list_recipients
 from openslot.integrations.mail.models import (
     Attachment,
     Draft,
@@ -89,6 +90,7 @@ def write_letter(
     when = format_short(meeting.booking.starts_at, recipient.zone, locale)
     is_on = kind is not MailKind.CANCELLATION
     join = _find_join(meeting) if is_on else None
+    has_entry = is_on and meeting.has_entry_for(recipient)
     return Letter(
         subject=SUBJECTS[kind](title=title, when=when),
         heading=BY_ROLE[recipient.role][kind],
@@ -98,15 +100,17 @@ def write_letter(
         button=join or _find_button(meeting, recipient, is_on=is_on),
         actions=_write_actions(meeting, recipient, join) if is_on else (),
         links_label=Text("Add to your calendar"),
-        links=_write_links(meeting, recipient, entry) if is_on and recipient.role is not RecipientRole.HOST else (),
+        links=_write_links(meeting, recipient, entry) if has_entry and recipient.role is not RecipientRole.HOST else (),
         footer=(_format_reason_for_mail(meeting, recipient),),
     )
 
 
 def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
     names = {"host": one_line(meeting.host.name), "invitee": meeting.invitee_name}
+    inviting = _tell_who_invites(meeting, kind, recipient)
     if recipient.role is RecipientRole.GUEST and kind is MailKind.CONFIRMATION:
-        return (Text("%(invitee)s has booked a meeting with %(host)s and would like you to join.", **names),)
+        told = Text("%(invitee)s has booked a meeting with %(host)s and would like you to join.", **names)
+        return told, *inviting
     if recipient.role is RecipientRole.HOST and kind is MailKind.CONFIRMATION:
         return (Text("%(invitee)s has booked a meeting with you.", **names),)
     if kind is MailKind.CANCELLATION:
@@ -114,6 +118,23 @@ def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipie
         if meeting.payment is None or recipient.role is RecipientRole.GUEST:
             return (told,)
         return told, describe_cancellation(meeting.payment, meeting.booking)
+    return inviting
+
+
+def _tell_who_invites(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
+    host = one_line(meeting.host.name)
+    if recipient.role is RecipientRole.HOST or kind is MailKind.REMINDER:
+        return ()
+    if meeting.invited_by is InvitedBy.CALENDAR:
+        return (Text("The entry for your calendar comes from the calendar of %(host)s, in another email.", host=host),)
+    if meeting.invited_by is InvitedBy.MAIL_INSTEAD:
+        return (
+            Text(
+                "The entry for your calendar comes with this email, because the calendar of %(host)s could not send "
+                "it. If your calendar has another entry for this meeting, delete that one.",
+                host=host,
+            ),
+        )
     return ()
 
 
@@ -199,9 +220,11 @@ def _find_button(meeting: MailedMeeting, recipient: Recipient, *, is_on: bool) -
     if recipient.role is RecipientRole.HOST:
         return Link(label=Text("View the booking"), url=meeting.booking_url)
     # The file's address contains the manage link, and guests must not be able to change the meeting.
-    if is_on and recipient.role is RecipientRole.INVITEE:
+    if not is_on or recipient.role is not RecipientRole.INVITEE:
+        return None
+    if meeting.has_entry_for(recipient):
         return Link(label=Text("Add to calendar"), url=meeting.calendar_url)
-    return None
+    return Link(label=Text("View the booking"), url=meeting.manage_url)
 
 
 def _write_actions(meeting: MailedMeeting, recipient: Recipient, join: Link | None) -> tuple[Link, ...]:
@@ -245,6 +268,7 @@ KINDS: dict[str, tuple[type[BookingEvent], MailKind]] = {
     BookingRescheduled.type: (BookingRescheduled, MailKind.RESCHEDULE),
     BookingCancelled.type: (BookingCancelled, MailKind.CANCELLATION),
     BookingLinkAdded.type: (BookingLinkAdded, MailKind.LINK),
+    BookingInvitationFailed.type: (BookingInvitationFailed, MailKind.CONFIRMATION),
 }
 
 
@@ -286,6 +310,8 @@ def read_meeting(
             previous_ends_at=event.previous_ends_at,
             reason=event.reason,
         )
+    if isinstance(event, BookingInvitationFailed):
+        return replace(meeting, invited_by=InvitedBy.MAIL_INSTEAD)
     return replace(meeting, reason=booking.cancel_reason) if isinstance(event, BookingCancelled) else meeting
 
 
@@ -298,7 +324,7 @@ def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, ef
     invitee = MailAddress(meeting.booking.invitee_email, meeting.booking.invitee_name)
     calendar = None
     # A reminder changes nothing in a calendar.
-    if kind is not MailKind.REMINDER:
+    if kind is not MailKind.REMINDER and meeting.has_entry_for(recipient):
         calendar = Attachment(method=method, content=write_calendar(entry, method))
     return Draft(
         id=effect.id,
@@ -311,8 +337,9 @@ def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, ef
         booking_id=meeting.booking.id,
         reply_to=invitee if is_host else MailAddress(meeting.host.email, meeting.host.name),
         calendar=calendar,
-        # A link follows what anyone may have booked.
-        is_public=(cause.kind is ActorKind.PUBLIC or kind is MailKind.LINK) and not is_host,
+        # A link, and an invitation that is sent later, follow what anyone may have booked.
+        is_public=not is_host
+        and (cause.kind is ActorKind.PUBLIC or kind is MailKind.LINK or meeting.invited_by is InvitedBy.MAIL_INSTEAD),
     )
 
 

@@ -1,6 +1,7 @@
 """A meeting as mail describes it: the same facts for every kind of letter, and who is told of it."""
 
 from datetime import datetime
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -25,6 +26,16 @@ class MailHost(BrandedHost, frozen=True, kw_only=True):
     topics: frozenset[MailTopic] = DEFAULT_TOPICS
 
 
+class InvitedBy(StrEnum):
+    """What puts a meeting into the calendars of those who take part."""
+
+    MAIL = "mail"
+    CALENDAR = "calendar"
+    """The host's calendar, which sends mails of its own."""
+    MAIL_INSTEAD = "mail instead"
+    """Our mail, because the host's calendar has not done it."""
+
+
 class MailedMeeting(Struct, frozen=True, kw_only=True):
     """A booking with all that its mails tell, as it was when something happened to it."""
 
@@ -42,11 +53,16 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     is_reason_of_host: bool = False
     payment: StoredPayment | None = None
     """What was paid for it; None: nothing."""
+    invited_by: InvitedBy = InvitedBy.MAIL
 
     @property
     def invitee_name(self) -> str:
         """The invitee's name, or the address if the name is none."""
         return find_name(self.booking.invitee_name) or self.booking.invitee_email
+
+    def has_entry_for(self, recipient: Recipient) -> bool:
+        """Return whether its mails put it into a reader's calendar, which the host's calendar may do instead."""
+        return recipient.role is RecipientRole.HOST or self.invited_by is not InvitedBy.CALENDAR
 
 
 def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:

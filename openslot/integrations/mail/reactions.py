@@ -6,6 +6,7 @@ from itertools import product
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.access.events import AddressChangeRequested
 from openslot.access.resets import SEND_RESET
@@ -17,6 +18,7 @@ from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
     BookingEvent,
+    BookingInvitationFailed,
     BookingLinkAdded,
     BookingRescheduled,
 )
@@ -38,8 +40,8 @@ from openslot.integrations.mail.letters import (
     with_payment,
     write_draft,
 )
-from openslot.integrations.mail.meetings import MailHost, is_wanted, list_recipients
-from openslot.integrations.mail.models import UNWANTED, MailKind
+from openslot.integrations.mail.meetings import InvitedBy, MailedMeeting, MailHost, is_wanted, list_recipients
+from openslot.integrations.mail.models import UNWANTED, MailKind, RecipientRole
 from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS
@@ -129,8 +131,9 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
     targets = tuple(
         Target(reaction=SEND, target=name_recipient(to), lane=f"{effect.lane}@{to.email.casefold()}")
         for to in list_recipients(booking, host)
+        if to.role is not RecipientRole.HOST or effect.event_type != BookingInvitationFailed.type
     )
-    if effect.event_type == BookingLinkAdded.type:
+    if effect.event_type in {BookingLinkAdded.type, BookingInvitationFailed.type}:
         # Its time is the same, and so are its reminders.
         return Expanded(targets)
     return Expanded(targets, await plan_reminders(work, booking, host, effect.actor))
@@ -163,7 +166,17 @@ async def _tell(
     if not is_wanted(host, recipient, kind):
         return await leave_unsent(work, effect, UNWANTED)
     meeting = await with_payment(work, read_meeting(work.runtime, about, host, cause=cause))
+    if recipient.role is not RecipientRole.HOST:
+        meeting = await with_inviter(work, meeting)
     return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
+
+
+async def with_inviter(work: Work, meeting: MailedMeeting) -> MailedMeeting:
+    """Add whether the host's calendar has invited to a meeting as it was then, or is about to."""
+    if meeting.invited_by is not InvitedBy.MAIL:
+        return meeting
+    is_invited = await store.is_invited_by_calendar(work.db, meeting.booking.id, meeting.booking.updated_at)
+    return replace(meeting, invited_by=InvitedBy.CALENDAR) if is_invited else meeting
 
 
 async def notify(work: Work, effect: Effect) -> Outcome:
@@ -187,7 +200,7 @@ def _mailing(name: str, run: Callable[[Work, Effect], Awaitable[Outcome]], *on: 
 MAIL_REACTIONS = (
     Reaction(
         name="mail.fan_out",
-        on=(BookingCreated, BookingRescheduled, BookingCancelled, BookingLinkAdded),
+        on=(BookingCreated, BookingRescheduled, BookingCancelled, BookingLinkAdded, BookingInvitationFailed),
         run=fan_out,
         lane="mail",
     ),

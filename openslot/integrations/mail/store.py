@@ -196,3 +196,10 @@ async def find_choices(db: Db, user_id: UUID) -> dict[str, bool]:
 async def replace_choices(db: Db, user_id: UUID, choices: Mapping[str, bool], *, now: datetime) -> None:
     """Write what a user has chosen; what is not named is as if never chosen."""
     await db.execute(REPLACE, user_id, [str(topic) for topic in choices], list(choices.values()), now)
+
+
+async def is_invited_by_calendar(db: Db, booking_id: UUID, updated_at: datetime) -> bool:
+    """Return whether the host's calendar invites to a booking as it was then."""
+    statement = """select exists (select from calendar_invitations
+        where booking_id = $1 and (left_at is null or left_at >= $2))"""
+    return bool(await db.fetchval(statement, booking_id, updated_at))

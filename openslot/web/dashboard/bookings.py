@@ -13,6 +13,7 @@ from openslot.bookings import rules
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
+    BookingInvitationFailed,
     BookingLinkAdded,
     BookingLinkFailed,
     BookingNoShowMarked,
@@ -52,8 +53,9 @@ YOURS = {
     BookingNoShowRemoved.type: Text("You took the no-show back"),
     BookingLinkAdded.type: Text("The link of the video call is ready"),
     BookingLinkFailed.type: Text("No link could be made for the video call"),
+    BookingInvitationFailed.type: Text("Your calendar could not invite. We send the invitation by email"),
 }
-OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type})
+OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type, BookingInvitationFailed.type})
 WITH_REASON = frozenset({BookingRescheduled.type, BookingCancelled.type})
 NOTICES: Notices = {
     "booked": MailNotice(

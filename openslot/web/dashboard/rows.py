@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings.conferences import NO_LINK_REASONS, NOBODY_WAITS
-from openslot.bookings.events import BookingCancelled, BookingLinkAdded, BookingRescheduled
+from openslot.bookings.events import BookingCancelled, BookingInvitationFailed, BookingLinkAdded, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
 from openslot.conversations.models import Channel, MessageStatus
 from openslot.core.effects import REPLANNED
@@ -212,6 +212,8 @@ def _name_mail(effect: TimelineEffect) -> Text:
         return Text("Cancellation to %(recipient)s", recipient=to) if to else Text("Cancellation to you")
     if effect.event_type == BookingLinkAdded.type:
         return Text("Link to %(recipient)s", recipient=to) if to else Text("Link to you")
+    if effect.event_type == BookingInvitationFailed.type:
+        return Text("Invitation to %(recipient)s", recipient=to or "")
     if effect.event_type == BookingRescheduled.type:
         return Text("Reschedule notice to %(recipient)s", recipient=to) if to else Text("Reschedule notice to you")
     return Text("Confirmation to %(recipient)s", recipient=to) if to else Text("Confirmation to you")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from dateutil.rrule import rrulestr
@@ -20,6 +20,17 @@ class SyncToken:
 
     def __init__(self, made_at: datetime, window: Window, query: dict[str, str], seen: dict[str, str]) -> None:
         self.made_at, self.window, self.query, self.seen = made_at, window, query, seen
+
+
+class GoogleMail(NamedTuple):
+    """A mail that Google sends about an event: an invitation, an update or a cancellation."""
+
+    to: str
+    kind: str
+    event_id: str
+    starts: str
+    others: tuple[str, ...]
+    """Whom else its reader sees."""
 
 
 class GoogleCalendar:
@@ -47,6 +58,7 @@ class GoogleAccount:
         self.channels: dict[str, dict[str, Any]] = {}
         """Live ones and those that have expired, by id; one that was stopped is gone."""
         self.stopped: list[str] = []
+        self.mails: list[GoogleMail] = []
         self._number = 0
         self._pending: dict[str, datetime] = {}
 
@@ -68,6 +80,17 @@ class GoogleAccount:
         kept |= {"etag": f'"{self._number}"', "updated": self.clock().isoformat()}
         holder.events[kept["id"]] = kept
         return kept
+
+    def tell(self, before: dict[str, Any] | None, after: dict[str, Any], *, how: str) -> None:
+        """Mail those who take part in an event if the program asked for it, also if nothing they see is different."""
+        had, has = (
+            [] if each is None or each["status"] == "cancelled" else _list_guests(each) for each in (before, after)
+        )
+        for to in dict.fromkeys([*had, *has]) if how == "all" else ():
+            kind = "cancellation" if to not in has else "update" if to in had else "invitation"
+            others = () if after.get("guestsCanSeeOtherGuests") is False else tuple({*had, *has} - {to})
+            if to != self.email:
+                self.mails.append(GoogleMail(to, kind, after["id"], after["start"]["dateTime"], others))
 
     def watch(self, calendar: str, wanted: dict[str, Any]) -> dict[str, Any]:
         """Make a channel, for as long as is wished, but not for more than a week."""
@@ -205,6 +228,10 @@ class GoogleAccount:
                 changed = holder.events.get(each["id"], each)
                 if (each is event or changed is each) and _is_within(each, window):
                     yield each
+
+
+def _list_guests(event: dict[str, Any]) -> list[str]:
+    return [each["email"] for each in event.get("attendees", ())]
 
 
 def _list_repetitions(event: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -99,7 +99,9 @@ class FakeGoogle:
         if holder.role not in {"writer", "owner"}:
             raise GoogleRefusal(403, "requiredAccessLevel", "You need to have writer access to this calendar.")
         if name == "events.insert":
-            return _write(_insert(account, holder, _read_body(request)), query)
+            made = _insert(account, holder, _read_body(request))
+            account.tell(None, made, how=query.get("sendUpdates", "none"))
+            return _write(made, query)
         event = _get(holder, parts["eventId"])
         return self._change(name, account, holder, event, request, query)
 
@@ -117,13 +119,16 @@ class FakeGoogle:
         if request.headers.get("if-match") not in {None, event["etag"]}:
             raise GoogleRefusal(412, "conditionNotMet", "Precondition Failed")
         if name == "events.delete":
-            account.store(holder, {**event, "status": "cancelled"})
+            gone = account.store(holder, {**event, "status": "cancelled"})
+            account.tell(event, gone, how=query.get("sendUpdates", "none"))
             return Answer(204, b"")
         body = _read_body(request)
         kept = event if name == "events.patch" else {"iCalUID": event["iCalUID"], "status": "confirmed"}
         conference = account.take_conference(kept, body, version=int(query.get("conferenceDataVersion", "0")))
         changed = {**kept, **body, "id": event["id"], "conferenceData": conference}
-        return _write(account.store(holder, changed), query)
+        stored = account.store(holder, changed)
+        account.tell(event, stored, how=query.get("sendUpdates", "none"))
+        return _write(stored, query)
 
 
 def _change_channel(account: GoogleAccount, parts: dict[str, str], body: dict[str, Any]) -> Answer:

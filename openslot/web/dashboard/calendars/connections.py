@@ -145,6 +145,7 @@ async def try_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> None
 class ChoicesForm(Struct, frozen=True, kw_only=True):
     busy: list[str] = []
     unreadable: Annotated[str, Meta(pattern=LINE, max_length=20), WhenEmpty(Text("Choose one of these"))]
+    invites: bool = False
 
 
 class CalendarPasswordForm(Struct, frozen=True, kw_only=True):
@@ -164,8 +165,9 @@ async def show_connection(work: Work, user: User, connection_id: UUID, form: For
 
 @post("/settings/calendars/{connection_id}", shows=show_connection, names={"whenUnreadable": "unreadable"})
 async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[ChoicesForm]) -> Response:
-    """Choose which calendars close times, and what happens when they can't be read."""
-    changes = ConnectionChanges(busy=tuple(form.get().busy), when_unreadable=form.get().unreadable)
+    """Choose which calendars close times, what happens when they can't be read, and who invites."""
+    sent = form.get()
+    changes = ConnectionChanges(busy=tuple(sent.busy), when_unreadable=sent.unreadable, invites=sent.invites)
     await calendars.change_connection(work, ConnectionRef(connection_id, user.id), changes)
     return redirect(f"{overview.HERE}/{connection_id}?done=saved")
 
@@ -243,6 +245,8 @@ async def _show_connection(
         calendars=[(each, each.is_busy if chosen is None else str(each.id) in chosen) for each in connection.calendars],
         policies=overview.list_policies(policy),
         policy=choices["unreadable"] if choices.kind else policy,
+        can_invite=calendars.can_invite(connection),
+        invites=choices.sent.invites if choices.sent else connection.invites,
         result=result,
         form=form,
     )
