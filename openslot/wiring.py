@@ -24,6 +24,9 @@ from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.core.work import Periodic, Wiring
+from openslot.crm.events import CRM_EVENTS
+from openslot.crm.ports import CrmVendors
+from openslot.crm.reactions import CRM_REACTIONS
 from openslot.doctor.system_tests import DOCTOR_REACTIONS
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
 from openslot.event_types.ports import Conferences
@@ -34,6 +37,7 @@ from openslot.integrations.calendars.invitations import INVITATION_CONSEQUENCES,
 from openslot.integrations.calendars.reactions import CALENDAR_JOBS, CALENDAR_REACTIONS
 from openslot.integrations.chat import Chat, open_chat
 from openslot.integrations.conferences import open_conferences
+from openslot.integrations.crm.vendors import open_crm_vendors
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.events import MAIL_EVENTS
 from openslot.integrations.mail.organization_mails import ORGANIZATION_REACTIONS
@@ -78,6 +82,7 @@ EVENTS = (
     *PAYMENT_EVENTS,
     *PAYMENT_CONNECTION_EVENTS,
     *MESSAGING_CONNECTION_EVENTS,
+    *CRM_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
     *MAIL_EVENTS,
@@ -101,6 +106,7 @@ REACTIONS = (
     *WEBHOOK_REACTIONS,
     *MAIL_REACTIONS,
     *CALENDAR_REACTIONS,
+    *CRM_REACTIONS,
     *ORGANIZATION_REACTIONS,
     *AGENT_REACTIONS,
     *EXPORT_REACTIONS,
@@ -156,6 +162,7 @@ PORTS: Mapping[type, OpenAdapter] = {
     Billings: open_billings,
     Checkouts: open_checkouts,
     MessageProviders: open_providers,
+    CrmVendors: open_crm_vendors,
 }
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
@@ -170,6 +177,7 @@ SEALED = (
     SealedColumn("payment_endings", "key"),
     SealedColumn("messaging_connections", "token"),
     SealedColumn("messaging_connections", "second_token"),
+    SealedColumn("crm_connections", "secret"),
     SealedColumn("message_erasures", "token"),
     SealedColumn("message_erasures", "ref"),
     SealedColumn("message_media", "ref"),

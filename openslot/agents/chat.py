@@ -15,6 +15,7 @@ from openslot.core.actor import Actor
 from openslot.core.dollars import to_usd
 from openslot.core.events import Effect, EffectState, Event
 from openslot.core.work import Outcome, Reaction, Skipped, Work
+from openslot.crm.events import CrmBroken
 from openslot.flags.events import MessagingEvent, MessagingResumed, MessagingStopped
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.chat import post, team_chat
@@ -63,7 +64,7 @@ def name_of(slug: str | None) -> str:
 
 def _find_person(event: Event, actor: Actor) -> UUID | str:
     """Find whom a message names: whose connection it is, or who did it."""
-    if isinstance(event, CalendarBroken | CalendarRecovered):
+    if isinstance(event, CalendarBroken | CalendarRecovered | CrmBroken):
         return event.owner_id
     if isinstance(event, PaymentsUnreadable | MessagingBroken) and event.organization_id is None:
         return event.user_id or ""
@@ -139,6 +140,10 @@ def _write_broken_number(event: MessagingBroken, who: str) -> str:
     return f"The number {event.number} ({event.channel}) of {owner} can't be used since {since}: {event.reason}"
 
 
+def _write_broken_crm(event: CrmBroken, who: str) -> str:
+    return f"The CRM “{event.label}” of {who} can't be updated since {event.since:%Y-%m-%d %H:%M} UTC: {event.reason}"
+
+
 # A connection that breaks is told here too: an event of its own, and a line.
 WRITERS: dict[str, tuple[type[Event], Callable[[Any, str], str]]] = {
     kind.type: (kind, write)
@@ -152,6 +157,7 @@ WRITERS: dict[str, tuple[type[Event], Callable[[Any, str], str]]] = {
         (CalendarRecovered, _write_recovered_calendar),
         (PaymentsUnreadable, _write_broken_payments),
         (MessagingBroken, _write_broken_number),
+        (CrmBroken, _write_broken_crm),
     )
 }
 TELL_CHAT = Reaction(

@@ -1,60 +1,14 @@
-"""The port of a CRM in nouns of our own, the same for every vendor, and how a CRM can fail."""
+"""The port of a CRM, the same for every vendor in nouns of our own, and how a CRM can fail."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import timedelta
 from typing import Any, Protocol
-from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.core.config import Settings
 from openslot.core.outbound import Outbound
-
-
-class CrmPerson(Struct, frozen=True, kw_only=True):
-    """Who has booked; a CRM has one person for an email address."""
-
-    email: str
-    name: str
-    phone: str | None = None
-    """E.164."""
-    company: str | None = None
-    zone: str
-    language: str | None = None
-    answers: Mapping[str, str] = {}
-    """What was answered in this booking, by the key of the question."""
-
-
-class MeetingOutcome(StrEnum):
-    SCHEDULED = "scheduled"
-    RESCHEDULED = "rescheduled"
-    CANCELLED = "cancelled"
-    NO_SHOW = "no_show"
-
-
-class CrmMeeting(Struct, frozen=True, kw_only=True):
-    """A booking as it is now; a CRM has one meeting for a booking."""
-
-    booking_id: UUID
-    title: str
-    starts_at: datetime
-    ends_at: datetime
-    outcome: MeetingOutcome
-    url: str
-    """The booking's page in the dashboard, which asks for a sign-in; never a manage link."""
-    location: str | None = None
-    notes: str | None = None
-    answers: Mapping[str, str] = {}
-    """By the label of the question."""
-    event_type: str
-    """Its name."""
-    host_name: str
-    host_email: str
-    guests: tuple[str, ...] = ()
-    cancel_reason: str | None = None
-    changed_at: datetime
-    """When the booking was last changed: what has an earlier one is older."""
+from openslot.crm.models import CrmMeeting, CrmPerson
 
 
 class CrmAccount(Struct, frozen=True, kw_only=True):

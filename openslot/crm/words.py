@@ -13,7 +13,10 @@ SCOPES_MISSING = Text("The token lacks scopes: %(scopes)s")
 DISCONNECTED = Text("the CRM is disconnected")
 MEETING_GONE = Text("the meeting was deleted in the CRM")
 BOOKING_GONE = Text("the booking is gone")
-UNPAID = Text("the booking is not confirmed yet")
+EMPTY = Text("must not be empty")
+SECRET_REFUSED = Text("was refused. Check that all of it was copied")
+NOT_CHECKED = Text("could not be checked (%(reason)s). Try again in a minute")
+UNKNOWN_VENDOR = Text("must be one of %(names)s")
 OWN = (
     TOKEN_REFUSED,
     BUSY,
@@ -24,7 +27,6 @@ OWN = (
     DISCONNECTED,
     MEETING_GONE,
     BOOKING_GONE,
-    UNPAID,
     *SENTENCES.values(),
     *FAILURES,
 )

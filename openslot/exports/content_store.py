@@ -184,6 +184,11 @@ NUMBERS = _select(
         order="n.received_at, n.call_id, n.sequence",
     ),
 )
+CRMS = _select(
+    "id vendor account label options last_error meetings connected_at",
+    "crm_connections c where c.owner_id = $1 order by c.connected_at, c.id",
+    meetings=_objects("booking_id meeting_id", "crm_meetings m where m.connection_id = c.id", order="m.booking_id"),
+)
 OPT_OUTS = _select(
     "phone source opted_out_at opted_in_at", "message_opt_outs o where o.user_id = $1 order by o.opted_out_at, o.id"
 )

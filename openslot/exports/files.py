@@ -361,6 +361,12 @@ FILES = (
         as_list(content.CALENDARS),
     ),
     ExportFile(
+        "crms.json",
+        "Your connected CRMs and which meeting there is which booking, without secrets.",
+        ("crm_connections", "crm_meetings"),
+        as_list(content.CRMS),
+    ),
+    ExportFile(
         "subscriptions.json",
         "Your subscriptions to plans, with their ids at the payment provider.",
         ("subscribers",),

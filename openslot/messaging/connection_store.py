@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.core.db import Db, count_of
+from openslot.core.db import Db
 from openslot.core.rows import Rows
 from openslot.messaging.connection_models import ConnectionChannel, MessageErasure, MessagingConnection
 from openslot.messaging.errors import MessagingNotConnected
@@ -96,15 +96,6 @@ async def keep_success(db: Db, connection_id: UUID, *, now: datetime) -> None:
     statement = """update messaging_connections
         set last_checked_at = $2, last_error = null, failing_since = null, told_at = null where id = $1"""
     await db.execute(statement, connection_id, now)
-
-
-async def keep_failure(
-    db: Db, connection_id: UUID, error: str, *, since: datetime, told_at: datetime | None, is_told_now: bool
-) -> bool:
-    """Write why a connection can't be used; False if it has ended, or its owner was told meanwhile."""
-    statement = """update messaging_connections set last_error = $2, failing_since = $3, told_at = $4
-        where id = $1 and disconnected_at is null and (not $5 or told_at is null)"""
-    return count_of(await db.execute(statement, connection_id, error, since, told_at, is_told_now)) == 1
 
 
 async def list_failing(db: Db) -> list[MessagingConnection]:

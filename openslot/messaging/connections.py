@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from openslot.accounts.member_store import list_administrators
 from openslot.accounts.models import User
+from openslot.core import failing
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.outbound import OutboundRefused, check_url
@@ -23,8 +24,6 @@ from openslot.messaging.ports import MessageAccount, MessageFault, MessageProvid
 REFUSED = Text("The provider refuses the account or its token")
 UNREACHABLE = Text("The provider can't be reached")
 FAULTS = (REFUSED, UNREACHABLE)
-# A token that is refused needs its owner at once; a provider that is down comes back by itself.
-TELL_AFTER = timedelta(hours=6)
 
 
 async def find_for_host(work: Work, host: User, channel: ConnectionChannel) -> MessagingConnection | None:
@@ -107,15 +106,12 @@ def show_fault(stored: str) -> str:
 
 async def keep_failure(work: Work, connection: MessagingConnection, fault: MessageFault) -> None:
     """Write why a connection can't be used, and tell its owner once; opens a transaction of its own."""
-    reason, since = str(describe_fault(fault)), connection.failing_since or work.now
-    needs_owner = isinstance(fault, TokenRefused) or work.now - since >= TELL_AFTER
-    told_at = work.now if needs_owner and connection.told_at is None else connection.told_at
-    is_new = told_at is not None and connection.told_at is None
+    reason, needs_owner = str(describe_fault(fault)), isinstance(fault, TokenRefused)
     async with work.runtime.transaction(SYSTEM) as inside:
-        kept = await store.keep_failure(
-            inside.db, connection.id, reason, since=since, told_at=told_at, is_told_now=is_new
+        since = await failing.keep_failure(
+            inside.db, "messaging_connections", connection, reason, needs_owner=needs_owner, now=work.now
         )
-        if kept and is_new:
+        if since is not None:
             await _tell_owner(inside, connection, reason, since=since)
 
 

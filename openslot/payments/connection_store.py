@@ -99,15 +99,6 @@ async def keep_reading(db: Db, connection_id: UUID, *, read_until: datetime, now
     await db.execute(statement, connection_id, read_until, now)
 
 
-async def keep_failure(
-    db: Db, connection_id: UUID, error: str, *, since: datetime, told_at: datetime | None, is_told_now: bool
-) -> bool:
-    """Write why a connection can't be read; False if it has ended, or its owner was told meanwhile."""
-    statement = """update payment_connections set last_error = $2, failing_since = $3, told_at = $4
-        where id = $1 and disconnected_at is null and (not $5 or told_at is null)"""
-    return count_of(await db.execute(statement, connection_id, error, since, told_at, is_told_now)) == 1
-
-
 async def list_failing(db: Db) -> list[PaymentConnection]:
     """List the live connections that could not be read the last time."""
     statement = f"""select {CONNECTIONS.columns} from payment_connections c

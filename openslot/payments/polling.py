@@ -12,6 +12,7 @@ from openslot.accounts.member_store import list_administrators
 from openslot.core.actor import SYSTEM
 from openslot.core.effects import forget_effect
 from openslot.core.events import Effect
+from openslot.core.failing import keep_failure
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
 from openslot.jobs.batches import repeat
 from openslot.payments import connection_store as store
@@ -27,8 +28,6 @@ POLL = "payments.poll"
 # What happens appears in the list with some delay, and not in order.
 OVERLAP = timedelta(minutes=5)
 POLLED_FOR = timedelta(days=180)
-# A key that is refused needs its owner at once; a provider that is down comes back by itself.
-TELL_AFTER = timedelta(hours=6)
 ENDINGS_AT_ONCE = 100
 GIVE_UP_AFTER = timedelta(days=7)
 # The provider lists what happened for 30 days.
@@ -70,15 +69,12 @@ async def poll(work: Work, effect: Effect) -> Outcome:
 
 async def _keep_failure(work: Work, connection: PaymentConnection, fault: CheckoutFault) -> None:
     """Write why an account can't be read, and tell its owner once."""
-    reason, since = str(describe_fault(fault)), connection.failing_since or work.now
-    needs_owner = isinstance(fault, KeyRefused | RightMissing) or work.now - since >= TELL_AFTER
-    told_at = work.now if needs_owner and connection.told_at is None else connection.told_at
+    reason, needs_owner = str(describe_fault(fault)), isinstance(fault, KeyRefused | RightMissing)
     async with work.runtime.transaction(SYSTEM) as inside:
-        is_new = told_at is not None and connection.told_at is None
-        kept = await store.keep_failure(
-            inside.db, connection.id, reason, since=since, told_at=told_at, is_told_now=is_new
+        since = await keep_failure(
+            inside.db, "payment_connections", connection, reason, needs_owner=needs_owner, now=work.now
         )
-        if kept and is_new:
+        if since is not None:
             await _tell_owner(inside, connection, reason, since=since)
 
 

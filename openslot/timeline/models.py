@@ -22,6 +22,7 @@ class EffectKind(StrEnum):
     FOLLOW_UP = "follow_up"
     WEBHOOK = "webhook"
     CALENDAR = "calendar"
+    CRM = "crm"
     CONFERENCE = "conference"
     """The link of a video call."""
     PAYMENTS = "payments"
@@ -43,7 +44,7 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     recipient: str | None
     """Who is written to; None if nobody is, or if it is the host."""
     place: str | None
-    """The address of the endpoint, the name of the calendar or of a channel; None if it no longer exists."""
+    """The address of the endpoint, the name of the calendar, the CRM or a channel; None if it no longer exists."""
     state: EffectState
     attempts: int
     next_try_at: datetime
@@ -68,7 +69,7 @@ class FailedEffect(Struct, frozen=True, kw_only=True):
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
-    """A calendar, an endpoint or an account for payments that no longer works, or a payment that needs a person."""
+    """A calendar, an endpoint, a CRM or an account that no longer works, or a payment that needs a person."""
 
     kind: EffectKind
     label: str

@@ -8,6 +8,7 @@ from openslot.bookings.conferences import MAKE_LINK
 from openslot.conversations.models import MessageStatus
 from openslot.core.db import Db, Row
 from openslot.core.events import EffectState
+from openslot.crm import store as crm
 from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MAILBOX, MailPot
 from openslot.integrations.mail.reactions import REMIND, SEND
@@ -23,12 +24,14 @@ KINDS = {
     DELIVER: EffectKind.WEBHOOK,
     WRITE: EffectKind.CALENDAR,
     MAKE_LINK: EffectKind.CONFERENCE,
+    crm.WRITE: EffectKind.CRM,
 }
 # Reactions that only plan others, by the beginning of their names.
 PLANNERS = {
     "mail": EffectKind.MAIL,
     "webhooks": EffectKind.WEBHOOK,
     "calendars": EffectKind.CALENDAR,
+    "crm": EffectKind.CRM,
     "messaging": EffectKind.MESSAGE,
 }
 MESSAGES = {EffectKind.MESSAGE, EffectKind.FOLLOW_UP}
@@ -43,11 +46,12 @@ STATES = {
 # How many times of a host are held at the same moment only if many people book, or someone misuses holds.
 MANY_HOLDS = 4
 
-# The name of what an effect is sent to; only the host's own endpoints and calendars are looked at.
+# The name of what an effect is sent to; only the host's own endpoints, calendars and CRMs are looked at.
 PLACE = """
 coalesce(
     (select w.url from webhook_endpoints w where w.owner_id = {host} and w.id::text = f.target),
-    (select k.name from calendars k where k.owner_id = {host} and k.id::text = split_part(f.target, '/', 1)))"""
+    (select k.name from calendars k where k.owner_id = {host} and k.id::text = split_part(f.target, '/', 1)),
+    (select c.label from crm_connections c where c.owner_id = {host} and c.id::text = split_part(f.target, '/', 1)))"""
 COLUMNS = """
 f.id, f.no, f.event_id, v.type as event_type, f.reaction, coalesce(f.target, f.payload ->> 'recipient') as target,
 f.state, f.attempts, f.next_try_at, f.finished_at, f.last_error"""
@@ -103,6 +107,9 @@ select 'calendar', c.id, 0, null, null, '', null, '', c.failures, c.next_sync_at
        c.label, null, null
 from calendar_connections c where c.owner_id = $1 and c.told_at is not null
 union all
+select 'crm', c.id, 0, null, null, '', null, '', 0, c.told_at, c.failing_since, c.last_error, null, c.label, null, null
+from crm_connections c where c.owner_id = $1 and c.told_at is not null
+union all
 select 'webhook', w.id, 0, null, null, '', null, '', 0, w.state_since, w.state_since, w.state_reason, null, w.url,
        null, null
 from webhook_endpoints w where w.owner_id = $1 and w.state = 'disabled'
@@ -155,7 +162,13 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
         failed=tuple(_to_failed(row) for row in found.get("effect", ())),
         troubles=tuple(
             Trouble(kind=kind, label=row["place"], since=row["finished_at"], reason=row["last_error"])
-            for kind in (EffectKind.CALENDAR, EffectKind.WEBHOOK, EffectKind.PAYMENTS, EffectKind.PAYMENT)
+            for kind in (
+                EffectKind.CALENDAR,
+                EffectKind.CRM,
+                EffectKind.WEBHOOK,
+                EffectKind.PAYMENTS,
+                EffectKind.PAYMENT,
+            )
             for row in found.get(kind, ())
         ),
         unsent=tuple(

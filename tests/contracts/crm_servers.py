@@ -8,18 +8,8 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.crm.ports import (
-    Crm,
-    CrmBusy,
-    CrmFault,
-    CrmMeeting,
-    CrmMeetingGone,
-    CrmPerson,
-    CrmRefused,
-    CrmTokenRefused,
-    CrmUnavailable,
-    MeetingOutcome,
-)
+from openslot.crm.models import CrmMeeting, CrmPerson, MeetingOutcome
+from openslot.crm.ports import Crm, CrmBusy, CrmFault, CrmMeetingGone, CrmRefused, CrmTokenRefused, CrmUnavailable
 
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)

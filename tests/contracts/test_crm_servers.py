@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from openslot.core.config import Settings
 from openslot.core.outbound import Outbound
-from openslot.crm.ports import CrmBusy, CrmCredentials, CrmRefused, CrmUnavailable, MeetingOutcome
+from openslot.crm.models import MeetingOutcome
+from openslot.crm.ports import CrmBusy, CrmCredentials, CrmRefused, CrmUnavailable
 from openslot.integrations.crm.webhook import WebhookVendor
 from openslot.webhooks.rules import new_secret
 from tests.contracts.crm_servers import CrmContract, CrmPeer
@@ -70,7 +71,7 @@ class FakePeer(StatePeer):
         super().__init__(self.crm.state)
 
     def lose_answer(self) -> None:
-        self.crm.lost_answers += 1
+        self.crm.lost_answers.append("")
 
     def fail(self) -> None:
         self.crm.faults.append(CrmUnavailable("The CRM returned 500"))

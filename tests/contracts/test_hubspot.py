@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from openslot.core.config import Settings
 from openslot.core.outbound import Outbound
-from openslot.crm.ports import CrmCredentials, MeetingOutcome
+from openslot.crm.models import MeetingOutcome
+from openslot.crm.ports import CrmCredentials
 from openslot.integrations.crm.hubspot import HubSpotVendor
 from tests.contracts.crm_servers import CrmContract, CrmPeer
 from tests.support.clocks import MovingClock

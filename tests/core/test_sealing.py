@@ -321,6 +321,8 @@ async def furnish_messaging(work: Work, host_id: UUID) -> None:
         await seal(work, "Recordings/RE3"),
         work.now,
     )
+    crm = "insert into crm_connections select $1, user_id, 'x', 'u', 'u', token, '{}', $2 from messaging_connections"
+    await work.db.execute(crm, new_id(), work.now)
     for column, value in (("vendor_id", "SM1"), ("ref", await seal(work, "Recordings/RE2"))):
         await work.db.execute(
             f"""insert into message_erasures (id, behalf_of, provider, account, token, {column})

@@ -11,13 +11,14 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import SYSTEM
+from openslot.core.failing import TELL_AFTER
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Money
 from openslot.integrations.stripe.notice_api import MAX_BYTES
 from openslot.jobs.periodic import run_job
 from openslot.payments import connection_store
 from openslot.payments.models import PaymentConnection
-from openslot.payments.polling import PAYMENT_CONNECTION_JOBS, TELL_AFTER
+from openslot.payments.polling import PAYMENT_CONNECTION_JOBS
 from tests.payments.support import book, find, session_of, told
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off, work_until_settled

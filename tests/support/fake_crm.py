@@ -14,16 +14,8 @@ from standardwebhooks import Webhook
 
 from openslot.core.config import Settings
 from openslot.core.outbound import Outbound
-from openslot.crm.ports import (
-    CrmAccount,
-    CrmCredentials,
-    CrmField,
-    CrmMeeting,
-    CrmMeetingGone,
-    CrmPerson,
-    CrmTokenRefused,
-    CrmUnavailable,
-)
+from openslot.crm.models import CrmMeeting, CrmPerson
+from openslot.crm.ports import CrmAccount, CrmCredentials, CrmField, CrmMeetingGone, CrmTokenRefused, CrmUnavailable
 from openslot.integrations.crm.webhook import MeetingData, PersonData
 from tests.support.fake_server import Answer, Fault, FaultKind, Request, fail, listening
 
@@ -79,7 +71,8 @@ class FakeCrm:
     def __init__(self, state: CrmState | None = None) -> None:
         self.state = state or CrmState()
         self.faults: list[Exception] = []
-        self.lost_answers = 0
+        self.lost_answers: list[str] = []
+        """Whose next answer is lost: the verb, or nothing for any."""
         self.delay = 0.0
         """How many seconds an answer takes."""
         self.keys: list[tuple[str, str]] = []
@@ -94,17 +87,17 @@ class FakeCrm:
 
     async def upsert_person(self, person: CrmPerson, *, key: str) -> str:
         await self._begin("upsert_person", key)
-        return self._answer(self.state.upsert_person(person))
+        return self._answer("upsert_person", self.state.upsert_person(person))
 
     async def log_meeting(self, meeting: CrmMeeting, *, person_id: str, key: str) -> str:
         await self._begin("log_meeting", key)
-        return self._answer(self.state.log_meeting(person_id, meeting))
+        return self._answer("log_meeting", self.state.log_meeting(person_id, meeting))
 
     async def change_meeting(self, meeting_id: str, meeting: CrmMeeting, *, key: str) -> None:
         await self._begin("change_meeting", key)
         if not self.state.change_meeting(meeting_id, meeting):
             raise CrmMeetingGone
-        self._answer("")
+        self._answer("change_meeting", "")
 
     async def close(self) -> None: ...
 
@@ -121,9 +114,9 @@ class FakeCrm:
         if self.faults:
             raise self.faults.pop(0)
 
-    def _answer(self, told: str) -> str:
-        if self.lost_answers:
-            self.lost_answers -= 1
+    def _answer(self, verb: str, told: str) -> str:
+        if self.lost_answers and self.lost_answers[0] in {"", verb}:
+            del self.lost_answers[0]
             raise CrmUnavailable("The CRM closed the connection.")
         return told
 

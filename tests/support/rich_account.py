@@ -74,6 +74,10 @@ ROWS = (
     "insert into authenticators (id, user_id, secret, created_at, confirmed_at) values ($2, $1, $9, $4, $4)",
     """insert into messaging_connections (id, user_id, provider, channel, number, account, token, connected_at)
     values ($2, $1, 'twilio', 'sms', '+493022222222', 'AC1', $9, $4)""",
+    """insert into crm_connections (id, owner_id, vendor, account, label, secret, connected_at)
+    values ($2, $1, 'webhook', 'https://crm.example/lindqvist', 'crm.example', $9, $4)""",
+    """insert into crm_meetings (booking_id, connection_id, meeting_id)
+    select $3, id, 'okafor-1' from crm_connections where owner_id = $1""",
     """insert into call_notices (connection_id, call_id, sequence, received_at)
     select id, 'CA1', 0, $4 from messaging_connections where user_id = $1""",
     """insert into call_recordings (id, connection_id, call_id, ref, received_at)

@@ -13,17 +13,8 @@ from msgspec import Struct
 from openslot.core.config import Settings
 from openslot.core.ids import fingerprint
 from openslot.core.outbound import Outbound
-from openslot.crm.ports import (
-    CrmAccount,
-    CrmCredentials,
-    CrmField,
-    CrmMeeting,
-    CrmPerson,
-    CrmRefused,
-    CrmTokenRefused,
-    CrmUnavailable,
-    MeetingOutcome,
-)
+from openslot.crm.models import CrmMeeting, CrmPerson, MeetingOutcome
+from openslot.crm.ports import CrmAccount, CrmCredentials, CrmField, CrmRefused, CrmTokenRefused, CrmUnavailable
 from openslot.crm.words import UNREADABLE
 from openslot.i18n import Text
 from openslot.integrations.crm.hubspot_client import VERSION, HubSpotClient, NotFoundThere, ScopeMissing

@@ -12,6 +12,7 @@ from openslot import __version__
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, OutboundResponse
+from openslot.crm.models import CrmMeeting, CrmPerson
 from openslot.crm.ports import (
     CrmAccount,
     CrmAccountRefused,
@@ -19,9 +20,7 @@ from openslot.crm.ports import (
     CrmCredentials,
     CrmFault,
     CrmField,
-    CrmMeeting,
     CrmMeetingGone,
-    CrmPerson,
     CrmRefused,
     CrmTokenRefused,
     CrmUnavailable,

@@ -15,6 +15,8 @@ from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnde
 from openslot.bookings.events import BookingLinkFailed
 from openslot.core.events import E, Effect
 from openslot.core.text import one_line
+from openslot.crm import words as crm
+from openslot.crm.events import CrmBroken
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.languages import choose_locale
 from openslot.integrations.calendars.errors import OWN, show_failure
@@ -220,6 +222,20 @@ LETTERS = (
                 url=f"{event.base_url}/{'organization' if event.organization_id else 'settings'}/messages"
                 f"/{event.connection_id}",
             ),
+            footer=ACCOUNT_FOOTER,
+        ),
+    ),
+    Notice(
+        CrmBroken,
+        lambda event: compose(
+            Text("Openslot can't update your CRM"),
+            Text("The CRM no longer accepts the connection, or can't be reached."),
+            Text("Bookings work as before. What the CRM has missed is sent when it works again: check the connection."),
+            facts=(
+                Fact(label=Text("CRM"), lines=(one_line(event.label),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(crm.show_fault(one_line(event.reason)),), is_verbatim=True),
+            ),
+            button=Link(label=Text("Go to the CRM"), url=f"{event.base_url}/settings/crm"),
             footer=ACCOUNT_FOOTER,
         ),
     ),

@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.crm import words as crm
 from openslot.event_types.models import EventType
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
@@ -122,6 +123,14 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
             reason=show_failure(trouble.reason) if trouble.reason else None,
             path="/settings/calendars",
             icon="calendar",
+            tone="rose",
+        )
+    if trouble.kind is EffectKind.CRM:
+        return TroubleRow(
+            title=Text("The CRM “%(name)s” can't be updated", name=trouble.label),
+            advice=Text("Since %(when)s. Check the connection, or connect it again.", when=since),
+            reason=crm.show_fault(trouble.reason) if trouble.reason else None,
+            path="/settings/crm",
             tone="rose",
         )
     if trouble.kind is EffectKind.PAYMENTS:

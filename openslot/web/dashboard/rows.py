@@ -18,6 +18,7 @@ from openslot.core.events import EffectState
 from openslot.core.holding import name_stop
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.core.times import get_zone
+from openslot.crm import words as crm
 from openslot.event_types.models import Location, LocationKind
 from openslot.flags.models import OutgoingChannel
 from openslot.i18n import PluralText, Text
@@ -74,6 +75,7 @@ PLANNING = {
     EffectKind.WEBHOOK: Text("Webhooks about this change"),
     EffectKind.CALENDAR: Text("Calendar entry"),
     EffectKind.MESSAGE: Text("Messages about this meeting"),
+    EffectKind.CRM: Text("CRM"),
 }
 
 
@@ -179,7 +181,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
 def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
     status, tone = _STATUSES[effect.state](effect, user, now)
-    note = (REASONS.get(effect.error) or show_failure(effect.error)) if effect.error else None
+    show = crm.show_fault if effect.kind is EffectKind.CRM else show_failure
+    note = (REASONS.get(effect.error) or show(effect.error)) if effect.error else None
     is_failing = effect.state is EffectState.DEAD or _is_retried(effect)
     shows_note = is_failing or effect.state is EffectState.SKIPPED or _is_stopped(effect)
     return Step(
@@ -202,6 +205,10 @@ def _name_webhook(effect: TimelineEffect) -> Text:
 
 def _name_calendar(effect: TimelineEffect) -> Text:
     return Text("Calendar “%(name)s”", name=effect.place) if effect.place else Text("A disconnected calendar")
+
+
+def _name_crm(effect: TimelineEffect) -> Text:
+    return Text("CRM “%(name)s”", name=effect.place) if effect.place else Text("A disconnected CRM")
 
 
 def _name_mail(effect: TimelineEffect) -> Text:
@@ -259,6 +266,7 @@ _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.FOLLOW_UP: _name_message,
     EffectKind.WEBHOOK: _name_webhook,
     EffectKind.CALENDAR: _name_calendar,
+    EffectKind.CRM: _name_crm,
     EffectKind.CONFERENCE: lambda _: Text("Link of the video call"),
     EffectKind.OTHER: _name_other,
 }

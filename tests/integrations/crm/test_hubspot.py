@@ -8,14 +8,8 @@ from msgspec.structs import replace
 
 from openslot.core.config import Settings
 from openslot.core.outbound import Outbound
-from openslot.crm.ports import (
-    CrmBusy,
-    CrmCredentials,
-    CrmRefused,
-    CrmTokenRefused,
-    CrmUnavailable,
-    MeetingOutcome,
-)
+from openslot.crm.models import MeetingOutcome
+from openslot.crm.ports import CrmBusy, CrmCredentials, CrmRefused, CrmTokenRefused, CrmUnavailable
 from openslot.integrations.crm.hubspot import INDEXED_WITHIN, HubSpot, HubSpotVendor
 from tests.contracts.crm_servers import BOOKING, HOUR, MEETING, NINE, PERSON
 from tests.integrations.crm.conftest import Open

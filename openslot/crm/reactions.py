@@ -1,0 +1,132 @@
+"""What CRMs do because something happened: each booking is kept up to date in the CRMs of its host."""
+
+from uuid import UUID
+
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.events import (
+    BookingCancelled,
+    BookingCreated,
+    BookingEvent,
+    BookingLinkAdded,
+    BookingNoShowMarked,
+    BookingNoShowRemoved,
+    BookingRescheduled,
+)
+from openslot.bookings.links import booking_url
+from openslot.bookings.models import BookingDetails, BookingRef
+from openslot.core.actor import Destination
+from openslot.core.events import Effect
+from openslot.core.work import (
+    Done,
+    Expanded,
+    GiveUp,
+    Outcome,
+    Reaction,
+    Skipped,
+    Target,
+    TryLater,
+    Work,
+)
+from openslot.crm import operations, store
+from openslot.crm.models import CrmConnection, CrmTarget
+from openslot.crm.ports import CrmBusy, CrmFault, CrmMeetingGone, CrmRefused
+from openslot.crm.rules import DELAYS, describe_meeting, describe_person
+from openslot.crm.store import WRITE
+from openslot.crm.words import BOOKING_GONE, BUSY, DISCONNECTED, MEETING_GONE, TOKEN_REFUSED, describe_fault
+
+LANE = "crm"
+
+
+async def plan(work: Work, effect: Effect) -> Outcome:
+    """Name the CRMs of a booking's host; the writes of one booking to one CRM wait for each other."""
+    booking = effect.event(BookingEvent).booking
+    connections = await store.list_of_owner(work.db, booking.host_id)
+    return Expanded(
+        tuple(
+            Target(reaction=WRITE, target=f"{each.id}/{booking.id}", lane=f"{WRITE}:{booking.id}@{each.id}")
+            for each in connections
+        )
+    )
+
+
+async def write(work: Work, effect: Effect) -> Outcome:
+    """Make a CRM show a booking as it is now, whatever an earlier try has left there."""
+    connection_id, booking_id = (UUID(each) for each in (effect.target or "").split("/"))
+    target = await store.find_target(work.db, connection_id, booking_id)
+    if target is None:
+        return Skipped(str(DISCONNECTED))
+    try:
+        details = await bookings.get_booking(work, BookingRef(booking_id, None))
+    except BookingNotFound:
+        # Also one that waits for its payment: it is nobody's meeting yet.
+        return Skipped(str(BOOKING_GONE))
+    _check_usable(work, target.connection)
+    try:
+        meeting_id = await _send(work, effect, target, details)
+    except CrmMeetingGone:
+        return Skipped(str(MEETING_GONE))
+    except CrmFault as fault:
+        raise await _explain(work, target.connection, fault) from None
+
+    async def keep(work: Work) -> None:
+        await store.keep_meeting(work.db, booking_id, connection_id, meeting_id)
+        await store.keep_success(work.db, connection_id, now=work.now)
+
+    return Done(vendor_id=meeting_id[-200:], write=keep)
+
+
+def _check_usable(work: Work, connection: CrmConnection) -> None:
+    """Ask nothing of a CRM that has asked us to wait, or that its owner must connect again."""
+    if connection.is_refused:
+        raise TryLater(str(TOKEN_REFUSED))
+    if connection.busy_until is not None and connection.busy_until > work.now:
+        raise TryLater(str(BUSY), after=connection.busy_until - work.now, answered=True)
+
+
+async def _send(work: Work, effect: Effect, target: CrmTarget, details: BookingDetails) -> str:
+    meeting = describe_meeting(details, target, url=booking_url(work.runtime, details.booking.id))
+    async with operations.opened(work.runtime, target.connection) as crm:
+        if target.meeting_id is not None:
+            await crm.change_meeting(target.meeting_id, meeting, key=f"{effect.id}.change")
+            return target.meeting_id
+        person_id = await crm.upsert_person(describe_person(details), key=f"{effect.id}.person")
+        return await crm.log_meeting(meeting, person_id=person_id, key=f"{effect.id}.meeting")
+
+
+async def _explain(work: Work, connection: CrmConnection, fault: CrmFault) -> TryLater | GiveUp:
+    """Say what becomes of a write that has failed: a rule of the CRM stays the same, everything else may pass."""
+    reason = describe_fault(fault)
+    if isinstance(fault, CrmRefused):
+        return GiveUp(reason, answered=True)
+    if isinstance(fault, CrmBusy):
+        if fault.after is not None:
+            async with work.runtime.transaction(work.actor) as inside:
+                await store.keep_busy(inside.db, connection.id, until=work.now + fault.after)
+        return TryLater(reason, after=fault.after, answered=True)
+    await operations.keep_failure(work, connection, fault)
+    return TryLater(reason)
+
+
+def to_crm(_: Work, effect: Effect) -> Destination:
+    """Write to a CRM on behalf of its owner."""
+    return Destination((effect.target or "").partition("/")[0], effect.tenant_id)
+
+
+CRM_REACTIONS = (
+    Reaction(
+        name="crm.plan",
+        on=(
+            BookingCreated,
+            BookingRescheduled,
+            BookingCancelled,
+            BookingNoShowMarked,
+            BookingNoShowRemoved,
+            BookingLinkAdded,
+        ),
+        run=plan,
+        lane=LANE,
+        wanted_if=store.HAS_CRM,
+    ),
+    Reaction(name=WRITE, run=write, delays=DELAYS, collapses=True, destination=to_crm),
+)

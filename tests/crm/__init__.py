@@ -1,0 +1,1 @@
+"""CRMs of hosts."""
