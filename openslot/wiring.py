@@ -16,6 +16,7 @@ from openslot.analytics.platform import PLATFORM_JOBS
 from openslot.availability.claims import AVAILABILITY_JOBS
 from openslot.bookings.conferences import CONFERENCE_REACTIONS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
+from openslot.bookings.requests import REQUEST_JOBS, REQUEST_REACTIONS
 from openslot.change_log.operations import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
@@ -101,6 +102,7 @@ CONSEQUENCES = (
 REACTIONS = (
     *CONTACT_REACTIONS,
     *CONFERENCE_REACTIONS,
+    *REQUEST_REACTIONS,
     *PAYMENT_REACTIONS,
     *PAYMENT_CONNECTION_REACTIONS,
     *WEBHOOK_REACTIONS,
@@ -123,6 +125,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *ACCESS_JOBS,
     *AVAILABILITY_JOBS,
     *CONTACT_JOBS,
+    *REQUEST_JOBS,
     *PEOPLE_JOBS,
     *PAYMENT_JOBS,
     *PAYMENT_CONNECTION_JOBS,

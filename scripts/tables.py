@@ -31,6 +31,7 @@ SETTINGS_IN_DETAIL = {
     "limit_messages": "messages.md#limits",
     "limit_messages_recipient": "messages.md#limits",
     "keep_mail_days": "retention.md",
+    "confirm_within_hours": "event-types.md#confirmation",
     "sign_up": "sign-in.md#sign-up",
     "hold_share": "booking-page.md#held-times",
     "limit_failed_auth": "sign-in.md#limits",

@@ -23,7 +23,8 @@ def _during(moment: str) -> str:
 BOOKINGS = f"""
 select d.on_day, 'bookings' as name, f.key, f.amount from open_days d cross join lateral (
     select coalesce(b.source, '') as key, count(*) as amount from bookings b
-    where {_during("b.created_at")} and b.status <> 'PENDING_PAYMENT' {{only}} group by 1) f
+    where {_during("b.created_at")} and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION') {{only}}
+    group by 1) f
 union all select d.on_day, 'cancellations', '', f.amount from open_days d cross join lateral (
     select count(*) as amount from bookings b where {_during("b.cancelled_at")} {{only}}) f
 union all select d.on_day, m.name, '', m.amount from open_days d cross join lateral (
@@ -46,7 +47,8 @@ select * from (
 ) counted where amount <> 0"""
 HOSTS = f"""
 select d.on_day, f.host_id from open_days d cross join lateral (
-    select b.host_id from bookings b where {_during("b.created_at")} and b.status <> 'PENDING_PAYMENT') f"""
+    select b.host_id from bookings b
+    where {_during("b.created_at")} and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')) f"""
 # Days that are not kept, or of which something has changed since, are counted by the statement that reads.
 DAYS = """
 days as materialized (

@@ -17,7 +17,7 @@ with b as materialized (
         (created_at at time zone $2)::date as made_on,
         case when starts_at < ($5::date + 2)::timestamp at time zone 'UTC' then starts_at at time zone $2 end as starts,
         date_part('epoch', starts_at - created_at) as ahead
-    from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' {bookings}
+    from bookings where host_id = $1 and status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION') {bookings}
         and greatest(created_at, starts_at) >= ($3::date - 1)::timestamp at time zone 'UTC'
 ), made as materialized (
     select made_on, event_type_id, source, count(*) as bookings from b where made_on between $3 and $5 group by 1, 2, 3
@@ -84,7 +84,8 @@ cross join lateral (
         where host_id = u.id and on_day between $2 and $3 and source <> 'internal' group by on_day) v) seen
 cross join lateral (
     select count(*) as bookings from bookings
-    where host_id = u.id and status <> 'PENDING_PAYMENT' and greatest(created_at) >= $4) made
+    where host_id = u.id and status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
+      and greatest(created_at) >= $4) made
 cross join lateral (
     select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until
     from busy_spans b where b.host_no = u.no and b.end_second > $5 and b.start_second < $6) busy

@@ -162,7 +162,7 @@ where agent = '*' and on_date >= utc_day($1) and on_date < utc_day($2)"""
 TOP_EVENT_TYPES = """
 with top as (
     select event_type_id, count(*) as bookings from bookings
-    where created_at >= $1 and created_at < $2 and status <> 'PENDING_PAYMENT'
+    where created_at >= $1 and created_at < $2 and status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
     group by 1 order by 2 desc, 1 limit $3
 )
 select e.id, e.owner_id, e.name, e.slug, t.bookings, coalesce((

@@ -35,7 +35,7 @@ KEEP_CLAIM = """
 update claims set kind = $2, expires_at = null, holder = null, holder_network = null, ends_at = $3,
     during = tstzrange($4, $5)
 where id = $1 and active and kind = 'hold'"""
-CONFIRM_CLAIM = "update claims set kind = 'booking' where id = $1 and active and kind = 'payment'"
+CONFIRM_CLAIM = "update claims set kind = 'booking' where id = $1 and active and kind in ('payment', 'request')"
 FREE_CLAIM = "update claims set active = false where id = $1 and active and kind <> 'hold'"
 
 # A session has as many seats as its event type has when someone joins.

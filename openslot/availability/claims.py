@@ -108,7 +108,7 @@ async def move(
 
 
 def confirm(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
-    """Stage what turns time that waited for a payment into a booking's; refused if it was freed meanwhile."""
+    """Stage what turns time that waited into a booking's; refused if it was freed meanwhile."""
     kept = claim_store.confirm_claim(claim_id) if seat_id is None else claim_store.confirm_seat(seat_id)
     work.stage(kept)
 

@@ -49,11 +49,12 @@ class Drafted(Struct, frozen=True):
 
 
 class ClaimKind(StrEnum):
-    """What time is taken for. Only holds count for the limits of holds: a payment that is pending is a booking."""
+    """What time is taken for. Only holds count for the limits of holds: what waits for money or the host is booked."""
 
     HOLD = "hold"
     BOOKING = "booking"
     PAYMENT = "payment"
+    REQUEST = "request"
     SESSION = "session"
 
 

@@ -44,6 +44,7 @@ ORDERS = {
 AGENDA = Rows(AgendaEntry, "bookings b", computed={"event_type_name": "e.name"})
 BELONGING = "join lateral (select name from event_types where id = b.event_type_id offset 0) e on true"
 COUNT_UPCOMING = f"(select count(*) from bookings b where b.host_id = $1 and {VIEWS[AgendaView.UPCOMING]})"
+COUNT_REQUESTS = "(select count(*) from booking_requests r where r.host_id = $1 and r.state = 'waiting')"
 KEPT_COUNT = """
 (select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where n.host_id = $1 and n.status = '{status}')"""
 # Without a filter nothing is counted that the database has counted already.
@@ -53,7 +54,7 @@ COUNTS = {
     AgendaView.CANCELLED: KEPT_COUNT.format(status="CANCELLED"),
 }
 PAGE = f"""
-select u.upcoming, t.total, p.* from (select {COUNT_UPCOMING} as upcoming) u
+select u.upcoming, u.requests, t.total, p.* from (select {COUNT_UPCOMING} as upcoming, {COUNT_REQUESTS} as requests) u
 cross join lateral (select {{count}} as total) t
 left join lateral (
     select {AGENDA.columns}
@@ -72,7 +73,8 @@ select {AGENDA.columns} from (
 {BELONGING} order by b.starts_at, b.id"""
 SELECTED = f"""
 select {AGENDA.columns} from bookings b {BELONGING}
-where b.id = any($2) and b.host_id = $1 and b.status <> 'PENDING_PAYMENT' order by b.starts_at, b.id"""
+where b.id = any($2) and b.host_id = $1 and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
+order by b.starts_at, b.id"""
 CHANGES = """
 select no, type, at, actor, null::uuid as event_id, null::timestamptz as starts_at,
        null::timestamptz as previous_starts_at, null as reason
@@ -98,7 +100,8 @@ async def list_page(
     statement = PAGE.format(count=count.format(upcoming="u.upcoming"), matching=matching, order=ORDERS[view])
     rows = await db.fetch(statement, host_id, now, limit, offset, *arguments)
     entries = [AGENDA.read(row) for row in rows if row["id"] is not None]
-    return AgendaPage(entries=entries, total=rows[0]["total"], upcoming=rows[0]["upcoming"])
+    head = rows[0]
+    return AgendaPage(entries=entries, total=head["total"], upcoming=head["upcoming"], requests=head["requests"])
 
 
 async def list_between(db: Db, host_id: UUID, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
@@ -200,7 +203,7 @@ select t.total, p.* from (select ({{count}}) as total offset 0) t left join late
     {BELONGINGS}
     order by b.starts_at desc, b.id desc
 ) p on true"""
-SHOWN = "status <> 'PENDING_PAYMENT'"
+SHOWN = "status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
 SINCE, BEFORE = "b.starts_at >= ${place}", "b.starts_at < ${place}"
 OF_STATUS = "b.status = ${place}"
 # The planner takes a status for so rare that it would rather sort all bookings that have it; `case` tells it nothing.

@@ -30,6 +30,34 @@ class BookingNotStarted(Conflict):
     message = Text("This booking has not started yet")
 
 
+class RequestNotFound(NotFound):
+    """No such request for a booking, or it belongs to somebody else."""
+
+    code = "request_not_found"
+    message = Text("Request not found")
+
+
+class RequestNotOpen(Conflict):
+    """The request was confirmed, declined or withdrawn, or has lapsed."""
+
+    code = "request_not_open"
+    message = Text("This request is no longer open")
+
+
+class BookingNotConfirmed(Conflict):
+    """The booking waits for its host, and its time can't be changed until then."""
+
+    code = "booking_not_confirmed"
+    message = Text("The host has not confirmed this booking yet")
+
+
+class RescheduleByHostOnly(Conflict):
+    """The host confirms each time of this event type, so invitees can't choose another one without asking."""
+
+    code = "reschedule_by_host_only"
+    message = Text("The host confirms each time: cancel this booking and request another time, or ask the host")
+
+
 class RescheduleLimitExceeded(RateLimited):
     """The booking was rescheduled by its manage link as often as that is possible in 24 hours."""
 

@@ -46,6 +46,44 @@ class BookingCreated(BookingEvent, frozen=True, kw_only=True):
     type: ClassVar[str] = "booking.created"
 
 
+class BookingRequested(BookingEvent, frozen=True, kw_only=True):
+    """An invitee has asked for a time, which the host confirms or declines."""
+
+    type: ClassVar[str] = "booking.requested"
+    lapses_at: datetime
+
+    def public(self) -> None:
+        return None
+
+
+class BookingDeclined(BookingEvent, frozen=True, kw_only=True):
+    """A request for a time was declined."""
+
+    type: ClassVar[str] = "booking.declined"
+    reason: str | None = None
+
+    def public(self) -> None:
+        return None
+
+
+class BookingLapsed(BookingEvent, frozen=True, kw_only=True):
+    """Nobody has answered a request for a time."""
+
+    type: ClassVar[str] = "booking.lapsed"
+
+    def public(self) -> None:
+        return None
+
+
+class BookingWithdrawn(BookingEvent, frozen=True, kw_only=True):
+    """An invitee has withdrawn a request for a time."""
+
+    type: ClassVar[str] = "booking.withdrawn"
+
+    def public(self) -> None:
+        return None
+
+
 class BookingCancelled(BookingEvent, frozen=True, kw_only=True):
     """A booking was cancelled."""
 
@@ -114,6 +152,10 @@ class BookingInvitationFailed(BookingEvent, frozen=True, kw_only=True):
 
 BOOKING_EVENTS: tuple[type[Event], ...] = (
     BookingCreated,
+    BookingRequested,
+    BookingDeclined,
+    BookingLapsed,
+    BookingWithdrawn,
     BookingCancelled,
     BookingRescheduled,
     BookingNoShowMarked,

@@ -37,6 +37,11 @@ def booking_url(runtime: Runtime, booking_id: UUID) -> str:
     return f"{runtime.settings.public_url}/bookings/{booking_id}"
 
 
+def request_url(runtime: Runtime, booking_id: UUID) -> str:
+    """Write where the host answers a request; who opens it must sign in, and opening it changes nothing."""
+    return f"{runtime.settings.public_url}/bookings/requests/{booking_id}"
+
+
 def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
     """Write the token at the end of the link in the JSON that was kept of a booking; the rest stays as it is."""
     fields = msgspec.json.decode(shown, type=dict[str, Any])

@@ -21,11 +21,12 @@ Answers = dict[str, AnswerValue]
 
 
 class Status(StrEnum):
-    """The status of a booking. One that waits for its payment is not shown by the REST API."""
+    """The status of a booking. One that waits for its payment, or for its host, is not listed by the REST API."""
 
     CONFIRMED = "CONFIRMED"
     CANCELLED = "CANCELLED"
     PENDING_PAYMENT = "PENDING_PAYMENT"
+    PENDING_CONFIRMATION = "PENDING_CONFIRMATION"
 
 
 class Payment(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -134,6 +135,36 @@ class BookingDetails(Struct, frozen=True):
     contact: Contact | None
 
 
+class RequestState(StrEnum):
+    """What has become of a request for a time."""
+
+    WAITING = "waiting"
+    CONFIRMED = "confirmed"
+    DECLINED = "declined"
+    LAPSED = "lapsed"
+    WITHDRAWN = "withdrawn"
+
+
+class BookingRequest(Struct, frozen=True, kw_only=True):
+    """An invitee's request for a time, which the host confirms or declines until it lapses."""
+
+    booking_id: UUID
+    host_id: UUID
+    state: RequestState
+    lapses_at: datetime
+    reason: str | None = None
+    """Why it was declined, as the invitee reads it."""
+    ended_at: datetime | None = None
+
+    def is_open(self, *, now: datetime) -> bool:
+        return self.state is RequestState.WAITING and now < self.lapses_at
+
+
+class FoundRequest(Struct, frozen=True):
+    request: BookingRequest
+    details: BookingDetails
+
+
 class BookingEntry(Struct, frozen=True, gc=False):
     """A booking in a list; the database formats its times, which takes half as long as doing it here."""
 
@@ -228,6 +259,8 @@ class AgendaPage(Struct, frozen=True, kw_only=True):
     """How many bookings the filter finds."""
     upcoming: int
     """How many bookings are upcoming, whatever the filter."""
+    requests: int
+    """How many requests wait for the host."""
 
 
 class FoundPerson(Struct, frozen=True, kw_only=True):

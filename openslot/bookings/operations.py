@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed, ClaimKind
-from openslot.bookings import agenda_store, conferences, errors, rules, search_store, store
+from openslot.bookings import agenda_store, conferences, errors, requests, rules, search_store, store
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -54,17 +54,20 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
 
 
 async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
-    """Book one open slot for one invitee; if it must be paid for first, its time is taken and nobody is told yet."""
+    """Book one open slot for one invitee; if it must be paid for or confirmed first, its time is taken meanwhile."""
     wanted = _checked(wanted)
     claimed = await claims.claim(
         work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id, kind_of=partial(_kind_of, work)
     )
     event_type = claimed.event_type
     _check_for(work, claimed, wanted)
-    if rules.must_pay(event_type, work.actor):
+    if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
         _stage_insert(work, pending, wanted)
-        await work.apply()
+        if pending.status is Status.PENDING_CONFIRMATION:
+            await requests.begin(work, pending, event_type)
+        else:
+            await work.apply()
         return BookingDetails(pending, event_type, None)
     contact = await contacts.find_or_add(
         work,
@@ -104,7 +107,9 @@ async def withdraw_consent(work: Work, ref: BookingRef) -> None:
 
 
 def _kind_of(work: Work, event_type: EventType) -> ClaimKind:
-    return ClaimKind.PAYMENT if rules.must_pay(event_type, work.actor) else ClaimKind.BOOKING
+    if rules.must_pay(event_type, work.actor):
+        return ClaimKind.PAYMENT
+    return ClaimKind.REQUEST if rules.must_ask(event_type, work.actor) else ClaimKind.BOOKING
 
 
 async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = None) -> Booking:
@@ -146,6 +151,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     if starts_at == booking.starts_at:
         return booking
     if not rules.is_host(work.actor):
+        _check_may_reschedule(details.event_type)
         await _check_reschedules(work, booking)
     claimed = await claims.move(
         work, booking.claim_id, booking.seat_id, event_type_id=booking.event_type_id, starts_at=starts_at
@@ -248,7 +254,8 @@ async def list_all_bookings(
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
-    """Cancel all upcoming bookings of a host who leaves, and name them."""
+    """Cancel all upcoming bookings of a host who leaves, and name them; what waits for the host is declined."""
+    await requests.decline_some(work, host, reason=reason, limit=None)
     upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
     for booking_id in upcoming:
         await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
@@ -256,11 +263,12 @@ async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
 
 
 async def cancel_some_upcoming(work: Work, host: User, *, reason: str, limit: int) -> int:
-    """Cancel some of a host's upcoming bookings, and return how many; none if there are none left."""
+    """Cancel some of a host's upcoming bookings, and decline what waits for the host; return how many."""
+    declined = await requests.decline_some(work, host, reason=reason, limit=limit)
     upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
-    for booking_id in upcoming[:limit]:
+    for booking_id in upcoming[: limit - declined]:
         await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
-    return len(upcoming[:limit])
+    return declined + len(upcoming[: limit - declined])
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
@@ -276,6 +284,11 @@ async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
 async def get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
     """Read a booking that nobody else can change until the commit."""
     return require(await store.lock_booking(work.db, ref), errors.BookingNotFound)
+
+
+def _check_may_reschedule(event_type: EventType) -> None:
+    if event_type.requires_confirmation:
+        raise errors.RescheduleByHostOnly
 
 
 async def _check_reschedules(work: Work, booking: Booking) -> None:

@@ -1,4 +1,4 @@
-"""The verbs of bookings that wait for their payment: confirmed by it, or freed without it; only payments call them."""
+"""The verbs of bookings that wait: confirmed by their payment or their host, or freed without it."""
 
 from datetime import datetime
 from uuid import UUID
@@ -16,19 +16,25 @@ from openslot.core.work import Work
 
 
 async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Booking:
-    """Confirm a booking that was paid for; if its time was freed before, it is claimed anew or refused."""
-    details = await _get(work, booking_id)
+    return await confirm(work, await _get(work, booking_id), payment=payment)
+
+
+async def confirm(work: Work, details: BookingDetails, *, payment: Payment | None) -> Booking:
+    """Confirm a booking that has waited; if its time was freed before, it is claimed anew or refused.
+
+    The caller has locked the booking and its host.
+    """
     pending, event_type = details.booking, details.event_type
     claim_id, seat_id, ends_at = pending.claim_id, pending.seat_id, pending.ends_at
-    if await store.has_time(work.db, booking_id):
+    if await store.has_time(work.db, pending.id):
         claims.confirm(work, claim_id, seat_id)
     else:
         which = ByBooking(pending.event_type_id)
-        # The invitee has paid for a meeting as long as it was then.
+        # The invitee has booked a meeting as long as it was then.
         lasts = pending.ends_at - pending.starts_at
         claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at, lasts=lasts)
         claim_id, seat_id, ends_at = claimed.claim_id, claimed.seat_id, claimed.ends_at
-    agreed = await store.find_consent(work.db, booking_id)
+    agreed = await store.find_consent(work.db, pending.id)
     contact = await contacts.find_or_add(
         work,
         owner_id=pending.host_id,
@@ -68,8 +74,13 @@ async def note_payment(work: Work, booking_id: UUID, payment: Payment) -> None:
 async def erase_some_unpaid(work: Work, *, before: datetime, limit: int) -> int:
     """Delete some bookings whose time was freed before then and which nobody paid for; return how many."""
     gone = await store.delete_unpaid(work.db, before=before, limit=limit)
-    await claims.erase_freed(work, [claim_id for claim_id, _ in gone], [seat_id for _, seat_id in gone if seat_id])
+    await erase_freed(work, gone)
     return len(gone)
+
+
+async def erase_freed(work: Work, gone: list[tuple[UUID, UUID | None]]) -> None:
+    """Delete the claims and seats of bookings that are gone."""
+    await claims.erase_freed(work, [claim_id for claim_id, _ in gone], [seat_id for _, seat_id in gone if seat_id])
 
 
 async def _get(work: Work, booking_id: UUID) -> BookingDetails:

@@ -12,7 +12,8 @@ from openslot.availability import operations as availability
 from openslot.availability.api import EndDate, StartDate, Timezone, check_days
 from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
-from openslot.bookings import operations, schemas
+from openslot.bookings import operations, requests, schemas
+from openslot.bookings.errors import BookingNotConfirmed, BookingNotFound
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import BookingRef
 from openslot.bookings.rules import can_change
@@ -95,15 +96,21 @@ async def delete_hold(work: Work, hold_id: UUID) -> Success:
 async def get_managed_booking(work: Work, token: str) -> schemas.ManagedBooking:
     """Get the booking that a manage link belongs to."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
-    details, host = await operations.get_with_host(work, ref)
+    try:
+        details, host = await operations.get_with_host(work, ref)
+    except BookingNotFound:
+        return schemas.show_requested(*await requests.get_with_host(work, ref.id))
     return schemas.show_managed(details, host, can_change=can_change(details.booking, now=work.now))
 
 
 @post("/manage/{token}/cancel", summary="Cancel a booking by its manage link")
 async def cancel_managed_booking(work: Work, token: str, data: schemas.CancelBody | None = None) -> Success:
-    """Cancel the booking that a manage link belongs to."""
+    """Cancel the booking that a manage link belongs to, or withdraw what waits for the host."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
-    await operations.cancel_booking(work, ref, reason=data.reason if data else None)
+    try:
+        await operations.cancel_booking(work, ref, reason=data.reason if data else None)
+    except BookingNotFound:
+        await requests.withdraw(work, ref.id)
     return Success()
 
 
@@ -111,5 +118,9 @@ async def cancel_managed_booking(work: Work, token: str, data: schemas.CancelBod
 async def reschedule_managed_booking(work: Work, token: str, data: schemas.RescheduleBody) -> Success:
     """Reschedule the booking that a manage link belongs to, at most 10 times in 24 hours."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
-    await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
+    try:
+        await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
+    except BookingNotFound:
+        await requests.get_with_host(work, ref.id)
+        raise BookingNotConfirmed from None
     return Success()

@@ -35,6 +35,7 @@ CANCELLED_BY = {
 
 def draft(claimed: Claimed, contact: Contact | None, wanted: BookingWanted, *, actor: Actor, now: datetime) -> Booking:
     is_due = must_pay(claimed.event_type, actor)
+    must_wait = must_ask(claimed.event_type, actor)
     return Booking(
         id=new_id(),
         host_id=claimed.event_type.owner_id,
@@ -42,7 +43,7 @@ def draft(claimed: Claimed, contact: Contact | None, wanted: BookingWanted, *, a
         contact_id=contact.id if contact else None,
         claim_id=claimed.claim_id,
         seat_id=claimed.seat_id,
-        status=Status.PENDING_PAYMENT if is_due else Status.CONFIRMED,
+        status=Status.PENDING_PAYMENT if is_due else Status.PENDING_CONFIRMATION if must_wait else Status.CONFIRMED,
         starts_at=claimed.starts_at,
         ends_at=claimed.ends_at,
         invitee_name=wanted.invitee.name,
@@ -70,8 +71,18 @@ def must_pay(event_type: EventType, actor: Actor) -> bool:
     return event_type.price is not None and not is_host(actor)
 
 
+def must_ask(event_type: EventType, actor: Actor) -> bool:
+    """Return whether the host confirms what someone books; the host's side need not ask."""
+    return event_type.requires_confirmation and not is_host(actor)
+
+
+def lapses_at(booking: Booking, *, within: timedelta) -> datetime:
+    """Return until when a host can answer a request: some hours after it was made, and at the start at the latest."""
+    return min(booking.created_at + within, booking.starts_at)
+
+
 def is_host(actor: Actor) -> bool:
-    """Return whether someone books on the host's side and need neither pay nor answer questions."""
+    """Return whether someone books on the host's side and need neither pay, nor ask, nor answer questions."""
     return actor.kind is not ActorKind.PUBLIC
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
 from openslot.availability.models import EventTypeRef
 from openslot.bookings import models
@@ -15,6 +16,7 @@ from openslot.core.shapes import Shape
 from openslot.core.text import LINE, EmailAddress, Label, LanguageTag, Name, Phone, Prose, ReasonText
 from openslot.core.times import Instant, Zone
 from openslot.event_types.models import EventType, Location
+from openslot.event_types.rules import is_told_when_booked
 from openslot.event_types.schemas import EmbeddedEventType, embed
 from openslot.i18n.languages import negotiate
 
@@ -121,7 +123,10 @@ class CreatedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="camel"):
-    """The created booking, how to manage it, and where to pay if it waits for its payment."""
+    """The created booking, how to manage it, and where to pay if it waits for its payment.
+
+    One whose `status` is PENDING_CONFIRMATION waits for its host.
+    """
 
     status: models.Status
     start_time: Instant
@@ -237,7 +242,13 @@ class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     host: ManagedHost
     cancelled_at: Instant | None
     cancel_reason: str | None
-    can_change: Annotated[bool, Meta(description="Whether it can still be rescheduled or cancelled", examples=[True])]
+    can_change: Annotated[
+        bool,
+        Meta(
+            description="Whether it can still be rescheduled or cancelled; what waits for the host only cancelled",
+            examples=[True],
+        ),
+    ]
 
 
 class Previous(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -296,6 +307,20 @@ def show_booking(
 ) -> ShownBooking:
     embedded = embed_contact(contact) if contact else None
     return SHOWN_BOOKING.show(booking, event_type=embed(event_type), contact=embedded, manage_url=manage_url)
+
+
+def show_requested(request: models.BookingRequest, details: models.BookingDetails, host: models.Host) -> ManagedBooking:
+    """Show a booking that waits for its host, or that was not confirmed, without what is told when it is booked."""
+    booking, is_waiting = details.booking, request.state is models.RequestState.WAITING
+    place = booking.location
+    known = replace(
+        booking,
+        status=booking.status if is_waiting else models.Status.CANCELLED,
+        location=Location(place.kind) if is_told_when_booked(place) else place,
+        cancelled_at=request.ended_at,
+        cancel_reason=request.reason,
+    )
+    return show_managed(replace(details, booking=known), host, can_change=is_waiting)
 
 
 def show_managed(details: models.BookingDetails, host: models.Host, *, can_change: bool) -> ManagedBooking:

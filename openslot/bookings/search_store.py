@@ -25,7 +25,7 @@ BOOKINGS = f"""
 select b.id, b.invitee_name as name, b.invitee_email as email, e.name as event_type_name, b.status, b.starts_at,
        b.ends_at
 from (select b.* from bookings b
-      where b.host_id = $1 and b.status <> 'PENDING_PAYMENT'
+      where b.host_id = $1 and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
         and (strpos(lower(b.invitee_name), lower($2)) > 0 or strpos(lower(b.invitee_email), lower($2)) > 0
              or b.contact_id in (select id from known))
       order by {ORDER} limit $5) b

@@ -56,7 +56,9 @@ BELONGINGS = """
 join lateral (select * from event_types where id = b.event_type_id offset 0) e on true
 left join lateral (select * from contacts where id = b.contact_id offset 0) c on true"""
 DETAIL_TABLES = f"bookings b {BELONGINGS}"
-OWN = "b.id = $1 and ($2::uuid is null or b.host_id = $2) and b.status <> 'PENDING_PAYMENT'"
+# What waits for its payment, or for its host, is known to them and its invitee alone.
+SHOWN = "b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
+OWN = f"b.id = $1 and ($2::uuid is null or b.host_id = $2) and {SHOWN}"
 DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 WITH_HOST = f"""
 select {DETAIL_COLUMNS}, u.name as host_name, u.username as host_username, u.zone as host_zone
@@ -147,14 +149,14 @@ async def has_time(db: Db, booking_id: UUID) -> bool:
 
 
 async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host] | None:
-    return _to_details_with_host(await db.fetchrow(WITH_HOST, ref.id, ref.host_id))
+    return to_details_with_host(await db.fetchrow(WITH_HOST, ref.id, ref.host_id))
 
 
 async def find_pending_with_host(db: Db, booking_id: UUID) -> tuple[BookingDetails, Host] | None:
-    return _to_details_with_host(await db.fetchrow(PENDING_WITH_HOST, booking_id))
+    return to_details_with_host(await db.fetchrow(PENDING_WITH_HOST, booking_id))
 
 
-def _to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
+def to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
     if row is None:
         return None
     host = Host(name=row["host_name"], username=row["host_username"], zone=row["host_zone"])
@@ -240,8 +242,7 @@ async def find_private_notes(db: Db, host_id: UUID, booking_id: UUID) -> str:
 
 
 async def update_private_notes(db: Db, host_id: UUID, booking_id: UUID, notes: str | None) -> bool:
-    statement = """
-        update bookings set private_notes = $3 where id = $1 and host_id = $2 and status <> 'PENDING_PAYMENT'"""
+    statement = f"update bookings b set private_notes = $3 where b.id = $1 and b.host_id = $2 and {SHOWN}"
     return bool(count_of(await db.execute(statement, booking_id, host_id, notes)))
 
 

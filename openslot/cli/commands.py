@@ -36,6 +36,7 @@ GROUPS = {
     "messaging": "messaging",
     "payment": "payments",
     "event-type": "event_types",
+    "booking": "bookings",
     "brand": "brand",
     "flag": "flags",
     "agent": "agents",

@@ -134,6 +134,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that emails and the email log are kept")] = (
         90
     )
+    confirm_within_hours: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=720,
+            description="Hours that hosts have to confirm a booking that waits for them; at its start it lapses anyway",
+        ),
+    ] = 48
     sign_up: Annotated[
         Literal["open", "invitation"],
         Meta(description="Who can sign up: `open` for anyone, `invitation` for invited people only"),

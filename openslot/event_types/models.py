@@ -135,6 +135,9 @@ class EventType(Struct, frozen=True, kw_only=True):
     refund_policy: str = "full"
     """What an invitee who cancels gets back: full, none, or until:24 for up to 24 hours before the start."""
 
+    requires_confirmation: bool = False
+    """Whether invitees ask for a time, and the host confirms it."""
+
     position: int = 0
     active: bool = True
     is_private: bool = False

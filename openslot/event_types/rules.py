@@ -22,6 +22,8 @@ _COLOR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
 _LINK = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}/\S", re.IGNORECASE)
 _REFUND_POLICY = re.compile(r"full|none|until:(?:[1-9]\d{0,2}|[1-7]\d{3}|8[0-6]\d{2}|87[0-5]\d|8760)")
 
+NOT_WITH_PRICE = Text("can't be combined with a price: a payment confirms the booking")
+
 Faults = Iterator[tuple[str, str]]
 
 
@@ -139,6 +141,8 @@ def _price_faults(event_type: models.EventType) -> Faults:
     price: models.Money | None = event_type.price
     if price is None:
         return
+    if event_type.requires_confirmation:
+        yield "requiresConfirmation", NOT_WITH_PRICE
     yield from _bounds("price.amount", price.amount, 1, 99_999_999)
     yield from find_price_faults(price)
 
@@ -161,6 +165,7 @@ EDITED = (
     "questions",
     "price",
     "refund_policy",
+    "requires_confirmation",
 )
 LENGTH = 8
 

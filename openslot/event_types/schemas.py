@@ -14,6 +14,9 @@ from openslot.schedules.rules import write_minute
 
 Minutes = Annotated[int, Meta(ge=0, examples=[30])]
 Clock = Annotated[str, Meta(description="HH:MM, up to 24:00", examples=["09:00"])]
+RequiresConfirmation = Annotated[
+    bool, Meta(description="Whether invitees ask for a time, and the host confirms it", examples=[False])
+]
 EventTypeId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 
 
@@ -89,6 +92,7 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     location: models.Location
     questions: tuple[models.Question, ...]
     price: models.Money | None
+    requires_confirmation: RequiresConfirmation
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -116,6 +120,7 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
     seats: Annotated[int, Meta(examples=[1])]
     questions: tuple[models.Question, ...]
     price: models.Money | None
+    requires_confirmation: RequiresConfirmation
 
 
 class ShownHost(Struct, frozen=True, kw_only=True):

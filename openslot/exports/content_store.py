@@ -138,6 +138,8 @@ BOOKINGS = _select(
     contact=f"case when c.id is not null then {_object(EMBEDDED_CONTACT, 'c')} end",
     private_notes="b.private_notes",
     source="b.source",
+    request=f"(select {_object('state lapses_at reason ended_at', 'r')} from booking_requests r"
+    " where r.booking_id = b.id)",
 )
 PAYMENTS = _select(
     "id booking_id status amount currency mode paid_at refunded_amount refund_policy receipt_url dispute session_id"
@@ -251,8 +253,8 @@ EMAILS = _select(
     "id kind to subject status booking_id error created_at sent_at",
     "mail_messages m where m.host_id = $1 order by m.created_at, m.id",
     "m.id",
-    """case when m.role = 'host' and m.kind in ('confirmation', 'reschedule', 'cancellation', 'reminder')
-    then m.content end as content""",
+    """case when m.role = 'host' and m.kind in ('confirmation', 'request', 'reschedule', 'cancellation',
+    'reminder') then m.content end as content""",
     to="m.recipient",
     status=f"case when {IN_MAILBOX} then 'mailbox' else m.status end",
     sent_at=f"case when not {IN_MAILBOX} then {iso_of('m.sent_at')} end",
@@ -260,4 +262,4 @@ EMAILS = _select(
 # For the calendar file, which is made of bookings with all that belongs to them.
 DETAILS = f"""
 select {DETAIL_COLUMNS} from {DETAIL_TABLES}
-where b.host_id = $1 and b.status <> 'PENDING_PAYMENT' order by b.starts_at, b.id"""
+where b.host_id = $1 and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION') order by b.starts_at, b.id"""

@@ -265,8 +265,8 @@ FILES = (
     ),
     ExportFile(
         "bookings.json",
-        "All your bookings, as the REST API shows them, without the links that can change them.",
-        ("bookings",),
+        "All your bookings, as the REST API shows them, without the links that can change them, and all requests.",
+        ("bookings", "booking_requests"),
         as_list(content.BOOKINGS),
     ),
     ExportFile(

@@ -84,6 +84,13 @@ class UnsentMail(Struct, frozen=True, kw_only=True):
     since: datetime
 
 
+class Requests(Struct, frozen=True):
+    """How many requests wait for a host, and until when the first one can be answered."""
+
+    count: int
+    until: datetime
+
+
 class Attention(Struct, frozen=True, kw_only=True):
     """What a host should look at."""
 
@@ -92,6 +99,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     unsent: tuple[UnsentMail, ...] = ()
     held: tuple[datetime, ...] = ()
     """The starts that are held, in order, if there are unusually many."""
+    requests: Requests | None = None
 
 
 class EffectNotFound(NotFound):

@@ -13,7 +13,7 @@ from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MAILBOX, MailPot
 from openslot.integrations.mail.reactions import REMIND, SEND
 from openslot.messaging import reminders
-from openslot.timeline.models import Attention, EffectKind, FailedEffect, TimelineEffect, Trouble, UnsentMail
+from openslot.timeline.models import Attention, EffectKind, FailedEffect, Requests, TimelineEffect, Trouble, UnsentMail
 from openslot.webhooks.store import DELIVER
 
 KINDS = {
@@ -128,6 +128,10 @@ union all
 select 'unsent', l.host_id, 0, null, null, '', null, '', 0, l.told_at, l.told_at, null, null, l.pot, null, null
 from mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamptz - interval '24 hours'
 union all
+select 'request', $1, 0, null, null, '', null, '', count(*)::int, min(r.lapses_at), min(r.lapses_at), null, null, '',
+       null, null
+from booking_requests r where r.host_id = $1 and r.state = 'waiting' having count(*) > 0
+union all
 select 'held', h.* from (
     select c.id, 0, null::uuid, null, '', null, '', 0, c.expires_at, c.starts_at, null, null::uuid, '', null, null
     from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
@@ -175,6 +179,7 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
             UnsentMail(pot=MailPot(row["place"]), since=row["finished_at"]) for row in found.get("unsent", ())
         ),
         held=held if len(held) >= MANY_HOLDS else (),
+        requests=next((Requests(row["attempts"], row["finished_at"]) for row in found.get("request", ())), None),
     )
 
 

@@ -5,7 +5,7 @@
 
   // Texts by language; the server inserts them from the catalogs.
   const WORDS = {};
-  const EVENTS = ["ready", "slotSelected", "booked", "rescheduled", "cancelled", "error"];
+  const EVENTS = ["ready", "slotSelected", "booked", "requested", "rescheduled", "cancelled", "error"];
   const SCRIPT = document.currentScript?.src || document.baseURI;
   const READY_WITHIN = 20000;
 

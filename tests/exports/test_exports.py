@@ -21,6 +21,7 @@ from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import SealBroken
+from openslot.core.times import iso
 from openslot.core.work import Runtime
 from openslot.exports import archives, files, store
 from openslot.exports import operations as exports
@@ -129,7 +130,10 @@ async def test_bookings_contacts_and_event_types_have_the_shape_of_the_rest_api(
 
     shown = await ask(f"/bookings/{booking.id}")
     kept = {name: value for name, value in shown.items() if name not in {"manageUrl", "emailLogs"}}
-    assert load(file, "bookings.json") == [{**kept, "privateNotes": "Bring the two layouts", "source": "newsletter"}]
+    at = iso(runtime.clock())
+    request = {"state": "confirmed", "lapsesAt": at, "reason": None, "endedAt": at}
+    more = {"privateNotes": "Bring the two layouts", "source": "newsletter", "request": request}
+    assert load(file, "bookings.json") == [{**kept, **more}]
     assert load(file, "contacts.json") == (await ask("/contacts"))["data"]
     (listed,) = (await ask("/event-types"))["data"]
     assert load(file, "event-types.json") == [await ask(f"/event-types/{listed['id']}")]

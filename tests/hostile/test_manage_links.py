@@ -44,6 +44,8 @@ MAY_WRITE_LINKS = {
     "openslot.bookings.api",
     "openslot.bookings.events",
     "openslot.integrations.mail.letters",
+    # To the invitee alone; the host gets the link to the dashboard.
+    "openslot.integrations.mail.request_mails",
     # Answers to messages about a booking go to the phone that was reminded of it.
     "openslot.messaging.sending",
     # The provider of payments leads the invitee back to it.
@@ -205,11 +207,10 @@ def test_the_writers_of_links_are_all_known(runtime: Runtime) -> None:
     from openslot.core.ids import new_id
 
     booking_id = new_id()
-    made = {
-        name
-        for name, each in vars(links).items()
-        if getattr(each, "__module__", "") == links.__name__ and name not in {"booking_url", "read_manage_token"}
-    }
+    others = {"booking_url", "read_manage_token", "request_url"}
+    own = {name for name, each in vars(links).items() if getattr(each, "__module__", "") == links.__name__}
+    made = own - others
 
     assert made == WRITERS
     assert manage_token(runtime, booking_id) not in links.booking_url(runtime, booking_id)
+    assert manage_token(runtime, booking_id) not in links.request_url(runtime, booking_id)

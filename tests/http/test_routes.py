@@ -40,6 +40,7 @@ WITHOUT = {
     "/manage/{token}/reschedule",
     "/manage/{token}/cancel",
     "/manage/{token}/messages",
+    "/manage/{token}/withdraw",
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
     "/organization/domains/{domain}/check",

@@ -47,6 +47,7 @@ WITHOUT_SESSION = {
     "/manage/{token}/give-up",
     "/manage/{token}/messages",
     "/manage/{token}/reschedule",
+    "/manage/{token}/withdraw",
     "/{username}/{slug}",
 }
 

@@ -138,7 +138,7 @@ def _tell_who_invites(meeting: MailedMeeting, kind: MailKind, recipient: Recipie
     return ()
 
 
-def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> tuple[Fact, ...]:
+def write_what_and_when(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> tuple[Fact, Fact]:
     booking = meeting.booking
     when = Fact(
         label=Text("When"),
@@ -148,18 +148,21 @@ def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -
             format_zone(booking.starts_at, recipient.zone, locale),
         ),
     )
-    what = Fact(label=Text("What"), lines=(one_line(meeting.event_type.name),))
+    return Fact(label=Text("What"), lines=(one_line(meeting.event_type.name),)), when
+
+
+def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> tuple[Fact, ...]:
+    booking = meeting.booking
     place = format_place(booking.location, one_line(meeting.host.name))
     is_entered = not isinstance(place, Text)
     url = place if booking.location.kind is LocationKind.VIDEO_LINK and is_entered else None
     where = [Fact(label=Text("Where"), lines=(place,), url=url, is_verbatim=is_entered)] if place else []
     return (
-        what,
-        when,
+        *write_what_and_when(meeting, recipient, locale),
         *_write_previous(meeting, recipient, locale),
         *where,
         *_write_payment(meeting, recipient),
-        *_write_people(meeting, recipient),
+        *write_people(meeting, recipient),
     )
 
 
@@ -179,7 +182,7 @@ def _write_previous(meeting: MailedMeeting, recipient: Recipient, locale: Locale
     ]
 
 
-def _write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
+def write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
     """Return who takes part; what an invitee has typed goes to the host alone, so that it can't be mailed to others."""
     booking = meeting.booking
     if recipient.role is not RecipientRole.HOST:
@@ -229,10 +232,9 @@ def _find_button(meeting: MailedMeeting, recipient: Recipient, *, is_on: bool) -
 
 def _write_actions(meeting: MailedMeeting, recipient: Recipient, join: Link | None) -> tuple[Link, ...]:
     if recipient.role is RecipientRole.INVITEE:
-        return (
-            Link(label=Text("Reschedule"), url=f"{meeting.manage_url}/reschedule"),
-            Link(label=Text("Cancel the meeting"), url=f"{meeting.manage_url}/cancel"),
-        )
+        reschedule = Link(label=Text("Reschedule"), url=f"{meeting.manage_url}/reschedule")
+        cancel = Link(label=Text("Cancel the meeting"), url=f"{meeting.manage_url}/cancel")
+        return (cancel,) if meeting.event_type.requires_confirmation else (reschedule, cancel)
     is_host = recipient.role is RecipientRole.HOST
     return (Link(label=Text("View the booking"), url=meeting.booking_url),) if is_host and join else ()
 

@@ -17,9 +17,12 @@ from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
+    BookingDeclined,
     BookingEvent,
     BookingInvitationFailed,
+    BookingLapsed,
     BookingLinkAdded,
+    BookingRequested,
     BookingRescheduled,
 )
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
@@ -30,7 +33,7 @@ from openslot.core.events import Change, Effect, Event
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.integrations.mail import account_mails, operations, payment_mails, rules, store
+from openslot.integrations.mail import account_mails, operations, payment_mails, request_mails, rules, store
 from openslot.integrations.mail.letters import (
     KINDS,
     find_recipient,
@@ -215,6 +218,8 @@ MAIL_REACTIONS = (
     _mailing("mail.address_change_requested", account_mails.tell_address_change_requested, AddressChangeRequested),
     _mailing(SEND_LINK, account_mails.send_deletion_link),
     _mailing("mail.password_changed", account_mails.tell_password_changed, UserPasswordChanged),
+    _mailing("mail.ask_host", request_mails.ask_host, BookingRequested),
+    _mailing("mail.request", request_mails.tell_invitee, BookingRequested, BookingDeclined, BookingLapsed),
     _mailing("mail.refunded", payment_mails.tell_refunded, PaymentRefunded),
     _mailing("mail.notify", notify, *(notice.event for notice in NOTICES.values())),
 )

@@ -21,6 +21,8 @@ LIMIT_WINDOW = timedelta(hours=24)
 POTS = {
     MailKind.CONFIRMATION: MailPot.CONFIRMATIONS,
     MailKind.LINK: MailPot.CONFIRMATIONS,
+    MailKind.REQUEST: MailPot.CONFIRMATIONS,
+    MailKind.LAPSE: MailPot.CONFIRMATIONS,
     MailKind.REMINDER: MailPot.REMINDERS,
     MailKind.RESCHEDULE: MailPot.RESCHEDULES,
     MailKind.CANCELLATION: MailPot.CANCELLATIONS,

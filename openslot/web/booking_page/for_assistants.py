@@ -139,6 +139,9 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
         facts.append(ShownFact("card", show_amount(event_type.price).localize(locale)))
     if not is_offered(event_type):
         facts.append(ShownFact("gone", NOT_OFFERED))
+    elif event_type.requires_confirmation:
+        facts.append(ShownFact("done", Text("%(host)s confirms each request", host=host_name)))
+        facts.append(ShownFact("calendar", Text("Cancel at any time")))
     else:
         facts.append(ShownFact("calendar", Text("Reschedule or cancel at any time")))
         if event_type.price is not None:

@@ -10,7 +10,12 @@ from openslot.accounts.models import User
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByBooking
 from openslot.bookings import operations as bookings
-from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded, BookingNotFound
+from openslot.bookings.errors import (
+    BookingAlreadyCancelled,
+    BookingAlreadyEnded,
+    BookingNotFound,
+    RescheduleByHostOnly,
+)
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
@@ -27,7 +32,7 @@ from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
 from openslot.payments import rules
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.booking_page import forms, paying
+from openslot.web.booking_page import forms, paying, requested
 from openslot.web.booking_page.for_assistants import list_facts
 from openslot.web.booking_page.options import Options, read_options, read_start
 from openslot.web.booking_page.refusals import limit_views, list_warnings
@@ -102,8 +107,16 @@ async def show_managed(work: Work, request: Request, user: User | None, token: s
     try:
         managed = await _open(work, request, token)
     except BookingNotFound:
-        return await paying.show_unpaid(work, request, token)
+        return await _show_waiting(work, request, token)
     return await show_booking(work, managed.details, managed.host, managed.options, path=managed.path, viewer=user)
+
+
+async def _show_waiting(work: Work, request: Request, token: str) -> Response:
+    """Show a booking that waits for its host, or for its payment."""
+    try:
+        return await requested.show_request(work, read_manage_token(work.runtime, token), read_options(request))
+    except BookingNotFound:
+        return await paying.show_unpaid(work, request, token)
 
 
 @get("/manage/{token}/reschedule")
@@ -114,7 +127,7 @@ async def show_reschedule(work: Work, request: Request, token: str) -> Response:
     options = managed.options
     if options.view == "zones":
         return zones_page(work, options, back=request.path, host_zone=managed.host.zone)
-    if not can_change(managed.booking, now=work.now):
+    if not _may_reschedule(managed):
         return redirect(managed.path.removesuffix("/reschedule") + options.query)
     picked = await _pick(managed)
     return await _show_times(managed, picked, status=200 if picked.is_open else 409)
@@ -131,9 +144,13 @@ async def reschedule(work: Work, request: Request, token: str, form: Form[forms.
         await _change(managed, partial(bookings.reschedule_booking, starts_at=sent.start, reason=sent.reason))
     except (SlotUnavailable, RateLimited, Invalid) as refusal:
         return await _ask_again(managed, form.with_faults(forms.name_faults(refusal.faults)), refusal)
-    except (BookingAlreadyCancelled, BookingAlreadyEnded):
+    except (BookingAlreadyCancelled, BookingAlreadyEnded, RescheduleByHostOnly):
         return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
     return redirect(manage_path(work, managed.booking.id, managed.options, done="rescheduled"))
+
+
+def _may_reschedule(managed: Managed) -> bool:
+    return can_change(managed.booking, now=managed.work.now) and not managed.details.event_type.requires_confirmation
 
 
 @get("/manage/{token}/cancel")

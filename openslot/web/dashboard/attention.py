@@ -16,7 +16,7 @@ from openslot.integrations.mail.notices import POT_NAMES
 from openslot.payments.connections import show_fault
 from openslot.payments.models import Problem
 from openslot.payments.words import PROBLEMS
-from openslot.timeline.models import Attention, EffectKind, Trouble, UnsentMail
+from openslot.timeline.models import Attention, EffectKind, Requests, Trouble, UnsentMail
 from openslot.web import words
 from openslot.web.dashboard.event_types.overview import find_closed
 from openslot.web.words import Weekday
@@ -79,10 +79,25 @@ def _list_kept(count: int, user: User) -> Iterator[TroubleRow]:
 
 
 def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterator[TroubleRow]:
+    if attention.requests:
+        yield _requests(attention.requests, user, now=now)
     yield from (_unsent(each, user, now=now) for each in attention.unsent)
     if attention.held:
         yield _held(attention.held, user, now=now)
     yield from (_trouble(each, user, now=now) for each in attention.troubles)
+
+
+def _requests(waiting: Requests, user: User, *, now: datetime) -> TroubleRow:
+    title = PluralText("%(count)s request waits for you", "%(count)s requests wait for you", count=waiting.count)
+    until = words.at(waiting.until, user.zone, now=now)
+    return TroubleRow(
+        title=title,
+        advice=Text("Confirm or decline until %(when)s, or it lapses.", when=until),
+        path="/bookings/requests",
+        label=Text("Confirm or decline"),
+        icon="calendar",
+        tone="violet",
+    )
 
 
 def _unsent(unsent: UnsentMail, user: User, *, now: datetime) -> TroubleRow:

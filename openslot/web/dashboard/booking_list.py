@@ -75,6 +75,7 @@ async def show_bookings(request: Request, work: Work, user: User, form: Form[Any
         can_mark=any(each.status is Status.CONFIRMED and each.starts_at <= work.now for each in found.entries),
         tabs=[(name, query.link(view=each), each is view) for each, name in VIEWS.items()],
         upcoming=found.upcoming,
+        requests=found.requests,
         total=found.total,
         days=by_day(found.entries, user, failed=failed, now=work.now),
         event_types=[(each.slug, each.name) for each in offered],

@@ -18,6 +18,7 @@ from openslot.bookings.events import (
     BookingLinkFailed,
     BookingNoShowMarked,
     BookingNoShowRemoved,
+    BookingRequested,
     BookingRescheduled,
 )
 from openslot.bookings.models import Booking, BookingChange, BookingDetails, BookingRef, show_reason
@@ -46,6 +47,7 @@ ACTORS: dict[ActorKind, str] = {
     ActorKind.SYSTEM: "Openslot",
 }
 YOURS = {
+    BookingRequested.type: Text("You requested this booking"),
     BookingCreated.type: Text("You created this booking"),
     BookingRescheduled.type: Text("You rescheduled this booking"),
     BookingCancelled.type: Text("You cancelled this booking"),
@@ -55,12 +57,25 @@ YOURS = {
     BookingLinkFailed.type: Text("No link could be made for the video call"),
     BookingInvitationFailed.type: Text("Your calendar could not invite. We send the invitation by email"),
 }
+# Each has the name of whoever did it.
+THEIRS = {
+    BookingRequested.type: Text("%(who)s requested this booking"),
+    BookingCreated.type: Text("%(who)s created this booking"),
+    BookingRescheduled.type: Text("%(who)s rescheduled this booking"),
+    BookingCancelled.type: Text("%(who)s cancelled this booking"),
+    BookingNoShowMarked.type: Text("%(who)s marked a no-show"),
+    BookingNoShowRemoved.type: Text("%(who)s took the no-show back"),
+}
 OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type, BookingInvitationFailed.type})
 WITH_REASON = frozenset({BookingRescheduled.type, BookingCancelled.type})
 NOTICES: Notices = {
     "booked": MailNotice(
         Text("The booking was created. The invitee will be notified by email."),
         Text("The booking was created. No mail server is set up, so nobody is notified."),
+    ),
+    "confirmed": MailNotice(
+        Text("The request was confirmed. The invitee will be notified by email."),
+        Text("The request was confirmed. No mail server is set up, so nobody is notified."),
     ),
     "moved": MailNotice(
         Text("The booking was rescheduled. Everyone will be notified by email."),
@@ -89,7 +104,12 @@ def tell_history(
     booking: Booking, changes: Sequence[BookingChange], effects: Sequence[TimelineEffect], user: User, *, now: datetime
 ) -> list[HistoryRow]:
     """List every change with its steps, followed by what is planned."""
-    rows = [_tell(booking, change, effects, user, now=now) for change in changes if change.type in YOURS]
+    was_asked_for = any(change.type == BookingRequested.type for change in changes)
+    rows = [
+        _tell(booking, change, effects, user, was_asked_for=was_asked_for, now=now)
+        for change in changes
+        if change.type in YOURS
+    ]
     known = {change.event_id for change in changes if change.type in YOURS}
     others = tuple(describe_step(each, user, now=now) for each in effects if each.event_id not in known - {None})
     if others:
@@ -98,13 +118,19 @@ def tell_history(
 
 
 def _tell(
-    booking: Booking, change: BookingChange, effects: Sequence[TimelineEffect], user: User, *, now: datetime
+    booking: Booking,
+    change: BookingChange,
+    effects: Sequence[TimelineEffect],
+    user: User,
+    *,
+    was_asked_for: bool,
+    now: datetime,
 ) -> HistoryRow:
     own = change.event_id is not None
     steps = [describe_step(each, user, now=now) for each in effects if own and each.event_id == change.event_id]
     before = change.previous_starts_at
     return HistoryRow(
-        title=_format_who(booking, change, user),
+        title=_format_who(booking, change, user, was_asked_for=was_asked_for),
         at=words.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=words.at(before, user.zone, now=now)) if before else None,
         reason=show_reason(change.reason) if change.reason and change.type in WITH_REASON else None,
@@ -112,21 +138,16 @@ def _tell(
     )
 
 
-def _format_who(booking: Booking, change: BookingChange, user: User) -> Text:
+def _format_who(booking: Booking, change: BookingChange, user: User, *, was_asked_for: bool) -> Text:
+    is_confirmed = was_asked_for and change.type == BookingCreated.type
     if change.type in OURS or _is_own(change.actor, user):
-        return YOURS[change.type]
+        return Text("You confirmed this request") if is_confirmed else YOURS[change.type]
     who = ACTORS.get(change.actor.kind, booking.invitee_name)
     if change.actor.organization_id is not None:
         who = ACTORS[ActorKind.SCIM]
-    if change.type == BookingCreated.type:
-        return Text("%(who)s created this booking", who=who)
-    if change.type == BookingRescheduled.type:
-        return Text("%(who)s rescheduled this booking", who=who)
-    if change.type == BookingNoShowMarked.type:
-        return Text("%(who)s marked a no-show", who=who)
-    if change.type == BookingNoShowRemoved.type:
-        return Text("%(who)s took the no-show back", who=who)
-    return Text("%(who)s cancelled this booking", who=who)
+    if is_confirmed:
+        return Text("%(who)s confirmed this request", who=who)
+    return THEIRS[change.type].fill(who=who)
 
 
 def _is_own(actor: Actor, user: User) -> bool:

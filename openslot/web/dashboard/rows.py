@@ -1,8 +1,9 @@
 """Bookings as rows, by day, and effects as steps: what is done, how it stands, and what to do if it failed."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
+from typing import TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -32,6 +33,7 @@ from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
 from openslot.web.words import Weekday
 
+E = TypeVar("E")
 PLACES = {
     LocationKind.VIDEO_LINK: Text("video"),
     LocationKind.PHONE: Text("phone"),
@@ -87,6 +89,8 @@ class BookingRow(Struct, frozen=True, kw_only=True):
     badge: Text | None
     tone: str
     no_show: bool = False
+    path: str | None = None
+    """Where the row leads to; None: to the booking."""
     email: str | None = None
     """Of the person whose face the row shows; None where all rows are about the same person."""
 
@@ -98,14 +102,19 @@ class DayOfRows(Struct, frozen=True):
 
 def by_day(entries: Iterable[AgendaEntry], user: User, *, failed: Mapping[UUID, int], now: datetime) -> list[DayOfRows]:
     """Group bookings, in their order, by their day in the host's zone."""
-    today = words.day(now, user.zone)
     return [
-        DayOfRows(
-            words.day_heading(on, today=today),
-            tuple(_row(entry, user, failed=failed.get(entry.id, 0), now=now) for entry in entries),
-        )
-        for on, entries in groupby(entries, key=lambda entry: words.day(entry.starts_at, user.zone))
+        DayOfRows(heading, tuple(_row(entry, user, failed=failed.get(entry.id, 0), now=now) for entry in found))
+        for heading, found in group_by_day(entries, user, lambda entry: entry.starts_at, now=now)
     ]
+
+
+def group_by_day(
+    entries: Iterable[E], user: User, starts_at: Callable[[E], datetime], *, now: datetime
+) -> Iterator[tuple[Text | Weekday, list[E]]]:
+    """Group what is in order of its start by its day in the host's zone, each under its heading."""
+    today = words.day(now, user.zone)
+    for on, found in groupby(entries, key=lambda entry: words.day(starts_at(entry), user.zone)):
+        yield words.day_heading(on, today=today), list(found)
 
 
 def place(location: Location) -> str | None:

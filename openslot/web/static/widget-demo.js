@@ -1,7 +1,7 @@
 // Lists what the widgets on the demo page tell their site.
 const log = document.querySelector("[data-log]");
 
-for (const type of ["ready", "slotSelected", "booked", "rescheduled", "cancelled", "error"]) {
+for (const type of ["ready", "slotSelected", "booked", "requested", "rescheduled", "cancelled", "error"]) {
   // In the capture phase, because errors do not bubble.
   document.addEventListener(type, ({ target, detail }) => {
     if (target.localName !== "openslot-booking") return;

@@ -62,6 +62,7 @@ FIELDS = {
     "price.amount": "price",
     "price.currency": "currency",
     "refundPolicy": "refund_hours",
+    "requiresConfirmation": "confirmation",
 }
 WORDS = {
     "notice": Text("must be from 0 to 365 days"),
@@ -95,7 +96,7 @@ KINDS = {
 SECTIONS = {
     "questions": ("questions",),
     "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week"),
-    "more": ("seats", "price", "currency", "refund", "refund_hours", "private"),
+    "more": ("seats", "price", "currency", "refund", "refund_hours", "confirmation", "private"),
 }
 
 
@@ -242,6 +243,8 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     refund: Literal["full", "until", "none"] = "full"
     refund_hours: int | None = None
     questions: tuple[QuestionForm, ...] = ()
+    confirmation: bool = False
+    """Whether the host confirms each booking."""
     private: bool = False
     """Whether a new one is left off the host's page."""
     edition: Annotated[str, Meta(max_length=500)] = ""
@@ -272,7 +275,8 @@ def write_values(event_type: EventType) -> dict[str, str]:
         **_write_refund(event_type.refund_policy),
         **write_questions(event_type.questions),
     }
-    return values | ({"private": "on"} if event_type.is_private else {})
+    ticked = {"private": event_type.is_private, "confirmation": event_type.requires_confirmation}
+    return values | {name: "on" for name, is_ticked in ticked.items() if is_ticked}
 
 
 def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, dict[str, str]]:
@@ -300,6 +304,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         price=price,
         refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
         questions=read_questions(sent.questions),
+        requires_confirmation=sent.confirmation,
     )
     return described, name_faults(find_event_type_faults(described)) | faults
 
@@ -377,4 +382,5 @@ EDITED_FIELDS = {
     "questions": (Text("Questions"), ("questions",)),
     "price": (Text("Price"), ("price", "currency")),
     "refund_policy": (Text("Refunds"), ("refund", "refund_hours")),
+    "requires_confirmation": (Text("Confirmation"), ("confirmation",)),
 }

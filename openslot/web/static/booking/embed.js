@@ -1,5 +1,5 @@
 // Tells the page around a framed booking page what happens in it: ids and times only, and to one origin only.
-const EVENTS = ["ready", "slotSelected", "booked", "rescheduled", "cancelled", "error"];
+const EVENTS = ["ready", "slotSelected", "booked", "requested", "rescheduled", "cancelled", "error"];
 const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 const CODE = /^[a-z_]{1,50}$/;

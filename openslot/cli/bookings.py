@@ -1,0 +1,45 @@
+"""booking …: requests for a time, confirmed or declined on behalf of their host."""
+
+from typing import Annotated
+
+import typer
+
+from openslot.bookings import requests
+from openslot.bookings.models import BookingRef
+from openslot.cli.command import command, group
+from openslot.cli.output import Answer, pick
+from openslot.core.errors import Invalid
+from openslot.core.ids import parse_id
+from openslot.core.text import PROSE_SHAPE, at_most_characters
+from openslot.core.work import Work
+
+app = group("Bookings.")
+
+BookingId = Annotated[str, typer.Argument(help="Id of the booking that waits for its host")]
+
+
+@app.callback()
+def booking() -> None:
+    """Bookings."""
+
+
+@command(app, "confirm")
+async def confirm_booking(work: Work, booking_id: BookingId) -> Answer:
+    """Confirm a booking that waits for its host; everyone is notified."""
+    confirmed = await requests.confirm(work, BookingRef(parse_id(booking_id), None))
+    return Answer(pick(confirmed, "id status starts_at ends_at"), f"Confirmed: {confirmed.id}")
+
+
+@command(app, "decline")
+async def decline_booking(
+    work: Work,
+    booking_id: BookingId,
+    *,
+    reason: Annotated[str | None, typer.Option(help="Why, as the invitee reads it")] = None,
+) -> Answer:
+    """Decline a booking that waits for its host; its time is free again, and the invitee is notified."""
+    if reason and not (len(reason) <= 500 and PROSE_SHAPE.match(reason)):
+        raise Invalid(details={"reason": at_most_characters(500)})
+    declined = await requests.decline(work, BookingRef(parse_id(booking_id), None), reason=reason)
+    shown = pick(declined, "booking_id state reason ended_at")
+    return Answer(shown, f"Declined: {declined.booking_id}")

@@ -1,0 +1,154 @@
+"""Mails about requests: the host is asked, and the invitee learns that it was sent, declined or not answered."""
+
+from datetime import datetime
+
+from openslot.bookings.events import BookingDeclined, BookingEvent, BookingLapsed, BookingRequested
+from openslot.bookings.links import manage_url, request_url
+from openslot.bookings.models import show_reason
+from openslot.bookings.words import format_day, format_short, format_time_of_day
+from openslot.core.actor import SYSTEM
+from openslot.core.events import Effect
+from openslot.core.text import one_line, paragraph
+from openslot.core.work import Outcome, Runtime, Work
+from openslot.i18n import Text
+from openslot.i18n.languages import Locale, choose_locale
+from openslot.integrations.mail.letters import read_meeting, write_people, write_what_and_when
+from openslot.integrations.mail.meetings import MailedMeeting, list_recipients
+from openslot.integrations.mail.models import (
+    Draft,
+    Fact,
+    Letter,
+    Link,
+    MailAddress,
+    MailKind,
+    Recipient,
+    RecipientRole,
+    compose,
+)
+from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
+
+NO_HOST = "the host's account is deleted"
+ANSWERED = "the request has lapsed"
+TO_INVITEE: dict[str, tuple[type[BookingEvent], MailKind]] = {
+    BookingRequested.type: (BookingRequested, MailKind.REQUEST),
+    BookingDeclined.type: (BookingDeclined, MailKind.DECLINE),
+    BookingLapsed.type: (BookingLapsed, MailKind.LAPSE),
+}
+
+
+async def ask_host(work: Work, effect: Effect) -> Outcome:
+    """Ask the host to confirm or decline a request, whichever mails they have switched off: it waits for them."""
+    event = effect.event(BookingRequested)
+    host = await find_host(work, event.booking.host_id, color=event.event_type.color)
+    if host is None or event.lapses_at <= work.now:
+        return await leave_unsent(work, effect, ANSWERED if host else NO_HOST)
+    meeting = read_meeting(work.runtime, event, host, cause=effect.actor)
+    to = Recipient(role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale)
+    locale = choose_locale(to.locale)
+    draft = Draft(
+        id=effect.id,
+        kind=MailKind.REQUEST,
+        letter=_write_to_host(work.runtime, meeting, event.lapses_at, to, locale),
+        recipient=to,
+        brand=host.brand,
+        locale=locale,
+        host_id=event.booking.host_id,
+        booking_id=event.booking.id,
+        reply_to=MailAddress(event.booking.invitee_email, event.booking.invitee_name),
+    )
+    return await deliver(work, effect, draft, effect.actor)
+
+
+async def tell_invitee(work: Work, effect: Effect) -> Outcome:
+    """Tell the invitee that their request was sent, was declined, or was not answered in time."""
+    type_, kind = TO_INVITEE[effect.event_type]
+    event = effect.event(type_)
+    host = await find_host(work, event.booking.host_id, color=event.event_type.color)
+    if host is None:
+        return await leave_unsent(work, effect, NO_HOST)
+    invitee = list_recipients(event.booking, host)[0]
+    locale = choose_locale(invitee.locale, host.locale)
+    meeting = read_meeting(work.runtime, event, host, cause=effect.actor)
+    draft = Draft(
+        id=effect.id,
+        kind=kind,
+        letter=_write_to_invitee(work.runtime, meeting, event, invitee, locale),
+        recipient=invitee,
+        brand=host.brand,
+        locale=locale,
+        host_id=event.booking.host_id,
+        booking_id=event.booking.id,
+        reply_to=MailAddress(host.email, host.name),
+        # Anyone may have asked in somebody's name, and what lapses follows from that; only the host declines.
+        is_public=kind is not MailKind.DECLINE,
+    )
+    return await deliver(work, effect, draft, SYSTEM if kind is MailKind.LAPSE else effect.actor)
+
+
+def _write_to_host(
+    runtime: Runtime, meeting: MailedMeeting, lapses_at: datetime, to: Recipient, locale: Locale
+) -> Letter:
+    booking = meeting.booking
+    title = Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=meeting.invitee_name)
+    until = Text(
+        "%(day)s, %(time)s",
+        day=format_day(lapses_at, to.zone, locale),
+        time=format_time_of_day(lapses_at, to.zone, locale),
+    )
+    return compose(
+        Text("Request: %(title)s, %(when)s", title=title, when=format_short(booking.starts_at, to.zone, locale)),
+        Text("%(invitee)s asks for this time. It is kept for them until you answer.", invitee=meeting.invitee_name),
+        Text("Answer until %(when)s. After that the request lapses and the time is free again.", when=until),
+        heading=Text("Somebody requests a time with you"),
+        facts=_write_facts(meeting, to, locale),
+        quote=paragraph(booking.notes) if booking.notes else None,
+        button=Link(label=Text("Confirm or decline"), url=request_url(runtime, booking.id)),
+        footer=Text("You received this email because people can book meetings with you."),
+    )
+
+
+def _write_to_invitee(
+    runtime: Runtime, meeting: MailedMeeting, event: BookingEvent, to: Recipient, locale: Locale
+) -> Letter:
+    host = one_line(meeting.host.name)
+    title = Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=host)
+    when = format_short(meeting.booking.starts_at, to.zone, locale)
+    facts = _write_facts(meeting, to, locale)
+    footer = Text(
+        "You received this email because a meeting with %(host)s was requested for %(email)s. "
+        "If that wasn't you, you can ignore it.",
+        host=host,
+        email=to.email,
+    )
+    status = Link(label=Text("Show the request"), url=manage_url(runtime, meeting.booking.id))
+    if isinstance(event, BookingRequested):
+        return compose(
+            Text("Request sent: %(title)s, %(when)s", title=title, when=when),
+            Text("The meeting is not confirmed yet. The time is kept for you until %(host)s answers.", host=host),
+            Text("You get another email when the request is confirmed or declined, or if nobody answers in time."),
+            heading=Text("Your request was sent"),
+            facts=facts,
+            button=status,
+            footer=footer,
+        )
+    if isinstance(event, BookingDeclined):
+        return compose(
+            Text("Declined: %(title)s, %(when)s", title=title, when=when),
+            Text("%(host)s can't take this time. The meeting will not take place.", host=host),
+            heading=Text("Your request was declined"),
+            facts=facts,
+            quote=show_reason(paragraph(event.reason)) if event.reason else None,
+            footer=footer,
+        )
+    return compose(
+        Text("Not answered: %(title)s, %(when)s", title=title, when=when),
+        Text("%(host)s has not answered in time. The meeting will not take place.", host=host),
+        heading=Text("Your request was not answered"),
+        facts=facts,
+        footer=footer,
+    )
+
+
+def _write_facts(meeting: MailedMeeting, to: Recipient, locale: Locale) -> tuple[Fact, ...]:
+    """Write what, when and with whom; where it is, is told when it is confirmed."""
+    return *write_what_and_when(meeting, to, locale), *write_people(meeting, to)

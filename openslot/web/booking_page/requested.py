@@ -1,0 +1,80 @@
+"""The page of a request, for anyone who has its link: how it stands, and to withdraw it."""
+
+from uuid import UUID
+
+from openslot.bookings import requests
+from openslot.bookings.errors import RequestNotOpen
+from openslot.bookings.links import read_manage_token
+from openslot.bookings.models import RequestState, Status, show_reason
+from openslot.bookings.public_api import booking_limit
+from openslot.bookings.words import format_day, format_hours, format_zone
+from openslot.core.actor import PUBLIC
+from openslot.core.errors import RateLimited, Refusal
+from openslot.core.times import get_zone, iso
+from openslot.core.work import Work
+from openslot.http.doors import take
+from openslot.http.errors import status_of
+from openslot.i18n import Text
+from openslot.routing import Request, Response, post
+from openslot.web.booking_page.forms import show_start
+from openslot.web.booking_page.options import Options, read_options
+from openslot.web.booking_page.refusals import limit_views, list_warnings
+from openslot.web.booking_page.view import find_look, hours_of, manage_path, show
+from openslot.web.pages import redirect
+
+HEADINGS = {
+    RequestState.WAITING: Text("Your request was sent"),
+    RequestState.DECLINED: Text("Your request was declined"),
+    RequestState.LAPSED: Text("Your request was not answered"),
+    RequestState.WITHDRAWN: Text("Your request was withdrawn"),
+}
+
+
+async def show_request(work: Work, booking_id: UUID, options: Options, *, refusal: Refusal | None = None) -> Response:
+    """Show how a request stands; where it takes place is told when it is confirmed."""
+    request, details, host = await requests.get_with_host(work, booking_id)
+    booking, event_type, locale = details.booking, details.event_type, options.locale
+    if booking.status is Status.CONFIRMED:
+        # The host has answered just now.
+        return redirect(manage_path(work, booking_id, options, done=""))
+    is_open = request.is_open(now=work.now)
+    state = RequestState.LAPSED if request.state is RequestState.WAITING and not is_open else request.state
+    zone = booking.invitee_zone
+    color, _ = await find_look(work.acting_as(PUBLIC), event_type.owner_id, color=event_type.color)
+    return show(
+        "booking/requested.html",
+        options,
+        color=color,
+        status=status_of(refusal) if refusal else 200,
+        is_personal=True,
+        path=manage_path(work, booking_id, options, done="").partition("?")[0],
+        heading=HEADINGS[state],
+        state=state,
+        done="requested" if is_open and options.done == "booked" else "",
+        booking=booking,
+        event_type=event_type,
+        host=host,
+        reason=show_reason(request.reason) if request.reason else None,
+        day=format_day(booking.starts_at, zone, locale),
+        time=format_hours(booking.starts_at, booking.ends_at, zone, locale),
+        zone=format_zone(booking.starts_at, zone, locale),
+        until=show_start(request.lapses_at, get_zone(zone), locale, hours_of(options)),
+        starts_at=iso(booking.starts_at),
+        ends_at=iso(booking.ends_at),
+        warnings=list_warnings(refusal, True) if refusal else (),
+    )
+
+
+@post("/manage/{token}/withdraw", transaction="none")
+@limit_views
+async def withdraw(work: Work, request: Request, token: str) -> Response:
+    """Withdraw a request on behalf of the public, within the limit of the API; one that was answered stays so."""
+    booking_id, options = read_manage_token(work.runtime, token), read_options(request)
+    try:
+        await take(work.runtime, booking_limit(work.runtime.settings), request.address)
+        await work.runtime.run(PUBLIC, lambda own: requests.withdraw(own, booking_id))
+    except RateLimited as refusal:
+        return await show_request(work, booking_id, options, refusal=refusal)
+    except RequestNotOpen:
+        pass
+    return redirect(manage_path(work, booking_id, options, done=""))
