@@ -16,7 +16,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.progress import progress
 from openslot.core.work import Runtime, Work
-from openslot.integrations.calendars import booking_events
+from openslot.integrations.calendars import booking_events, channels
 from openslot.integrations.calendars import host_changes as missing_events
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.host_changes import Decision
@@ -109,9 +109,9 @@ async def sync_connections(runtime: Runtime, user: AnyoneIfNone = None) -> Answe
 
 
 @command(app, "disconnect")
-async def disconnect_calendar(work: Work, connection_id: ConnectionId) -> Answer:
+async def disconnect_calendar(runtime: Runtime, connection_id: ConnectionId) -> Answer:
     """Delete a connection; what was written into its calendars stays there."""
-    await calendars.disconnect(work, ConnectionRef(parse_id(connection_id)))
+    await channels.disconnect(runtime.work(OPERATOR), ConnectionRef(parse_id(connection_id)))
     return Answer({"disconnected": connection_id}, "The calendar is disconnected.")
 
 

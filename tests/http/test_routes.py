@@ -80,6 +80,7 @@ WITHOUT = {
     "/settings/calendars/connect/feed",
     "/settings/calendars/{connection_id}/test",
     "/settings/calendars/{connection_id}/password",
+    "/settings/calendars/{connection_id}/disconnect",
     "/settings/data/delete",
     "/settings/data/delete/link",
     # These check a password.

@@ -6,6 +6,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,12 +24,12 @@ from openslot.core.config import Settings
 from openslot.core.times import iso
 from openslot.core.work import Runtime, system_clock
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalDavWanted
+from openslot.integrations.calendars.models import CalDavWanted, ConnectionChanges, ConnectionRef
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
-from tests.support.fake_google import Fault, FaultKind
+from tests.support.fake_google import Fault, FaultKind, GoogleMail
 from tests.support.fake_google import serving as serving_google
 from tests.support.forked import Forked, openslot
 from tests.support.google_host import EMAIL, allow
@@ -162,6 +163,8 @@ class Calendar(Struct, frozen=True, kw_only=True):
     connect: Callable[[Runtime, User], Awaitable[object]]
     show: Callable[[], Awaitable[dict[str, tuple[str, datetime]]]]
     """By booking: its UID and its start."""
+    mails: list[GoogleMail] | None = None
+    """What its server has mailed to those who take part, if it invites."""
 
 
 @asynccontextmanager
@@ -183,7 +186,7 @@ async def at_radicale(settings: Settings, folder: Path) -> AsyncIterator[Calenda
 
 
 @asynccontextmanager
-async def at_google(settings: Settings, _: Path) -> AsyncIterator[Calendar]:
+async def at_google(settings: Settings, _: Path, *, invites: bool = False) -> AsyncIterator[Calendar]:
     """Run our Google, which loses some of its answers to new events."""
     async with serving_google(system_clock) as google:
         account = google.add_account(EMAIL)
@@ -192,7 +195,9 @@ async def at_google(settings: Settings, _: Path) -> AsyncIterator[Calendar]:
 
         async def connect_account(_: Runtime, user: User) -> None:
             async with open_runtime(configured) as other:
-                await calendars.connect(other.work(OPERATOR), user, await allow(other, user, google))
+                made = await calendars.connect(other.work(OPERATOR), user, await allow(other, user, google))
+                async with other.transaction(OPERATOR) as work:
+                    await calendars.change_connection(work, ConnectionRef(made.id), ConnectionChanges(invites=invites))
 
         async def show() -> dict[str, tuple[str, datetime]]:
             return {
@@ -204,10 +209,15 @@ async def at_google(settings: Settings, _: Path) -> AsyncIterator[Calendar]:
                 if each["status"] != "cancelled"
             }
 
-        yield Calendar(settings=configured, connect=connect_account, show=show)
+        mails = account.mails if invites else None
+        yield Calendar(settings=configured, connect=connect_account, show=show, mails=mails)
 
 
-@pytest.mark.parametrize("calendar_at", [at_radicale, at_google], ids=["radicale", "google"])
+@pytest.mark.parametrize(
+    "calendar_at",
+    [at_radicale, at_google, partial(at_google, invites=True)],
+    ids=["radicale", "google", "google invites"],
+)
 async def test_what_a_booking_sets_in_motion_arrives(
     runtime: Runtime,
     settings: Settings,
@@ -246,8 +256,25 @@ async def test_what_a_booking_sets_in_motion_arrives(
     assert sorted(mailed) == sorted((event, is_host) for event in told for is_host in (True, False))
     confirmed = await runtime.pool.fetch(CONFIRMED)
     assert shown == {str(row["id"]): (f"{row['id']}@openslot", row["starts_at"]) for row in confirmed}
+    if calendar.mails is not None:
+        check_mails(calendar.mails, {row["id"].hex: row["starts_at"] for row in confirmed})
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
     assert await runtime.pool.fetchval("select count(*) from events where actor ->> 'agent' = 'calendar'") == 0
+
+
+def check_mails(mails: list[GoogleMail], confirmed: dict[str, datetime]) -> None:
+    """Check that nobody was told anything twice, and that the last word on each booking is right."""
+    told = [(each.event_id, each.kind, each.starts) for each in mails]
+    assert len(set(told)) == len(told)
+    by_booking = {each.event_id: [mail for mail in mails if mail.event_id == each.event_id] for each in mails}
+    assert confirmed.keys() <= by_booking.keys()
+    for booking_id, about in by_booking.items():
+        kinds = [each.kind for each in about]
+        assert kinds[0] == "invitation"
+        assert kinds.count("invitation") == 1
+        assert (kinds[-1] == "cancellation") is (booking_id not in confirmed)
+        if booking_id in confirmed:
+            assert datetime.fromisoformat(about[-1].starts) == confirmed[booking_id]
 
 
 async def read_all(radicale: Radicale, place: str) -> dict[str, Any]:

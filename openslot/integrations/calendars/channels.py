@@ -30,6 +30,8 @@ from openslot.integrations.calendars.ports import PushServer, WantedChannel, Wat
 from openslot.integrations.oauth.operations import GrantTokens
 
 WITHIN = timedelta(seconds=60)
+# Somebody waits for the page.
+STOP_WITHIN = timedelta(seconds=5)
 # Microsoft allows less than seven days.
 LASTS, LONGEST = timedelta(days=6, hours=23), timedelta(days=30)
 RENEW_BEFORE = timedelta(days=1)
@@ -71,6 +73,17 @@ async def keep_channels(runtime: Runtime, read: CalendarConnection) -> None:
         log.info("calendars can't be watched in time", calendar_connection=str(read.id))
     finally:
         await server.close()
+
+
+async def disconnect(work: Work, ref: ConnectionRef) -> None:
+    """Delete a connection after its server was asked to stop its notices; that it can't be asked does not matter.
+
+    The server is contacted before a transaction is opened here, so the work must begin without one.
+    """
+    connection = await operations.get_connection(work, ref)
+    await _stop_all(work, connection)
+    async with work.transaction():
+        await operations.disconnect(work, ref)
 
 
 async def get_channel(work: Work, channel_id: UUID) -> CalendarChannel:
@@ -232,6 +245,22 @@ async def _stop_unneeded(runtime: Runtime, server: PushServer, connection: Calen
                 await _stop(server, each)
             async with runtime.transaction(SYSTEM) as work:
                 await store.delete_channels(work.db, [each.id])
+
+
+async def _stop_all(work: Work, connection: CalendarConnection) -> None:
+    open_push = PUSH.get(connection.kind)
+    present = [each for each in await store.list_channels(work.db, connection.id) if each.resource_id]
+    if open_push is None or not present:
+        return
+    server = open_push(work.runtime, connection)
+    try:
+        async with asyncio.timeout(STOP_WITHIN.total_seconds()):
+            for each in present:
+                await _stop(server, each)
+    except TimeoutError:
+        log.info("channels can't be stopped in time", calendar_connection=str(connection.id))
+    finally:
+        await server.close()
 
 
 async def _stop(server: PushServer, channel: CalendarChannel) -> None:

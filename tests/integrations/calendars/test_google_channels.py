@@ -12,8 +12,8 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.integrations.calendars import channels, rules, store
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars import rules, store
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef, Lease
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import HOUR, NINE, change, get, open_starts, work_off
@@ -299,3 +299,31 @@ async def test_calendars_that_are_not_read_any_more_are_not_watched(
         await calendars.disconnect(work, ConnectionRef(made.id))
     assert await count_channels(runtime) == 0
     assert await send(client, account) == [403]
+
+
+async def test_disconnecting_stops_the_channels_at_google(
+    runtime: Runtime, account: GoogleAccount, connection: CalendarConnection
+) -> None:
+    (first,) = account.channels
+
+    await channels.disconnect(runtime.work(OPERATOR), ConnectionRef(connection.id))
+
+    assert (account.channels, account.stopped) == ({}, [first])
+    assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
+
+
+@pytest.mark.parametrize("state", ["revoked", "down", "refuses"])
+async def test_disconnecting_does_not_depend_on_google(
+    runtime: Runtime, google: FakeGoogle, connection: CalendarConnection, state: str
+) -> None:
+    if state == "revoked":
+        google.consents.revoke(EMAIL)
+    elif state == "down":
+        google.is_down = True
+    else:
+        google.refuse_next(404, "notFound", path="channels", method="POST")
+
+    await channels.disconnect(runtime.work(OPERATOR), ConnectionRef(connection.id))
+
+    assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
+    assert await runtime.pool.fetchval("select count(*) from oauth_grants") == 0

@@ -18,6 +18,7 @@ from openslot.event_types.ports import Conferences
 from openslot.event_types.rules import edition_of
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.google_meet import GOOGLE_MEET
+from openslot.integrations.calendars.host_changes import Decision, decide_missing
 from openslot.integrations.calendars.models import CalendarConnection
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import Book, change, events, read, work_off
@@ -178,6 +179,49 @@ async def test_a_lost_answer_makes_no_second_conference(
     assert google.faults == []
     assert (await read(runtime, booking)).location.value == FIRST
     assert account.meetings == 1
+
+
+async def test_a_retry_that_does_not_see_the_first_request_asks_with_the_same_id(
+    runtime: Runtime, user: User, clock: MovingClock, google: FakeGoogle, account: GoogleAccount, book: Book
+) -> None:
+    await connect(runtime, user, google)
+    await choose_meet(runtime, user)
+    booking = await book()
+    place = f"/calendar/v3/calendars/{EMAIL.replace('@', '%40')}/events/{booking.id.hex}"
+    # The event that is read shows no conference, before the request and after it.
+    google.faults += [Fault(FaultKind.RAW, place, "GET", status=200, body=b"{}")] * 2
+    google.faults.append(Fault(FaultKind.LOSE_ANSWER, place, "PATCH"))
+    account.meetings_take = timedelta(seconds=45)
+
+    await wait(runtime, clock, times=16)
+
+    assert google.faults == []
+    asked = [each.body for each in google.asked if each.method == "PATCH" and "createRequest" in each.body]
+    assert len(asked) == 2
+    assert len(set(asked)) == account.meetings == 1
+    assert (await read(runtime, booking)).location.value == FIRST
+
+
+async def test_an_event_that_is_restored_has_its_conference_again(
+    runtime: Runtime, user: User, clock: MovingClock, google: FakeGoogle, account: GoogleAccount, book: Book
+) -> None:
+    connection = await connect(runtime, user, google)
+    await choose_meet(runtime, user)
+    first = await book()
+    made = [first, await book(first.starts_at + timedelta(hours=2))]
+    await wait(runtime, clock)
+    await sync_connection(runtime, connection.id)
+    before = [shown(account, each)["conferenceData"] for each in made]
+    for each in made:
+        account.remove(EMAIL, each.id.hex)
+    await sync_connection(runtime, connection.id)
+    async with runtime.transaction(OPERATOR) as work:
+        await decide_missing(work, user, Decision.RESTORE)
+    await wait(runtime, clock)
+
+    assert [shown(account, each)["status"] for each in made] == ["confirmed", "confirmed"]
+    assert [shown(account, each)["conferenceData"] for each in made] == before
+    assert account.meetings == 2
 
 
 async def test_a_request_that_fails_is_made_anew_and_the_host_is_told_in_the_end(

@@ -1,19 +1,24 @@
 """Access tokens are renewed by one process at a time; a consent that has ended is asked for once and never again."""
 
 import asyncio
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.core.config import Settings
+from openslot.core.environment import load_settings
+from openslot.core.work import Runtime, system_clock
 from openslot.integrations.oauth import operations as oauth
 from openslot.integrations.oauth.models import ConsentNeeded, OAuthUnreachable
 from openslot.integrations.oauth.operations import GrantTokens
+from openslot.runtime import open_runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle, Fault, FaultKind
-from tests.support.google_host import EMAIL, allow
+from tests.support.forked import Forked
+from tests.support.google_host import EMAIL, LOOPBACK, allow
 
 WORKERS = 8
 
@@ -65,6 +70,47 @@ async def test_eight_workers_ask_for_one_token_and_lose_none(
         assert google.consents.refreshes == times
         assert len(given) == 1
         assert google.consents.find_access(given.pop()) is not None
+
+
+def ask_for_token(url: str, data_dir: str, google_url: str, grant_id: str, answer: str) -> None:
+    """Ask for a token in a process of its own, and write it into a file."""
+    asyncio.run(_ask_for_token(url, data_dir, google_url, UUID(grant_id), Path(answer)))
+
+
+async def _ask_for_token(url: str, data_dir: str, google_url: str, grant_id: UUID, answer: Path) -> None:
+    google = FakeGoogle(system_clock)
+    google.url = google_url
+    given = {"database_url": url, "data_dir": Path(data_dir), "log_level": "error", "outbound_allow": LOOPBACK}
+    async with open_runtime(google.configure(load_settings(given, environ={}))) as runtime:
+        answer.with_suffix(".begun").touch()
+        token = await GrantTokens(runtime, grant_id).get()
+    answer.with_suffix(".token").write_text(token)
+
+
+@pytest.mark.parametrize("rotates", [False, True])
+async def test_eight_processes_ask_for_one_token_and_lose_none(
+    settings: Settings, google: FakeGoogle, grant_id: UUID, tmp_path: Path, *, rotates: bool
+) -> None:
+    google.consents.rotates = rotates
+    release = asyncio.Event()
+    google.faults.append(Fault(FaultKind.HOLD, "/token", release=release))
+    common = (settings.database_url or "", str(settings.data_dir), google.url, str(grant_id))
+    processes = [Forked(ask_for_token, *common, str(tmp_path / str(number))) for number in range(WORKERS)]
+    try:
+        async with asyncio.timeout(120):
+            while len(list(tmp_path.glob("*.begun"))) < WORKERS:
+                await asyncio.sleep(0.1)
+        await asyncio.sleep(0.5)
+        assert list(tmp_path.glob("*.token")) == []
+        release.set()
+        assert [await asyncio.to_thread(each.wait, 60) for each in processes] == [0] * WORKERS
+    finally:
+        for each in processes:
+            each.kill()
+    given = {each.read_text() for each in tmp_path.glob("*.token")}
+
+    assert (len(given), google.consents.refreshes) == (1, 1)
+    assert google.consents.find_access(given.pop()) is not None
 
 
 async def test_a_refused_token_is_renewed_once_by_all_who_had_it(

@@ -3,7 +3,7 @@
 Requests are checked against the description of the API inside of Google's own library.
 """
 
-from tests.support.fake_google.account import GoogleAccount
+from tests.support.fake_google.account import GoogleAccount, GoogleMail
 from tests.support.fake_google.consents import CLIENT_ID, CLIENT_SECRET
 from tests.support.fake_google.errors import GoogleRefusal
 from tests.support.fake_google.server import FakeGoogle, serving
@@ -16,6 +16,7 @@ __all__ = [
     "Fault",
     "FaultKind",
     "GoogleAccount",
+    "GoogleMail",
     "GoogleRefusal",
     "serving",
 ]

@@ -7,13 +7,16 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.sync import sync_connection
+from tests.integrations.mail.conftest import messages
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_google import FakeGoogle
-from tests.support.google_host import EMAIL, google, settings
+from tests.support.google_host import EMAIL, allow, google, settings
 from tests.support.host import TEN, TWELVE, Book
 
 __all__ = ["google", "settings"]
@@ -72,6 +75,46 @@ async def test_a_host_connects_google_and_moves_a_booking_there(
     await page.get_by_role("main").get_by_role("button", name="Disconnect").click()
     await expect(page.get_by_role("status")).to_contain_text("The calendar is disconnected")
     assert await runtime.pool.fetchval("select count(*) from oauth_grants") == 0
+    assert faults == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_host_lets_google_invite(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    google: FakeGoogle,
+    book: Book,
+    *,
+    scripts: bool,
+) -> None:
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    await work_off(runtime, clock)
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
+    await page.goto(f"/settings/calendars/{made.id}")
+    box = page.get_by_role("checkbox", name="Invite people from this calendar")
+    await expect(box).not_to_be_checked()
+    await box.check()
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("status")).to_contain_text("Your choices are saved")
+    await expect(box).to_be_checked()
+
+    booking = await book(TEN)
+    await work_off(runtime, clock)
+    assert [(each.to, each.kind) for each in google.accounts[EMAIL].mails] == [(booking.invitee_email, "invitation")]
+    (told,) = await messages(runtime, booking.invitee_email)
+    assert [each.get_content_type() for each in told.walk() if not each.is_multipart()] == ["text/plain", "text/html"]
+
+    await box.uncheck()
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("status")).to_contain_text("Your choices are saved")
+    await expect(box).not_to_be_checked()
+    await book(TWELVE)
+    await work_off(runtime, clock)
+    assert len(google.accounts[EMAIL].mails) == 1
+    assert "text/calendar" in str((await messages(runtime, booking.invitee_email))[-1])
     assert faults == []
 
 

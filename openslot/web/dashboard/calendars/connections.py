@@ -11,6 +11,7 @@ from openslot.core.outbound import OutboundRefused
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
+from openslot.integrations.calendars import channels
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed
 from openslot.integrations.calendars.models import (
@@ -222,9 +223,10 @@ async def ask_to_disconnect(work: Work, user: User, connection_id: UUID) -> Resp
     return page("dashboard/calendars/disconnect.html", user, here=overview.HERE, connection=connection)
 
 
-@post("/settings/calendars/{connection_id}/disconnect")
+@post("/settings/calendars/{connection_id}/disconnect", transaction="none")
 async def disconnect(work: Work, user: User, connection_id: UUID) -> Response:
-    await calendars.disconnect(work, ConnectionRef(connection_id, user.id))
+    """Delete a connection; no connection to the database is held while its server is told."""
+    await channels.disconnect(work, ConnectionRef(connection_id, user.id))
     return redirect(f"{overview.HERE}?done=disconnected")
 
 
