@@ -12,6 +12,7 @@ from openslot.availability.months import default_days, find_days_faults
 from openslot.availability.schemas import ShownSlots, show_open
 from openslot.core.times import Zone, get_zone
 from openslot.core.work import Work
+from openslot.event_types.schemas import WantedMinutes
 from openslot.routing import Query, QueryValues, get
 
 Timezone = Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name"), Query()]
@@ -22,6 +23,12 @@ EndDate = Annotated[
     date | None,
     Meta(description="Last day, inclusive, at most 62 days in total; a week later if omitted"),
     Query("endDate"),
+]
+
+DurationMinutes = Annotated[
+    WantedMinutes,
+    Meta(description="One of the event type's durations, in minutes; the default if omitted"),
+    Query("durationMinutes"),
 ]
 
 
@@ -36,9 +43,16 @@ def check_days(given: QueryValues) -> dict[str, str]:
 
 @get("/availability/{slug}", summary="List available slots", check=check_days)
 async def list_slots(
-    work: Work, user: User, *, slug: str, timezone: Timezone, start_date: StartDate = None, end_date: EndDate = None
+    work: Work,
+    user: User,
+    *,
+    slug: str,
+    timezone: Timezone,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    duration_minutes: DurationMinutes = None,
 ) -> ShownSlots:
     """List the available start times of one of your event types."""
-    which = BySlug(user.id, slug)
+    which = BySlug(user.id, slug, duration_minutes)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
     return show_open(found, slots, zone)

@@ -9,13 +9,12 @@ from msgspec import Struct
 from openslot.access.door import network_of
 from openslot.accounts.store import LOCK_HOST
 from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import EventTypeRef
+from openslot.availability.models import EventTypeRef, SlotInputs
 from openslot.availability.store import condition_of
 from openslot.core.db import Db, count_of
 from openslot.core.errors import Refusal
 from openslot.core.events import Change
 from openslot.core.ids import new_id
-from openslot.event_types.models import EventType
 
 # The first of the two numbers of an advisory lock, beside that of hosts.
 ADDRESSES = 2
@@ -182,7 +181,7 @@ async def list_hosts_with_expired_holds(db: Db, *, now: datetime, limit: int) ->
 
 
 def insert_claim(
-    event_type: EventType,
+    inputs: SlotInputs,
     starts_at: datetime,
     *,
     host_no: int,
@@ -192,21 +191,21 @@ def insert_claim(
     now: datetime,
 ) -> tuple[UUID, Change]:
     """Take time; the constraint refuses what overlaps."""
-    claim_id = new_id()
-    ends_at, before, after = span_of(event_type, starts_at)
+    claim_id, event_type = new_id(), inputs.event_type
+    ends_at, before, after = span_of(inputs, starts_at)
     taken = (claim_id, host_no, kind, event_type.id, starts_at, ends_at, before, after, event_type.seats)
     network = network_of(holder) if holder else None
     return claim_id, Change(INSERT_CLAIM, (*taken, expires_at, holder, network, now), REFUSALS)
 
 
-def move_claim(claim_id: UUID, event_type: EventType, starts_at: datetime) -> Change:
+def move_claim(claim_id: UUID, inputs: SlotInputs, starts_at: datetime) -> Change:
     """Take other time with the same claim; the constraint refuses what overlaps."""
-    return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(event_type, starts_at)), REFUSALS, lost=SlotUnavailable)
+    return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(inputs, starts_at)), REFUSALS, lost=SlotUnavailable)
 
 
-def keep_claim(claim_id: UUID, event_type: EventType, starts_at: datetime, *, kind: str) -> Change:
-    """Turn a hold into what it was held for, as long as its event type is now."""
-    return Change(KEEP_CLAIM, (claim_id, kind, *span_of(event_type, starts_at)), REFUSALS, lost=SlotUnavailable)
+def keep_claim(claim_id: UUID, inputs: SlotInputs, starts_at: datetime, *, kind: str) -> Change:
+    """Turn a hold into what it was held for, as long as that is to be."""
+    return Change(KEEP_CLAIM, (claim_id, kind, *span_of(inputs, starts_at)), REFUSALS, lost=SlotUnavailable)
 
 
 def confirm_claim(claim_id: UUID) -> Change:
@@ -286,9 +285,9 @@ async def list_live_holds(db: Db, host_no: int, *, since: datetime, until: datet
     return [LiveHold(**row) for row in await db.fetch(LIVE_HOLDS, host_no, since, until, now)]
 
 
-def span_of(event_type: EventType, starts_at: datetime) -> tuple[datetime, datetime, datetime]:
+def span_of(inputs: SlotInputs, starts_at: datetime) -> tuple[datetime, datetime, datetime]:
     """Return a meeting's end, and from when to when it blocks its host."""
-    ends_at = starts_at + timedelta(minutes=event_type.duration_minutes)
+    event_type, ends_at = inputs.event_type, starts_at + inputs.duration
     before = starts_at - timedelta(minutes=event_type.buffer_before)
     return ends_at, before, ends_at + timedelta(minutes=event_type.buffer_after)
 

@@ -24,6 +24,7 @@ from openslot.availability.models import (
     SlotContext,
     SlotInputs,
 )
+from openslot.availability.months import check_asked
 from openslot.availability.slots import judge
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Invalid
@@ -47,18 +48,17 @@ async def claim(
     kind_of: KindOf = lambda _: ClaimKind.BOOKING,
     hold_id: UUID | None = None,
     asked_at: datetime | None = None,
-    lasts: timedelta | None = None,
 ) -> Claimed:
     """Lock a slot and stage the change that takes it, or that turns the caller's own hold into the claim.
 
     A slot that the engine would not list is refused. `kind_of` says what the time of an event type is taken for; the
-    notice counts from `asked_at`, or from now, and the time is as long as `lasts`, or as the event type is now.
+    notice counts from `asked_at`, or from now.
     """
     await _lock(work, which)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     if held is not None:
         return await _keep(work, which, starts_at, held, kind_of=kind_of)
-    found = await _judge(work, which, starts_at, field="startTime", asked_at=asked_at, lasts=lasts)
+    found = await _judge(work, which, starts_at, field="startTime", asked_at=asked_at)
     return _take(work, found, starts_at, kind=kind_of(found.inputs.event_type), expires_at=None)
 
 
@@ -86,17 +86,15 @@ async def drop_hold(work: Work, hold_id: UUID) -> None:
         raise HoldNotFound
 
 
-async def move(
-    work: Work, claim_id: UUID, seat_id: UUID | None, *, event_type_id: UUID, starts_at: datetime
-) -> Claimed:
+async def move(work: Work, claim_id: UUID, seat_id: UUID | None, *, which: ByBooking, starts_at: datetime) -> Claimed:
     """Stage what gives a claim another slot of the same event type: it holds the old one or the new one, never both.
 
     The caller has locked its host.
     """
-    found = await _judge(work, ByBooking(event_type_id), starts_at, without=seat_id or claim_id, field="newStartTime")
+    found = await _judge(work, which, starts_at, without=seat_id or claim_id, field="newStartTime")
     session = _find_session(found, starts_at)
     if session is None and (seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)):
-        work.stage(claim_store.move_claim(claim_id, found.inputs.event_type, starts_at))
+        work.stage(claim_store.move_claim(claim_id, found.inputs, starts_at))
         return _claimed(found, claim_id, seat_id, starts_at)
     if seat_id is None:
         # The event type has become a group event meanwhile.
@@ -128,7 +126,7 @@ async def _lock(work: Work, which: EventTypeRef) -> None:
 
 
 async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind_of: KindOf) -> Claimed:
-    """Turn a hold into the claim: a time of its own is as long as its event type is now, a seat as its session."""
+    """Turn a hold into the claim: a time of its own is as long as it is wanted now, a seat as its session."""
     found = await _find(work, which, starts_at, without=held.seat_id or held.claim_id)
     event_type = found.inputs.event_type
     if (held.event_type_id, held.starts_at) != (event_type.id, starts_at):
@@ -138,7 +136,7 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held
     if held.seat_id is not None:
         work.stage(claim_store.keep_seat(held.seat_id))
         return _claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at)
-    work.stage(claim_store.keep_claim(held.claim_id, event_type, starts_at, kind=kind_of(event_type)))
+    work.stage(claim_store.keep_claim(held.claim_id, found.inputs, starts_at, kind=kind_of(event_type)))
     return _claimed(found, held.claim_id, None, starts_at)
 
 
@@ -150,12 +148,8 @@ async def _judge(
     field: str,
     without: UUID | None = None,
     asked_at: datetime | None = None,
-    lasts: timedelta | None = None,
 ) -> SlotContext:
     found = await _find(work, which, starts_at, without=without)
-    if lasts is not None:
-        event_type = replace(found.inputs.event_type, duration_minutes=lasts // timedelta(minutes=1))
-        found = replace(found, inputs=replace(found.inputs, event_type=event_type))
     code = judge(replace(found.inputs, now=asked_at) if asked_at else found.inputs, starts_at)
     if code in NO_START:
         raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
@@ -176,6 +170,7 @@ async def _find(work: Work, which: EventTypeRef, starts_at: datetime, *, without
     )
     if found is None:
         raise EventTypeNotFound
+    check_asked(which, found)
     # A request that began before the host left, and had to wait, would escape the cancellation of the host's bookings.
     if found.host_left_at is not None and found.host_left_at > work.now:
         raise SlotUnavailable
@@ -233,7 +228,7 @@ def _insert(
     holder: str | None = None,
 ) -> UUID:
     claim_id, taken = claim_store.insert_claim(
-        found.inputs.event_type,
+        found.inputs,
         starts_at,
         host_no=found.host_no,
         kind=kind,
@@ -266,13 +261,12 @@ def _with_own_seat(found: SlotContext, held: Held) -> SlotInputs:
 def _claimed(
     found: SlotContext, claim_id: UUID, seat_id: UUID | None, starts_at: datetime, ends_at: datetime | None = None
 ) -> Claimed:
-    event_type = found.inputs.event_type
     return Claimed(
         claim_id=claim_id,
         seat_id=seat_id,
-        event_type=event_type,
+        event_type=found.inputs.event_type,
         starts_at=starts_at,
-        ends_at=ends_at or starts_at + timedelta(minutes=event_type.duration_minutes),
+        ends_at=ends_at or starts_at + found.inputs.duration,
     )
 
 

@@ -131,7 +131,7 @@ def list_open_hours(schedule: Schedule, first_day: int, last_day: int) -> list[I
 
 
 def step_of(event_type: EventType) -> int:
-    """Return the seconds from one start of the grid to the next."""
+    """Return the seconds from one start of the grid to the next, the same for each duration."""
     return (event_type.slot_interval_minutes or event_type.duration_minutes) * 60
 
 

@@ -32,7 +32,7 @@ async def check_address(work: Work, holder: str) -> None:
 
 async def check_again(work: Work, found: SlotContext, starts_at: datetime, *, holder: str) -> None:
     """Refuse to hold a time again that the same address has held until a moment ago."""
-    ends_at = starts_at + timedelta(minutes=found.inputs.event_type.duration_minutes)
+    ends_at = starts_at + found.inputs.duration
     last = await claim_store.find_last_hold(work.db, holder, found.host_no, starts_at=starts_at, ends_at=ends_at)
     if last is not None and last + AGAIN_AFTER > work.now:
         raise SlotRecentlyHeld(retry_after=_seconds(last + AGAIN_AFTER - work.now))

@@ -1,7 +1,7 @@
 """The nouns of availability: what is meant, what is taken, what is open, and why the rest is closed."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -16,6 +16,8 @@ from openslot.schedules.models import Schedule
 class BySlug(Struct, frozen=True):
     owner_id: UUID
     slug: str
+    minutes: int | None = None
+    """How long the meeting is to be, one of the event type's durations; None is its default, here and below."""
 
 
 class ByPage(Struct, frozen=True):
@@ -24,6 +26,7 @@ class ByPage(Struct, frozen=True):
     username: str
     slug: str
     token: str | None = None
+    minutes: int | None = None
 
 
 class ById(Struct, frozen=True):
@@ -31,12 +34,14 @@ class ById(Struct, frozen=True):
 
     event_type_id: UUID
     token: str | None = None
+    minutes: int | None = None
 
 
 class ByBooking(Struct, frozen=True):
-    """An event type that was booked before, active or not."""
+    """An event type that was booked before, active or not; the duration is the booking's own, offered or not."""
 
     event_type_id: UUID
+    minutes: int | None = None
 
 
 EventTypeRef = BySlug | ByPage | ById | ByBooking
@@ -46,6 +51,7 @@ class Drafted(Struct, frozen=True):
     """An event type as it would be if it were saved, which can be looked at and not be booked."""
 
     event_type: EventType
+    minutes: int | None = None
 
 
 class ClaimKind(StrEnum):
@@ -101,6 +107,12 @@ class SlotInputs(Struct, frozen=True, kw_only=True):
     schedule: Schedule
     taken: Taken
     now: datetime
+    minutes: int | None = None
+    """How long the meeting is to be; None is the event type's default."""
+
+    @property
+    def duration(self) -> timedelta:
+        return timedelta(minutes=self.minutes or self.event_type.duration_minutes)
 
 
 class Claimed(Struct, frozen=True, kw_only=True):

@@ -1,13 +1,23 @@
-"""Days and months that are asked about: what is filled in, what is wrong with them, and which starts belong to one."""
+"""Days, months and durations that are asked about: what is filled in, and what is wrong with them."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from openslot.availability.models import Days, MonthOfSlots, SlotContext, SlotInputs, Slots
+from openslot.availability.models import (
+    ByBooking,
+    Days,
+    Drafted,
+    EventTypeRef,
+    MonthOfSlots,
+    SlotContext,
+    SlotInputs,
+    Slots,
+)
 from openslot.availability.slots import find_window, spans_of
 from openslot.core.times import FIRST_YEAR, LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
+from openslot.event_types.rules import check_duration
 
 MONTHS_AHEAD = 12
 _DAY = timedelta(days=1)
@@ -79,6 +89,12 @@ def _window(inputs: SlotInputs) -> tuple[date, date]:
     first, last = find_window(inputs, today)
     bounds = date(LAST_YEAR, 12, 31)
     return date_of(first), min(date_of(last), bounds - _DAY) + _DAY
+
+
+def check_asked(which: EventTypeRef | Drafted, found: SlotContext) -> None:
+    """Refuse a duration that invitees can't choose; a booking keeps its own."""
+    if not isinstance(which, ByBooking):
+        check_duration(found.inputs.event_type, which.minutes)
 
 
 MAX_DAYS = 62

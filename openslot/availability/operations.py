@@ -189,6 +189,7 @@ async def _get(
     )
     if found is None:
         raise EventTypeNotFound
+    months.check_asked(which, found)
     return found
 
 

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import chain
 from operator import itemgetter
 from zoneinfo import ZoneInfo
@@ -32,6 +32,7 @@ from openslot.event_types.models import BusinessDaysWindow, RangeWindow
 from openslot.schedules.models import Schedule
 
 _KNOWN = (day_number(date(FIRST_YEAR, 1, 1)) * DAY, day_number(date(LAST_YEAR + 1, 1, 1)) * DAY)
+_SECOND = timedelta(seconds=1)
 
 Closed = tuple[int, int, int]
 """The first closed start, the first second after them, and which of the rule's causes it is."""
@@ -188,7 +189,7 @@ def _count_business_days(schedule: Schedule, today: int, days: int) -> int:
 
 def list_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slots:
     spans = spans_of(days, viewer)
-    duration = inputs.event_type.duration_minutes * 60
+    duration = _count_seconds(inputs)
     if not spans:
         return Slots([], duration)
     query = make_query(inputs, asked=(spans[0][0], spans[-1][1]))
@@ -243,7 +244,7 @@ def make_query(inputs: SlotInputs, *, asked: Interval) -> SlotQuery:
     """Lay out all that decides about the starts of a span."""
     event_type, schedule = inputs.event_type, inputs.schedule
     zone = get_zone(schedule.zone)
-    duration = event_type.duration_minutes * 60
+    duration = _count_seconds(inputs)
     first_day, last_day = local_day(zone, asked[0]), local_day(zone, asked[1] + duration) + 1
     offsets = get_offsets(zone, date_of(first_day), date_of(last_day))
     return SlotQuery(
@@ -258,6 +259,10 @@ def make_query(inputs: SlotInputs, *, asked: Interval) -> SlotQuery:
         before=event_type.buffer_before * 60,
         after=event_type.buffer_after * 60,
     )
+
+
+def _count_seconds(inputs: SlotInputs) -> int:
+    return inputs.duration // _SECOND
 
 
 def spans_of(days: Days, zone: ZoneInfo) -> list[Interval]:

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from openslot.accounts.profile_store import BRAND
 from openslot.availability import models
@@ -14,6 +15,7 @@ from openslot.core.db import Db, Row
 from openslot.core.ids import fingerprint
 from openslot.core.times import ceil_second, floor_second
 from openslot.event_types.models import EventType
+from openslot.event_types.rules import LONGEST_MINUTES
 from openslot.event_types.store import EVENT_TYPES, to_record
 from openslot.schedules.models import OutOfOffice
 from openslot.schedules.store import SCHEDULES
@@ -120,19 +122,24 @@ async def find_setting(
 ) -> models.SlotContext | None:
     """Read what decides about the starts of a span, without a claim or seat that is about to change and its event."""
     statement, arguments = _write_statement(which)
-    asked = floor_second(asked_from), ceil_second(asked_until)
+    # The statement knows the default duration alone: for another one it reads so much further.
+    asked = floor_second(asked_from), ceil_second(asked_until) + (which.minutes or 0) * 60
     row = await db.fetchrow(statement, *asked, now, without, *arguments)
-    return _to_context(row, now) if row else None
+    return _to_context(row, now, minutes=which.minutes) if row else None
 
 
 async def list_settings(
     db: Db, event_type: EventType, *, asked_from: datetime, asked_until: datetime, now: datetime, with_holds: bool
 ) -> list[models.SlotInputs]:
-    """Read what decides about a span for all that an event type's host offers, as it is or as if nothing were held."""
+    """Read what decides about a span for all that an event type's host offers, in each duration.
+
+    It is read as it is, or as if nothing were held.
+    """
     statement = OF_HOST if with_holds else OF_HOST_WITHOUT_HOLDS
-    asked = floor_second(asked_from), ceil_second(asked_until)
+    asked = floor_second(asked_from), ceil_second(asked_until) + LONGEST_MINUTES * 60
     rows = await db.fetch(statement, *asked, now, None, event_type.owner_id, event_type.id)
-    return [_to_context(row, now).inputs for row in rows]
+    found = (_to_context(row, now).inputs for row in rows)
+    return [replace(each, minutes=minutes) for each in found for minutes in each.event_type.all_durations]
 
 
 def _write_statement(which: models.EventTypeRef | models.Drafted) -> tuple[str, tuple[Any, ...]]:
@@ -165,7 +172,7 @@ def _visible(token: str) -> str:
     return f"(e.private_hash is null or e.private_hash = {token})"
 
 
-def _to_context(row: Row, now: datetime) -> models.SlotContext:
+def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> models.SlotContext:
     away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
     plain = list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()))
     sessions = _sessions.decode(row["sessions"]) if row["sessions"] else []
@@ -178,7 +185,11 @@ def _to_context(row: Row, now: datetime) -> models.SlotContext:
         booked=row["counted_starts"] or (),
     )
     inputs = models.SlotInputs(
-        event_type=EVENT_TYPES.read(row), schedule=SCHEDULES.read(row, out_of_office=tuple(away)), taken=taken, now=now
+        event_type=EVENT_TYPES.read(row),
+        schedule=SCHEDULES.read(row, out_of_office=tuple(away)),
+        taken=taken,
+        now=now,
+        minutes=minutes,
     )
     return models.SlotContext(
         inputs=inputs,

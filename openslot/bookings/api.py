@@ -51,7 +51,7 @@ async def get_booking(work: Work, user: User, booking_id: UUID) -> schemas.Detai
 @post()
 async def create_booking(work: Work, user: User, data: schemas.BookingBody) -> schemas.CreatedBooking:
     """Book an available slot of one of your event types for an invitee."""
-    wanted = schemas.read_wanted(data, BySlug(user.id, data.event_type_slug))
+    wanted = schemas.read_wanted(data, BySlug(user.id, data.event_type_slug, data.duration_minutes))
     booking = await operations.create_booking(work, wanted)
     return schemas.CreatedBooking(booking_id=str(booking.id))
 

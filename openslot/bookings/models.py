@@ -1,6 +1,6 @@
 """The nouns of bookings."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
@@ -115,6 +115,11 @@ class Booking(Struct, frozen=True, kw_only=True):
     """In which language the invitee is written to; None: the host's."""
     no_show: bool = False
     """Whether the host has marked that the invitee did not come."""
+
+    @property
+    def minutes(self) -> int:
+        """How long the meeting is."""
+        return (self.ends_at - self.starts_at) // timedelta(minutes=1)
 
     @property
     def uid(self) -> str:

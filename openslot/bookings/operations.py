@@ -141,7 +141,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
 
 
 async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *, reason: str | None = None) -> Booking:
-    """Move a booking to another open slot: same id, same calendar entry; the same time again changes nothing."""
+    """Move a booking to another open slot: same id, duration and calendar entry; the same time changes nothing."""
     details = await get_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
@@ -153,9 +153,8 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     if not rules.is_host(work.actor):
         _check_may_reschedule(details.event_type)
         await _check_reschedules(work, booking)
-    claimed = await claims.move(
-        work, booking.claim_id, booking.seat_id, event_type_id=booking.event_type_id, starts_at=starts_at
-    )
+    which = rules.name_wanted_time(booking, details.event_type)
+    claimed = await claims.move(work, booking.claim_id, booking.seat_id, which=which, starts_at=starts_at)
     moved = replace(
         booking,
         starts_at=claimed.starts_at,

@@ -29,10 +29,9 @@ async def confirm(work: Work, details: BookingDetails, *, payment: Payment | Non
     if await store.has_time(work.db, pending.id):
         claims.confirm(work, claim_id, seat_id)
     else:
-        which = ByBooking(pending.event_type_id)
         # The invitee has booked a meeting as long as it was then.
-        lasts = pending.ends_at - pending.starts_at
-        claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at, lasts=lasts)
+        which = ByBooking(pending.event_type_id, pending.minutes)
+        claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at)
         claim_id, seat_id, ends_at = claimed.claim_id, claimed.seat_id, claimed.ends_at
     agreed = await store.find_consent(work.db, pending.id)
     contact = await contacts.find_or_add(

@@ -9,7 +9,7 @@ from msgspec import Meta
 from openslot.accounts.profiles import follow
 from openslot.availability import claims
 from openslot.availability import operations as availability
-from openslot.availability.api import EndDate, StartDate, Timezone, check_days
+from openslot.availability.api import DurationMinutes, EndDate, StartDate, Timezone, check_days
 from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
 from openslot.bookings import operations, requests, schemas
@@ -61,6 +61,7 @@ async def list_public_slots(
     timezone: Timezone,
     start_date: StartDate = None,
     end_date: EndDate = None,
+    duration_minutes: DurationMinutes = None,
     token: Token = None,
 ) -> ShownSlots:
     """List the available start times of a host's event type."""
@@ -68,7 +69,7 @@ async def list_public_slots(
         work,
         username,
         lambda name: availability.list_open(
-            work, ByPage(name, slug, token), timezone=timezone, first=start_date, last=end_date
+            work, ByPage(name, slug, token, duration_minutes), timezone=timezone, first=start_date, last=end_date
         ),
     )
     return show_open(found, slots, zone)
@@ -80,7 +81,7 @@ async def create_hold(work: Work, request: Request, data: schemas.HoldBody) -> s
 
     No booking needs a hold: where one is refused with 429, book without it.
     """
-    which = ById(parse_id(data.event_type_id), data.token)
+    which = ById(parse_id(data.event_type_id), data.token, data.duration_minutes)
     held = await claims.hold(work, which, data.start_time, holder=request.address)
     return schemas.CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
 

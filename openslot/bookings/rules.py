@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from uuid import UUID
 
-from openslot.availability.models import Claimed
+from openslot.availability.models import ByBooking, Claimed
 from openslot.bookings.models import AnswerValue, Booking, BookingWanted, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.core.actor import Actor, ActorKind
@@ -94,6 +94,11 @@ def name_canceller(actor: Actor, *, host_id: UUID) -> str:
     # An administrator of the platform, who has disabled the host's account.
     is_someone_else = side == "host" and actor.user_id not in (None, host_id)
     return "operator" if is_someone_else else side
+
+
+def name_wanted_time(booking: Booking, event_type: EventType) -> ByBooking:
+    """Name what a booking that moves needs: time as long as it is, or a seat in a session as long as that is."""
+    return ByBooking(event_type.id, None if event_type.seats > 1 or booking.seat_id else booking.minutes)
 
 
 def seconds_until_free(taken_at: datetime, *, now: datetime) -> int:

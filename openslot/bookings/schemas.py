@@ -17,7 +17,7 @@ from openslot.core.text import LINE, EmailAddress, Label, LanguageTag, Name, Pho
 from openslot.core.times import Instant, Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.rules import is_told_when_booked
-from openslot.event_types.schemas import EmbeddedEventType, embed
+from openslot.event_types.schemas import EmbeddedEventType, WantedMinutes, embed
 from openslot.i18n.languages import negotiate
 
 IsoMoment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
@@ -27,6 +27,9 @@ Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="Token of 
 GivenAnswers = Annotated[
     dict[Annotated[str, Meta(pattern=LINE, max_length=50)], Annotated[str, Meta(max_length=5000)] | bool],
     Meta(description="Answers by question key", examples=[{"topic": "Pricing for a team of 12"}], max_length=20),
+]
+DurationMinutes = Annotated[
+    WantedMinutes, Meta(description="One of the event type's durations; the default if omitted", examples=[30])
 ]
 Guests = Annotated[
     list[EmailAddress],
@@ -48,6 +51,7 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     notes: Annotated[Prose | None, Meta(examples=["Pricing for a team of 12"])] = None
     answers: GivenAnswers = {}
     guests: Guests = []
+    duration_minutes: DurationMinutes = None
 
 
 class BookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -114,6 +118,7 @@ class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     event_type_id: Id
     start_time: IsoMoment
     token: Token | None = None
+    duration_minutes: DurationMinutes = None
 
 
 class CreatedBooking(Struct, frozen=True, kw_only=True, rename="camel"):

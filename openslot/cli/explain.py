@@ -24,9 +24,12 @@ async def explain(
     user: Annotated[str, typer.Option(help="The host's email address")],
     event_type: Annotated[str, typer.Option(help="The event type's slug")],
     when: Annotated[str, typer.Argument(help="A date or a start time; without an offset, in the host's time zone")],
+    duration: Annotated[
+        int | None, typer.Option(help="One of its durations, in minutes; the default if omitted", min=1, max=1440)
+    ] = None,
 ) -> Answer:
     """Explain why a start time or a day can or can't be booked."""
-    which = BySlug((await get_user_by_email(work, user)).id, event_type)
+    which = BySlug((await get_user_by_email(work, user)).id, event_type, duration)
     explained: StartExplained | DayExplained
     if len(when) == len("2026-03-16"):
         explained = (await operations.explain_on(work, which, _read_day(when)))[1]

@@ -132,6 +132,8 @@ class EventType(Struct, frozen=True, kw_only=True):
 
     questions: tuple[Question, ...] = ()
     price: Money | None = None
+    """For each booking, whichever duration it has."""
+
     refund_policy: str = "full"
     """What an invitee who cancels gets back: full, none, or until:24 for up to 24 hours before the start."""
 
@@ -145,6 +147,13 @@ class EventType(Struct, frozen=True, kw_only=True):
 
     accepts_payments: bool = False
     """Whether it has a price that can be paid: its host, or their organization, has connected a payment provider."""
+
+    durations: tuple[int, ...] = ()
+    """The minutes that invitees choose from, in order and with the default among them; empty: the default alone."""
+
+    @property
+    def all_durations(self) -> tuple[int, ...]:
+        return self.durations or (self.duration_minutes,)
 
 
 class EventTypeSummary(Struct, frozen=True, gc=False):

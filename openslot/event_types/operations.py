@@ -17,7 +17,7 @@ from openslot.event_types import errors, store
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
 from openslot.event_types.ports import Conferences
-from openslot.event_types.rules import find_changed, find_event_type_faults, take_edits
+from openslot.event_types.rules import find_changed, find_event_type_faults, order_durations, take_edits
 from openslot.event_types.store import EVENT_TYPES
 from openslot.i18n import Text
 from openslot.schedules import operations as schedules
@@ -219,7 +219,7 @@ def _checked(event_type: EventType) -> EventType:
     faults = find_event_type_faults(event_type)
     if faults:
         raise Invalid(details=faults)
-    return replace(event_type, name=event_type.name.strip())
+    return replace(event_type, name=event_type.name.strip(), durations=order_durations(event_type.durations))
 
 
 async def _check_conference(work: Work, event_type: EventType) -> None:

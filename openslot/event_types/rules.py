@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from openslot.core.errors import Invalid
 from openslot.core.text import INVISIBLE, NOT_A_URL, is_visible, is_web_url
 from openslot.event_types import models
 from openslot.event_types.prices import find_price_faults
@@ -15,6 +16,8 @@ from openslot.i18n import Text
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
+MAX_DURATIONS = 10
+LONGEST_MINUTES = 1440
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
@@ -66,7 +69,8 @@ def _text_faults(event_type: models.EventType) -> Faults:
 
 
 def _number_faults(event_type: models.EventType) -> Faults:
-    yield from _bounds("durationMinutes", event_type.duration_minutes, 1, 1440)
+    yield from _bounds("durationMinutes", event_type.duration_minutes, 1, LONGEST_MINUTES)
+    yield from _duration_faults(event_type)
     yield from _bounds("bufferBefore", event_type.buffer_before, 0, 480)
     yield from _bounds("bufferAfter", event_type.buffer_after, 0, 480)
     yield from _bounds("minNoticeMinutes", event_type.min_notice_minutes, 0, 525_600)
@@ -80,6 +84,33 @@ def _number_faults(event_type: models.EventType) -> Faults:
 def _bounds(field: str, number: int | None, least: int, max_: int) -> Faults:
     if number is not None and not least <= number <= max_:
         yield field, Text("must be from %(least)s to %(max)s", least=least, max=max_)
+
+
+def _duration_faults(event_type: models.EventType) -> Faults:
+    durations = event_type.durations
+    if len(durations) > MAX_DURATIONS:
+        yield "durations", Text("must have at most %(max)s entries", max=MAX_DURATIONS)
+    elif len(set(durations)) < len(durations):
+        yield "durations", Text("must not have the same duration twice")
+    elif any(not 1 <= minutes <= LONGEST_MINUTES for minutes in durations):
+        yield "durations", Text("must be from %(least)s to %(max)s", least=1, max=LONGEST_MINUTES)
+    elif durations and event_type.duration_minutes not in durations:
+        yield "durations", Text("must include the default duration")
+    elif len(durations) > 1 and event_type.seats > 1:
+        # Those who share a session share its end.
+        yield "durations", Text("can't be combined with more than one seat")
+
+
+def check_duration(event_type: models.EventType, minutes: int | None) -> None:
+    """Refuse a duration that invitees can't choose."""
+    if minutes is not None and minutes not in event_type.all_durations:
+        choices = ", ".join(map(str, event_type.all_durations))
+        raise Invalid(details={"durationMinutes": Text("must be one of %(choices)s", choices=choices)})
+
+
+def order_durations(durations: tuple[int, ...]) -> tuple[int, ...]:
+    """Put durations in order; the default alone needs no list."""
+    return tuple(sorted(durations)) if len(durations) > 1 else ()
 
 
 def _location_faults(location: models.Location) -> Faults:
@@ -166,6 +197,7 @@ EDITED = (
     "price",
     "refund_policy",
     "requires_confirmation",
+    "durations",
 )
 LENGTH = 8
 

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from openslot.core.shapes import Shape
 from openslot.core.times import Instant, iso
 from openslot.event_types import models
-from openslot.event_types.rules import is_told_when_booked
+from openslot.event_types.rules import LONGEST_MINUTES, is_told_when_booked
 from openslot.schedules.models import WEEKDAYS, Hours, Schedule
 from openslot.schedules.rules import write_minute
 
@@ -17,6 +17,14 @@ Clock = Annotated[str, Meta(description="HH:MM, up to 24:00", examples=["09:00"]
 RequiresConfirmation = Annotated[
     bool, Meta(description="Whether invitees ask for a time, and the host confirms it", examples=[False])
 ]
+Durations = Annotated[
+    list[int],
+    Meta(
+        description="Minutes that invitees choose from, in order; `durationMinutes`, the default, is one of them",
+        examples=[[30, 60]],
+    ),
+]
+WantedMinutes = Annotated[int, Meta(ge=1, le=LONGEST_MINUTES, examples=[30])] | None
 EventTypeId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 
 
@@ -91,8 +99,9 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     seats: Annotated[int, Meta(description="Seats in one meeting; more than 1 makes it a group event", examples=[1])]
     location: models.Location
     questions: tuple[models.Question, ...]
-    price: models.Money | None
     requires_confirmation: RequiresConfirmation
+    price: Annotated[models.Money | None, Meta(description="For each booking, whichever duration it has")]
+    durations: Durations
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -119,8 +128,9 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
     location: OfferedLocation
     seats: Annotated[int, Meta(examples=[1])]
     questions: tuple[models.Question, ...]
-    price: models.Money | None
     requires_confirmation: RequiresConfirmation
+    price: Annotated[models.Money | None, Meta(description="For each booking, whichever duration it has")]
+    durations: Durations
 
 
 class ShownHost(Struct, frozen=True, kw_only=True):
@@ -149,10 +159,11 @@ EMBEDDED_EVENT_TYPE = Shape(EmbeddedEventType, models.EventType)
 embed = EMBEDDED_EVENT_TYPE.show
 show_listed = Shape(ListedEventType, models.EventType).show
 _DETAILED = Shape(DetailedEventType, models.EventType, given=("scheduling_config",))
-_OFFERED = Shape(OfferedEventType, models.EventType, given=("location",))
+_OFFERED = Shape(OfferedEventType, models.EventType, names={"durations": "all_durations"}, given=("location",))
 _CONFIG = Shape(
     SchedulingConfig,
     models.EventType,
+    names={"durations": "all_durations"},
     given=(
         "timezone",
         "weekly_hours",

@@ -56,7 +56,7 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
     """
     wanted = read_wanted(
         data,
-        ById(parse_id(data.event_type_id), data.token),
+        ById(parse_id(data.event_type_id), data.token, data.duration_minutes),
         accept_language=request.headers.get("accept-language", ""),
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
         agreed=data.message_consent,

@@ -94,6 +94,7 @@ class Row(NamedTuple):
 
 RANGE = "from? to?"
 PAGING = "page? limit?"
+DAYS = "startDate? endDate? durationMinutes?"
 CONFIRM = "confirm"
 APPROVAL = "confirm approvalId? decision?"
 
@@ -164,7 +165,14 @@ TABLE = tuple(
         ("Contacts", "update_contact_metadata", "contacts:write", "T2", f"contactId metadata {CONFIRM}", "c...c...L."),
         ("Events", "list_event_types", "events:read", "T1", f"userId? active? {PAGING}", "rrr.rr..rr"),
         ("Events", "get_event_type", "events:read", "T1", "eventTypeId", "rrr.rr..rr"),
-        ("Events", "check_availability", "events:read", "T1", "eventTypeId timezone startDate? endDate?", "rrr.rr..rr"),
+        (
+            "Events",
+            "check_availability",
+            "events:read",
+            "T1",
+            f"eventTypeId timezone {DAYS}",
+            "rrr.rr..rr",
+        ),
         ("Budget", "check_budget", "budget:read", "T1", "", "rrrrrrrrrr"),
         ("Budget", "check_global_budget", "budget:read", "T1", "", "rrrrrrrrrr"),
         ("Codebase", "search_files", "codebase:read", "T1", "query path? limit?", ".r.rrr...r"),

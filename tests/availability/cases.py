@@ -84,7 +84,7 @@ def as_setting(case: Case) -> SlotInputs:
         holidays=COUNTRY if case.holidays else None,
     )
     event_type = make_event_type(
-        case.duration,
+        case.default or case.duration,
         buffer_before=case.before,
         buffer_after=case.after,
         slot_interval_minutes=case.interval,
@@ -92,6 +92,7 @@ def as_setting(case: Case) -> SlotInputs:
         booking_window=_window(case),
         limits=Limits(case.per_day, case.per_week),
         seats=5 if case.sessions else 1,
+        durations=(case.default, case.duration) if case.default else (),
     )
     claims = [Claim(start * 60, end * 60) for start, end in case.claims]
     claims += [Claim(a * 60, b * 60, "session", start * 60, left) for a, b, start, left in case.sessions]
@@ -100,7 +101,8 @@ def as_setting(case: Case) -> SlotInputs:
         busy=[Busy(start * 60, end * 60) for start, end in case.busy],
         booked=[start * 60 for start in case.booked],
     )
-    return SlotInputs(event_type=event_type, schedule=schedule, taken=taken, now=_at(case.now))
+    minutes = case.duration if case.default else None
+    return SlotInputs(event_type=event_type, schedule=schedule, taken=taken, now=_at(case.now), minutes=minutes)
 
 
 def _window(case: Case) -> BookingWindow:
@@ -219,6 +221,8 @@ def draw_case(chance: Random) -> Case:
         sessions=tuple((s - 10, s + duration + 5, s, chance.randint(0, 2)) for s in sessions),
         busy=chance.choice([(), spans(5)]),
         booked=tuple(instants(4)),
+        # Those who share a session share its end.
+        default=None if sessions else chance.choice([None, 15, 25, 60, 240]),
     )
 
 

@@ -39,6 +39,7 @@ class Case:
     sessions: tuple[tuple[int, int, int, int], ...] = ()  # claimed from, claimed to, start, seats left
     busy: tuple[Minutes, ...] = ()
     booked: tuple[int, ...] = ()
+    default: int | None = None  # the event type's default duration, if another one is asked for
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def consult(case: Case) -> Opinion:
 def list_grid(look: Look, working: bytearray) -> list[int]:
     """Count steps from the beginning of each unbroken stretch of working minutes."""
     case, starts = look.case, list[int]()
-    step = case.interval or case.duration
+    step = case.interval or case.default or case.duration
     end = 0
     while (start := working.find(1, end)) >= 0:
         end = working.find(0, start)

@@ -25,5 +25,5 @@ async def hold(runtime: Runtime, event_type: EventType, at: datetime = AT) -> Ho
 async def book(runtime: Runtime, event_type: EventType, at: datetime = AT, **more: Any) -> Booking:
     async with runtime.transaction(PUBLIC) as work:
         invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
-        wanted = BookingWanted(which=ById(event_type.id), starts_at=at, invitee=invitee, **more)
+        wanted = BookingWanted(**{"which": ById(event_type.id), "starts_at": at, "invitee": invitee, **more})
         return await bookings.create_booking(work, wanted)

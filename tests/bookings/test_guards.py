@@ -17,7 +17,7 @@ from openslot.accounts.store import HOSTS
 from openslot.availability import claim_store, claims
 from openslot.availability.claims import expire_holds
 from openslot.availability.errors import HoldNotFound, SlotUnavailable
-from openslot.availability.models import ById
+from openslot.availability.models import ByBooking, ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
@@ -174,7 +174,7 @@ async def test_a_session_that_someone_else_has_closed_is_not_joined(runtime: Run
 async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime, group: EventType) -> None:
     booked, _ = await book(runtime, group), await book(runtime, group)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.move(work, booked.claim_id, booked.seat_id, event_type_id=group.id, starts_at=LATER)
+        await claims.move(work, booked.claim_id, booked.seat_id, which=ByBooking(group.id), starts_at=LATER)
         await _cancel_without_lock(runtime, booked)
         with pytest.raises(SlotUnavailable):
             await work.apply()
@@ -183,7 +183,7 @@ async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime,
 async def test_a_claim_that_someone_else_has_freed_is_not_moved(runtime: Runtime, meeting: EventType) -> None:
     booked = await book(runtime, meeting)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.move(work, booked.claim_id, None, event_type_id=meeting.id, starts_at=LATER)
+        await claims.move(work, booked.claim_id, None, which=ByBooking(meeting.id), starts_at=LATER)
         await _cancel_without_lock(runtime, booked)
         with pytest.raises(SlotUnavailable):
             await work.apply()

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import chain, combinations_with_replacement, count
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -79,9 +80,14 @@ class Round(Struct, kw_only=True):
         answer = await client.request(method, path, json=json, data=data, headers=headers)
         return answer.status_code
 
-    def wish(self, start: datetime) -> dict[str, str]:
+    def any_length(self) -> dict[str, object]:
+        """Choose one of the durations, if there are several."""
+        return {"durationMinutes": random.choice(self.offer.durations)} if self.offer.durations else {}
+
+    def wish(self, start: datetime) -> dict[str, object]:
         """Write what a booking page sends."""
         return {
+            **self.any_length(),
             "eventTypeId": str(self.offer.id),
             "startTime": iso(start),
             "inviteeName": "Jonas Okafor",
@@ -105,13 +111,13 @@ async def book_with_hold(at: Round) -> int:
 async def book_by_form(at: Round) -> int:
     """Send the form of the booking page, which has a hold of its own."""
     wish = {"name": "Jonas Okafor", "email": f"{new_id()}@race.example", "tz": "UTC", "hold": str(at.hold.id)}
-    return await at.send("POST", f"/{at.host.username}/race", data={**wish, "start": iso(at.start)})
+    length = str(at.any_length().get("durationMinutes", ""))
+    return await at.send("POST", f"/{at.host.username}/race", data={**wish, "start": iso(at.start), "duration": length})
 
 
 async def hold(at: Round) -> int:
-    return await at.send(
-        "POST", "/api/public/holds", {"eventTypeId": str(at.offer.id), "startTime": iso(at.any_start())}
-    )
+    wish = {"eventTypeId": str(at.offer.id), "startTime": iso(at.any_start()), **at.any_length()}
+    return await at.send("POST", "/api/public/holds", wish)
 
 
 async def drop(at: Round) -> int:
@@ -144,9 +150,11 @@ async def cancel(at: Round) -> int:
 
 
 async def edit(at: Round) -> int:
-    """Make meetings longer or shorter, and of a group larger, smaller or none."""
+    """Make meetings longer or shorter, of a group larger, smaller or none, and of several durations perhaps one."""
+    durations = random.choice([at.offer.durations, ()])
     seats = 1 if at.offer.seats == 1 else random.choice([1, 2, 5])
     changed = replace(at.offer, duration_minutes=random.choice([15, 30, 60]), buffer_after=15, seats=seats)
+    changed = replace(changed, durations=durations)
     async with at.runtime.transaction(OPERATOR) as work:
         await event_types.change_event_type(work, changed)
     return 200
@@ -187,6 +195,7 @@ WRITERS: tuple[Writer, ...] = (
     leave,
     disable,
 )
+KINDS: dict[str, dict[str, Any]] = {"single": {}, "group": {"seats": 2}, "durations": {"durations": (15, 30, 60)}}
 NEED_A_HOLD = {book_with_hold, book_by_form, drop, expire}
 NEED_A_BOOKING = {reschedule, reschedule_by_form, cancel}
 
@@ -211,7 +220,7 @@ async def add_organization(work: Work, host: User) -> Organization:
     return organization
 
 
-async def prepare(runtime: Runtime, clients: list[httpx2.AsyncClient], pair: set[Writer], *, seats: int) -> Round:
+async def prepare(runtime: Runtime, clients: list[httpx2.AsyncClient], pair: set[Writer], **kind: Any) -> Round:
     """Open an account of its own for each round, with the hold and the booking that the two need."""
     tomorrow = datetime.now(UTC).replace(hour=10, minute=0, second=0, microsecond=0) + timedelta(days=1)
     start = tomorrow + timedelta(days=max(0, 7 - tomorrow.weekday()) if tomorrow.weekday() > 4 else 0)
@@ -221,7 +230,7 @@ async def prepare(runtime: Runtime, clients: list[httpx2.AsyncClient], pair: set
         organization = await add_organization(work, host) if leave in pair else None
         schedule, *_ = await schedules.list_schedules(work, host)
         draft = event_types.draft(work, schedule, name="Race", slug="race", duration_minutes=30)
-        offer = await event_types.add_event_type(work, schedule, replace(draft, seats=seats))
+        offer = await event_types.add_event_type(work, schedule, replace(draft, **kind))
     at = Round(
         runtime=runtime,
         clients=clients,
@@ -254,12 +263,12 @@ async def meet(at: Round, one: Writer, other: Writer) -> tuple[int, int]:
     return await asyncio.gather(come(one), come(other))
 
 
-@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 async def test_no_pair_of_writers_costs_a_booking_its_time(
-    runtime: Runtime, clients: list[httpx2.AsyncClient], seats: int, postgres_log: Path
+    runtime: Runtime, clients: list[httpx2.AsyncClient], kind: dict[str, Any], postgres_log: Path
 ) -> None:
     for one, other in combinations_with_replacement(WRITERS, 2):
-        rounds = [await prepare(runtime, clients, {one, other}, seats=seats) for _ in range(ROUNDS)]
+        rounds = [await prepare(runtime, clients, {one, other}, **kind) for _ in range(ROUNDS)]
         statuses = [await meet(at, one, other) for at in rounds]
 
         names = f"{one.__name__} and {other.__name__} answered {statuses}"

@@ -42,10 +42,17 @@ from tests.support.races import find_disorder
 
 EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
-KINDS = ("plain", "padded", "group", "short-lived")
+KINDS = ("plain", "padded", "group", "short-lived", "lengths")
+LENGTHS = (15, 30, 60)
+CHANGES: dict[str, dict[str, Any]] = {
+    "padded": {"buffer_before": 15, "buffer_after": 15},
+    "group": {"seats": 2},
+    "lengths": {"durations": LENGTHS, "slot_interval_minutes": 15, "buffer_after": 5},
+}
 
 places = integers(0, 13)
 which = integers(0, 50)
+lengths = sampled_from([None, *LENGTHS])
 
 
 class Life(RuleBasedStateMachine):
@@ -66,7 +73,7 @@ class Life(RuleBasedStateMachine):
     def move_in(self) -> None:
         self.clock.now = MONDAY
         self.booked: list[Booking] = []
-        self.holds: list[tuple[Hold, EventType, datetime]] = []
+        self.holds: list[tuple[Hold, EventType, datetime, int | None]] = []
         self.is_deleted = False
         self.host, self.organization, self.offers = self.run(self._move_in())
 
@@ -79,33 +86,43 @@ class Life(RuleBasedStateMachine):
             offers = {}
             for kind in KINDS:
                 draft = event_types.draft(work, schedule, name=kind, slug=kind, duration_minutes=30)
-                changes = {"padded": {"buffer_before": 15, "buffer_after": 15}, "group": {"seats": 2}}.get(kind, {})
-                offers[kind] = await event_types.add_event_type(work, schedule, replace(draft, **changes))
+                wanted_offer = replace(draft, **CHANGES.get(kind, {}))
+                offers[kind] = await event_types.add_event_type(work, schedule, wanted_offer)
             return host, organization, offers
 
-    @rule(kind=sampled_from(KINDS), place=places)
-    def book(self, kind: str, place: int) -> None:
-        made = self.run(self._book(self.offers[kind], self._start(place), None))
+    @rule(kind=sampled_from(KINDS), place=places, minutes=lengths)
+    def book(self, kind: str, place: int, minutes: int | None) -> None:
+        made = self.run(self._book(self.offers[kind], self._start(place), None, minutes=minutes))
         if isinstance(made, Booking):
             self.booked.append(made)
+            assert kind != "lengths" or made.minutes == (minutes or 30)
 
-    @rule(kind=sampled_from(KINDS), place=places)
-    def hold(self, kind: str, place: int) -> None:
+    @rule(kind=sampled_from(KINDS), place=places, minutes=lengths)
+    def hold(self, kind: str, place: int, minutes: int | None) -> None:
         start = self._start(place)
-        held = self.run(self._hold(self.offers[kind], start))
+        held = self.run(self._hold(self.offers[kind], start, minutes))
         if isinstance(held, Hold):
-            self.holds.append((held, self.offers[kind], start))
+            self.holds.append((held, self.offers[kind], start, minutes))
 
     @rule(index=which)
     def book_what_is_held(self, index: int) -> None:
         if not self.holds:
             return
-        held, offer, start = self.holds.pop(index % len(self.holds))
-        made = self.run(self._book(offer, start, held.id))
+        held, offer, start, minutes = self.holds.pop(index % len(self.holds))
+        made = self.run(self._book(offer, start, held.id, minutes=minutes))
         if isinstance(made, Booking):
             self.booked.append(made)
         elif self._is_live(held, offer):
             raise AssertionError(f"a live hold was not honoured: {made}")
+
+    @rule(index=which, minutes=lengths)
+    def book_what_is_held_for_another_length(self, index: int, minutes: int | None) -> None:
+        if not self.holds:
+            return
+        held, offer, start, _ = self.holds.pop(index % len(self.holds))
+        made = self.run(self._book(offer, start, held.id, minutes=minutes))
+        if isinstance(made, Booking):
+            self.booked.append(made)
 
     @rule(index=which)
     def drop_what_is_held(self, index: int) -> None:
@@ -120,8 +137,12 @@ class Life(RuleBasedStateMachine):
 
     @rule(index=which, place=places)
     def move(self, index: int, place: int) -> None:
-        if self.booked:
-            self.run(self._change(self.booked[index % len(self.booked)], self._start(place)))
+        if not self.booked:
+            return
+        booking = self.booked[index % len(self.booked)]
+        moved = self.run(self._change(booking, self._start(place)))
+        if isinstance(moved, Booking) and booking.event_type_id == self.offers["lengths"].id:
+            assert moved.minutes == booking.minutes
 
     @rule(index=which)
     def cancel(self, index: int) -> None:
@@ -139,6 +160,10 @@ class Life(RuleBasedStateMachine):
     @rule(kind=sampled_from(KINDS[:3]), minutes=sampled_from([15, 30, 60]))
     def edit_the_length(self, kind: str, minutes: int) -> None:
         self.offers[kind] = self.run(self._edit(self.offers[kind], duration_minutes=minutes))
+
+    @rule(durations=sampled_from([LENGTHS, (30, 60), ()]))
+    def edit_the_durations(self, durations: tuple[int, ...]) -> None:
+        self.offers["lengths"] = self.run(self._edit(self.offers["lengths"], durations=durations))
 
     @rule(kind=sampled_from(["plain", "group"]), seats=sampled_from([1, 2, 3]))
     def edit_the_seats(self, kind: str, seats: int) -> None:
@@ -168,11 +193,11 @@ class Life(RuleBasedStateMachine):
         if self.booked and self.booked[0].contact_id:
             self.run(self._forget(self.booked[0].contact_id))
 
-    @rule(kind=sampled_from(KINDS))
-    def what_is_listed_can_be_booked(self, kind: str) -> None:
-        slots = self.run(self._list(self.offers[kind]))
+    @rule(kind=sampled_from(KINDS), minutes=lengths)
+    def what_is_listed_can_be_booked(self, kind: str, minutes: int | None) -> None:
+        slots = self.run(self._list(self.offers[kind], minutes))
         if isinstance(slots, list) and slots:
-            made = self.run(self._book(self.offers[kind], slots[len(slots) // 2], None))
+            made = self.run(self._book(self.offers[kind], slots[len(slots) // 2], None, minutes=minutes))
             assert isinstance(made, Booking), made
             self.booked.append(made)
 
@@ -183,15 +208,16 @@ class Life(RuleBasedStateMachine):
     def _start(self, place: int) -> datetime:
         return MONDAY.replace(hour=9) + timedelta(minutes=30 * place)
 
-    async def _book(self, offer: EventType, start: datetime, hold_id: UUID | None) -> Booking:
+    async def _book(self, offer: EventType, start: datetime, hold_id: UUID | None, *, minutes: int | None) -> Booking:
         async with self.runtime.transaction(PUBLIC) as work:
             invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
-            wanted = BookingWanted(which=ById(offer.id), starts_at=start, invitee=invitee, hold_id=hold_id)
+            which = ById(offer.id, minutes=minutes)
+            wanted = BookingWanted(which=which, starts_at=start, invitee=invitee, hold_id=hold_id)
             return await bookings.create_booking(work, wanted)
 
-    async def _hold(self, offer: EventType, start: datetime) -> Hold:
+    async def _hold(self, offer: EventType, start: datetime, minutes: int | None) -> Hold:
         async with self.runtime.transaction(PUBLIC) as work:
-            return await claims.hold(work, ById(offer.id), start, holder=str(new_id()))
+            return await claims.hold(work, ById(offer.id, minutes=minutes), start, holder=str(new_id()))
 
     async def _change(self, booking: Booking, start: datetime | None) -> Booking:
         async with self.runtime.transaction(PUBLIC) as work:
@@ -230,9 +256,9 @@ class Life(RuleBasedStateMachine):
         async with self.runtime.transaction(OPERATOR) as work:
             await delete_contact(work, self.host, contact_id)
 
-    async def _list(self, offer: EventType) -> list[datetime]:
-        work = self.runtime.work(PUBLIC)
-        _, slots, _ = await list_open(work, ById(offer.id), timezone="UTC", first=MONDAY.date(), last=MONDAY.date())
+    async def _list(self, offer: EventType, minutes: int | None) -> list[datetime]:
+        work, on = self.runtime.work(PUBLIC), MONDAY.date()
+        _, slots, _ = await list_open(work, ById(offer.id, minutes=minutes), timezone="UTC", first=on, last=on)
         return [at_second(start) for start in slots.starts]
 
 

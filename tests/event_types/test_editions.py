@@ -30,6 +30,7 @@ OTHER: dict[str, Any] = {
     "questions": (Question("a", "A"),),
     "price": Money(1, "EUR"),
     "refund_policy": "none",
+    "durations": (30, 60),
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),

@@ -96,7 +96,7 @@ async def cancel_booking(work: Work, *, booking_id: BookingId, reason: SentReaso
 async def reschedule_booking(
     work: Work, *, booking_id: BookingId, reason: SentReason = None, new_start_time: IsoMoment
 ) -> PlatformBooking:
-    """Reschedule a booking to another available start of its event type; it keeps its id and calendar entry.
+    """Reschedule a booking to another available start; it keeps its id, its duration and its calendar entry.
 
     Get the starts from check_availability first; any other start is refused. Host, invitee and guests are notified by
     email, and calendars and webhooks are updated. The same start again changes nothing. It needs confirm: true and

@@ -17,7 +17,7 @@ from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.event_types.schemas import DetailedEventType, ListedEventType, show_detailed
+from openslot.event_types.schemas import DetailedEventType, ListedEventType, WantedMinutes, show_detailed
 from openslot.routing.listings import Listing
 
 EventTypeId = Annotated[UUID, Meta(description="The event type's id")]
@@ -85,16 +85,20 @@ async def check_availability(
     end_date: Annotated[
         date | None, Meta(description="Last day, inclusive, at most 62 days in total; a week later if omitted")
     ] = None,
+    duration_minutes: Annotated[
+        WantedMinutes, Meta(description="One of the event type's durations, in minutes; the default if omitted")
+    ] = None,
 ) -> ShownSlots:
     """List the starts of an event type that can be booked now, on some days in a time zone.
 
-    Use it before reschedule_booking, or to tell someone when there is time. At most 62 days are listed; without dates,
-    a week from today. An event type that is not active is refused. One with a price lists what its host can book:
-    invitees see no times of it until payments are connected. It costs nothing and changes nothing.
+    Use it before reschedule_booking, with the booking's own duration, or to tell someone when there is time. At most 62
+    days are listed; without dates, a week from today. An event type that is not active is refused. One with a price
+    lists what its host can book: invitees see no times of it until payments are connected. It costs nothing and changes
+    nothing.
     """
     with naming("eventTypeId"):
         event_type = await event_types.get_any_event_type(work, event_type_id)
-        by_slug = BySlug(event_type.owner_id, event_type.slug)
+        by_slug = BySlug(event_type.owner_id, event_type.slug, duration_minutes)
         found, slots, zone = await availability.list_open(
             work, by_slug, timezone=timezone, first=start_date, last=end_date
         )

@@ -19,6 +19,7 @@ from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_offered
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
+from openslot.i18n import Text
 from openslot.integrations.mail.operations import sends_mail
 from openslot.payments.words import show_amount
 from openslot.routing import Form, Request, Response, get, post
@@ -29,14 +30,18 @@ from openslot.web.booking_page.options import (
     carry_source,
     count_visit,
     find_source,
+    read_minutes,
     read_options,
     read_start,
+    with_minutes,
     with_zone,
 )
 from openslot.web.booking_page.refusals import follow_former, limit_views, list_warnings
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
 from openslot.web.booking_page.view import FRAMED, hours_of, manage_path, paying_policy, show, show_zone, zones_page
 from openslot.web.pages import redirect
+
+DURATION_GONE = Text("The host does not offer this duration any more. Choose a duration and a time again")
 
 
 class PageContext(Struct, frozen=True, kw_only=True):
@@ -68,12 +73,20 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     if options.view == "zones":
         host_zone = (await availability.get_offer(context.work, context.which)).host_zone
         return zones_page(work, context.carried, back=request.path, host_zone=host_zone)
-    if options.start is None:
-        picked = await forms.pick_month(work, context.which, options)
-    else:
-        picked = await forms.pick_start(work, context.which, options, options.start)
+    try:
+        picked = await _pick(context)
+    except Invalid:
+        # The host does not offer this duration any more.
+        return redirect(request.path + with_minutes(options, None).query)
     _count(context, request, picked)
     return _show(context, picked, status=200 if picked.is_open else 409)
+
+
+async def _pick(context: PageContext) -> forms.Picked:
+    options = context.options
+    if options.start is None:
+        return await forms.pick_month(context.work, context.which, options)
+    return await forms.pick_start(context.work, context.which, options, options.start)
 
 
 @post("/{username}/{slug}", transaction="none")
@@ -99,12 +112,14 @@ def _read_context(
     work: Work, request: Request, username: str, slug: str, form: Form[forms.BookingForm] | None = None
 ) -> PageContext:
     options = read_options(request)
+    if form is not None and form["duration"]:
+        options = with_minutes(options, read_minutes(form["duration"]))
     return PageContext(
         work=work.acting_as(PUBLIC),
         path=request.path,
         address=request.address,
         options=options,
-        which=ByPage(username, slug, options.token),
+        which=ByPage(username, slug, options.token, options.minutes),
         source=find_source(work, request, options) if form is None else forms.read_source(form),
     )
 
@@ -138,6 +153,11 @@ async def _book(context: PageContext, form: Form[forms.BookingForm]) -> str:
 async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusal: Refusal) -> Response:
     """Show the form with everything that was typed, and what is wrong with it or with its time."""
     start, status = read_start(form["start"]), status_of(refusal)
+    if "duration" in form.faults:
+        # The host does not offer this duration any more: the times of another one are chosen anew.
+        options = with_minutes(context.options, None)
+        context = replace(context, options=options, which=replace(context.which, minutes=None))
+        start, form = None, form.with_faults({"start": DURATION_GONE})
     if start is None:
         picked = await forms.pick_month(context.work, context.which, context.options)
         return _show(context, picked, form=form, status=status)

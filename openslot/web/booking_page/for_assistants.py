@@ -7,6 +7,7 @@ from functools import lru_cache
 from urllib.parse import urlencode
 
 import msgspec
+from babel.lists import format_list
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from openslot.availability.months import MAX_DAYS
 from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.words import format_place
-from openslot.core.errors import NotFound, RateLimited, Refusal
+from openslot.core.errors import Invalid, NotFound, RateLimited, Refusal
 from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.models import EventType, LocationKind
@@ -29,6 +30,7 @@ from openslot.http.doors import JSON, encode
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, Locale
+from openslot.i18n.localization import Localizable, localize
 from openslot.integrations.mail.operations import sends_mail
 from openslot.payments.words import describe_policy, show_amount
 from openslot.routing import Request, Response, get
@@ -122,12 +124,12 @@ def _rank(wanted: Format, accepted: dict[str, float]) -> tuple[float, bool]:
 
 class ShownFact(Struct, frozen=True):
     icon: str
-    text: str
+    text: str | Localizable
 
 
 def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[ShownFact]:
     """Say what those who book should know, in the order of its weight."""
-    facts = [ShownFact("clock", format_duration(event_type.duration_minutes))]
+    facts = [ShownFact("clock", format_durations(event_type))]
     location = event_type.location
     told_later = is_told_when_booked(location)
     place = TOLD_LATER[location.kind] if told_later else format_place(location, host_name)
@@ -153,6 +155,25 @@ def format_duration(minutes: int) -> Text:
     if minutes % 60 or minutes == 60:
         return PluralText("%(count)s minute", "%(count)s minutes", count=minutes)
     return PluralText("%(count)s hour", "%(count)s hours", count=minutes // 60)
+
+
+class DurationList(Localizable, frozen=True):
+    """Some durations to choose from, such as `15 minutes, 30 minutes or 2 hours`."""
+
+    minutes: tuple[int, ...]
+
+    def localize(self, locale: Locale) -> str:
+        written = [str(localize(format_duration(each), locale)) for each in self.minutes]
+        return format_list(written, style="or", locale=locale.formats)
+
+    def __str__(self) -> str:
+        return " or ".join(str(format_duration(each)) for each in self.minutes)
+
+
+def format_durations(event_type: EventType) -> Text | DurationList:
+    if event_type.durations:
+        return DurationList(event_type.durations)
+    return format_duration(event_type.duration_minutes)
 
 
 class HostForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -194,7 +215,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     which = replace(which, slug=which.slug.removesuffix(wanted.suffix))
     try:
         offer, event_type = await _read_offer(work, which, read_options(request))
-    except NotFound as refusal:
+    except (NotFound, Invalid) as refusal:
         return write_refusal(refusal, wanted)
     if wanted is Format.JSON:
         return _send_json(offer)
@@ -205,6 +226,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
         is_offered=is_offered(event_type),
         facts=facts,
         token=which.token,
+        minutes=which.minutes,
         max_=MAX_SLOTS,
         days=MAX_DAYS,
     )
@@ -212,6 +234,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
 
 async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[OfferForAssistants, EventType]:
     zone = options.zone or get_zone((await availability.get_offer(work, which)).host_zone)
+    length = {"durationMinutes": str(which.minutes)} if which.minutes else {}
     today = work.now.astimezone(zone).date()
     first = max(options.on or today, today)
     last = first + timedelta(days=MAX_DAYS - 1)
@@ -219,7 +242,7 @@ async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[Offe
     first_slots = write_slots(replace(slots, starts=slots.starts[:MAX_SLOTS]), viewer=zone)
     event_type = found.inputs.event_type
     asked = {"timezone": str(zone), "startDate": first.isoformat(), "endDate": last.isoformat()}
-    query = urlencode(asked | ({"token": which.token} if which.token else {}))
+    query = urlencode(asked | length | ({"token": which.token} if which.token else {}))
     base, path = work.runtime.settings.public_url, f"{found.host_username}/{event_type.slug}"
     offer = OfferForAssistants(
         host=ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone),
@@ -250,10 +273,10 @@ def write_refusal(refusal: Refusal, wanted: Format) -> Response:
     """Write why there is nothing to read, in the format that was asked for."""
     headers = {"x-error-code": refusal.code, **headers_of(refusal)}
     if wanted is Format.JSON:
-        shown = _send_json({"error": refusal.message})
+        shown = _send_json({"error": refusal.message} | ({"details": refusal.details} if refusal.details else {}))
     else:
         wait = refusal.retry_after if isinstance(refusal, RateLimited) else None
-        shown = _send_markdown("refused.md", message=refusal.message, wait=wait)
+        shown = _send_markdown("refused.md", message=refusal.message, details=refusal.details or {}, wait=wait)
     return replace(shown, status=status_of(refusal), headers={**headers, **shown.headers})
 
 

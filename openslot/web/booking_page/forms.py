@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
-from openslot.availability.models import Drafted, EventTypeRef, SlotContext
+from openslot.availability.models import ByBooking, Drafted, EventTypeRef, SlotContext
 from openslot.bookings.models import Answers, BookingWanted, ConsentSource, Invitee, MessageConsent
 from openslot.bookings.schemas import ConsentText
 from openslot.core.ids import SHAPE
@@ -27,6 +27,7 @@ from openslot.i18n.languages import Hours, Locale
 from openslot.i18n.localization import format_minute
 from openslot.routing import Form, WhenEmpty
 from openslot.web.booking_page.calendar import ShownMonth, show_month
+from openslot.web.booking_page.for_assistants import format_duration
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import hours_of
 from openslot.web.templating import get_template
@@ -52,6 +53,7 @@ class BookingForm(Struct, frozen=True, kw_only=True):
     notes: Prose | None = None
     guests: Annotated[str, Meta(max_length=5000)] = ""
     hold: Annotated[str, Meta(max_length=100)] = ""
+    duration: Annotated[str, Meta(max_length=10)] = ""
     messages: ConsentText | None = None
     """What the invitee has agreed to, as the box says it; None: it is not ticked."""
     phone: Annotated[str, Meta(max_length=50)] = ""
@@ -124,6 +126,7 @@ def name_faults(faults: Mapping[str, str], *, phone: str = "phone") -> dict[str,
         "inviteeName": "name",
         "inviteeEmail": "email",
         "inviteeTimezone": "tz",
+        "durationMinutes": "duration",
         "messageConsent.phone": phone,
     }
     named: dict[str, str] = {}
@@ -145,6 +148,23 @@ class ShownStart(Struct, frozen=True, kw_only=True):
     time: str
 
 
+class ShownDuration(Struct, frozen=True, kw_only=True):
+    minutes: int
+    words: Text
+    is_chosen: bool
+
+
+def list_durations(which: EventTypeRef | Drafted, found: SlotContext) -> list[ShownDuration]:
+    """List the durations that an invitee chooses from; a booking that moves keeps its own."""
+    event_type, chosen = found.inputs.event_type, which.minutes or found.inputs.event_type.duration_minutes
+    if isinstance(which, ByBooking) or not event_type.durations:
+        return []
+    return [
+        ShownDuration(minutes=each, words=format_duration(each), is_chosen=each == chosen)
+        for each in event_type.durations
+    ]
+
+
 class Picked(Struct, frozen=True, kw_only=True):
     """What there is to choose from, or what was chosen."""
 
@@ -154,6 +174,13 @@ class Picked(Struct, frozen=True, kw_only=True):
     chosen: ShownStart | None = None
     nearest: Sequence[ShownStart] = ()
     is_open: bool = True
+    durations: Sequence[ShownDuration] = ()
+    """What invitees choose from; none if there is nothing to choose."""
+
+    @property
+    def duration(self) -> ShownDuration | None:
+        """The one that was chosen."""
+        return next((each for each in self.durations if each.is_chosen), None)
 
 
 async def pick_month(
@@ -172,7 +199,7 @@ async def pick_month(
         others = [start for start in read.slots.starts if start != floor_second(apart_from)]
         read = replace(read, slots=replace(read.slots, starts=others))
     shown = show_month(read, locale=options.locale, hours=hours_of(options), on=options.on)
-    return Picked(found=read.found, zone=read.zone, month=shown)
+    return Picked(found=read.found, zone=read.zone, month=shown, durations=list_durations(which, read.found))
 
 
 async def pick_start(
@@ -194,6 +221,7 @@ async def pick_start(
         chosen=show_start(start, zone, locale, hours),
         nearest=[show_start(at_second(each), zone, locale, hours) for each in read.starts],
         is_open=read.is_open,
+        durations=list_durations(which, read.found),
     )
 
 

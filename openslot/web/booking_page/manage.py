@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import ByBooking
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import (
     BookingAlreadyCancelled,
@@ -19,7 +18,7 @@ from openslot.bookings.errors import (
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
-from openslot.bookings.rules import can_change
+from openslot.bookings.rules import can_change, name_wanted_time
 from openslot.bookings.words import LINK_SHOWN_HERE, format_day, format_hours, format_place, format_zone
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
@@ -209,7 +208,7 @@ async def _change(managed: Managed, change: Callable[[Work, BookingRef], Awaitab
 async def _pick(managed: Managed, start: str = "") -> forms.Picked:
     """Read the times that a booking can have; its own does not stand in its way."""
     booking, options = managed.booking, managed.options
-    which, own = ByBooking(booking.event_type_id), booking.seat_id or booking.claim_id
+    which, own = name_wanted_time(booking, managed.details.event_type), booking.seat_id or booking.claim_id
     zone, chosen = get_zone(booking.invitee_zone), read_start(start) or options.start
     if chosen is None:
         return await forms.pick_month(

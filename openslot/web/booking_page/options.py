@@ -18,6 +18,7 @@ from openslot.core.sources import DIRECT, INTERNAL, name_source
 from openslot.core.text import is_line, is_prose
 from openslot.core.times import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
 from openslot.core.work import Work
+from openslot.event_types.rules import LONGEST_MINUTES
 from openslot.i18n.languages import Locale, find_locale
 from openslot.routing import Request
 from openslot.web.list_queries import read_day
@@ -28,6 +29,8 @@ CAME_FROM = "came_from"
 # Parameters of one step, which the next one does not need; where a visitor came from is added by the page itself.
 STEPS = frozenset({"date", "shown", "month", "start", "view", "search", "done", "payment", CAME_FROM})
 LONGEST_NAME = 60
+DURATION = "duration"
+MINUTES = re.compile(r"[0-9]{1,4}", re.ASCII)
 MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
 HEX = re.compile(r"[0-9a-f]{6}", re.ASCII)
 # An origin as browsers write it: neither a path nor a user nor a wildcard.
@@ -49,6 +52,8 @@ class Options(Struct, frozen=True, kw_only=True):
     search: str = ""
     done: str = ""
     token: str | None = None
+    minutes: int | None = None
+    """The duration that was chosen."""
     theme: Theme = "auto"
     accent: str | None = None
     is_embedded: bool = False
@@ -96,6 +101,7 @@ def read_options(request: Request) -> Options:
         # People who have paid are sent back with the word of the payment provider.
         done="booked" if given.get("payment") == "done" else given.get("done", ""),
         token=given.get("token") or None,
+        minutes=read_minutes(given.get(DURATION, "")),
         theme="light" if theme == "light" else "dark" if theme == "dark" else "auto",
         accent=asked if HEX.fullmatch(asked) else None,
         is_embedded=given.get("embed") == "1",
@@ -103,6 +109,18 @@ def read_options(request: Request) -> Options:
         came_from=given.get(CAME_FROM, ""),
         carried={name: value for name, value in given.items() if name not in STEPS},
     )
+
+
+def read_minutes(text: str) -> int | None:
+    """Read a duration; None if a text is none."""
+    minutes = int(text) if MINUTES.fullmatch(text) else 0
+    return minutes if 0 < minutes <= LONGEST_MINUTES else None
+
+
+def with_minutes(options: Options, minutes: int | None) -> Options:
+    """Ask for another duration, here and in every later step."""
+    others = {name: value for name, value in options.carried.items() if name != DURATION}
+    return replace(options, minutes=minutes, carried=others | ({DURATION: str(minutes)} if minutes else {}))
 
 
 def with_zone(options: Options, zone: str) -> Options:

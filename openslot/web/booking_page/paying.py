@@ -69,7 +69,7 @@ class SentForm(Struct, frozen=True, kw_only=True):
     def read_request(self, wanted: BookingWanted) -> idempotency.RetriedRequest | None:
         if self.key is None:
             return None
-        caller = f"{wanted.invitee.email.lower()}\0{iso(wanted.starts_at)}"
+        caller = f"{wanted.invitee.email.lower()}\0{iso(wanted.starts_at)}\0{wanted.which.minutes or ''}"
         return idempotency.read_request(caller=caller, method="POST", path=self.path, key=str(self.key), body=b"")
 
 

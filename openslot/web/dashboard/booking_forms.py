@@ -24,6 +24,8 @@ from openslot.event_types.models import EventType
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.booking_page.for_assistants import format_duration
+from openslot.web.booking_page.options import read_minutes
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.overview import describe_event_type
 from openslot.web.dashboard.payments import describe_payment
@@ -34,7 +36,13 @@ from openslot.web.zone_search import TypedZone
 
 DAYS = 7
 # The fields of the verb, by those of the form.
-FIELDS = {"startTime": "start", "inviteeName": "name", "inviteeEmail": "email", "inviteeTimezone": "timezone"}
+FIELDS = {
+    "startTime": "start",
+    "inviteeName": "name",
+    "inviteeEmail": "email",
+    "inviteeTimezone": "timezone",
+    "durationMinutes": "duration",
+}
 
 
 class SlotChoice(Struct, frozen=True):
@@ -102,6 +110,8 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     """The first day that was shown."""
     contact: str = ""
     """The contact whose name and address the form was filled with."""
+    duration: Annotated[str, Meta(max_length=10)] = ""
+    """In minutes, if there is a choice."""
 
 
 @get("/bookings/new")
@@ -110,12 +120,13 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
     if form.kind is None:
         contact = await _find_contact(work, user, request.query.get("contact", ""))
         invitee = {"contact": str(contact.id), "name": contact.name, "email": contact.email} if contact else {}
-        asked = {name: request.query.get(name, "") for name in ("type", "day")}
+        asked = {name: request.query.get(name, "") for name in ("type", "day", "duration")}
         form = form.begin({**asked, "timezone": user.zone, **invitee})
     offered, _ = await event_types.list_event_types(work, user, only_active=True)
     chosen = _find_chosen(offered, form["type"])
     first = read_day(form["day"])
-    slots = await list_choices(work, user, BySlug(user.id, chosen.slug), first=first) if chosen else None
+    minutes = _choose_minutes(chosen, form["duration"])
+    slots = await list_choices(work, user, BySlug(user.id, chosen.slug, minutes), first=first) if chosen else None
     kept = {"contact": form["contact"]} if form["contact"] else {}
     return page(
         "dashboard/new_booking.html",
@@ -125,11 +136,14 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
         offered=offered,
         chosen=chosen,
         slots=slots,
+        minutes=minutes,
         path=f"/bookings/new?type={chosen.slug}" if chosen else "/bookings/new",
         kept=kept,
+        asked={**kept, "duration": str(minutes)} if minutes else kept,
         carried={**kept, "day": first.isoformat()} if first else kept,
         describe=describe_event_type,
-        curl=_write_curl(work, user, chosen, slots),
+        format_duration=format_duration,
+        curl=_write_curl(work, user, chosen, slots, minutes),
     )
 
 
@@ -137,7 +151,7 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
 async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -> Response:
     sent = form.get()
     wanted = BookingWanted(
-        which=BySlug(user.id, sent.type),
+        which=BySlug(user.id, sent.type, read_minutes(sent.duration)),
         starts_at=sent.start,
         invitee=Invitee(name=sent.name, email=sent.email, zone=sent.timezone),
         notes=sent.notes.strip() or None,
@@ -164,12 +178,23 @@ def _find_chosen(offered: list[EventType], slug: str) -> EventType | None:
     return next((each for each in offered if each.slug == slug), None)
 
 
-def _write_curl(work: Work, user: User, chosen: EventType | None, slots: SlotPage | None) -> object:
+def _choose_minutes(chosen: EventType | None, text: str) -> int | None:
+    """Choose the duration that a form or an address asks for, or the default; None if there is no choice."""
+    if chosen is None or not chosen.durations:
+        return None
+    asked = read_minutes(text)
+    return asked if asked in chosen.durations else chosen.duration_minutes
+
+
+def _write_curl(
+    work: Work, user: User, chosen: EventType | None, slots: SlotPage | None, minutes: int | None
+) -> object:
     if chosen is None or slots is None or not slots.days:
         return None
-    body = {
+    body: dict[str, object] = {
         "eventTypeSlug": chosen.slug,
         "startTime": slots.days[0].slots[0].value,
+        **({"durationMinutes": minutes} if minutes else {}),
         "inviteeName": "NAME",
         "inviteeEmail": "EMAIL",
         "inviteeTimezone": user.zone,
@@ -220,13 +245,14 @@ async def show_reschedule_form(
     """Show the open slots of a week."""
     details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
     booking, path = details.booking, f"/bookings/{booking_id}/reschedule"
+    which = rules.name_wanted_time(booking, details.event_type)
     if not form.faults and not rules.can_change(booking, now=work.now):
         return redirect(f"/bookings/{booking_id}")
     wanted = _read_start(request.query.get("start", ""), user) if form.kind is None else None
     if wanted is not None:
-        form = await _propose(work, user, booking, wanted)
+        form = await _propose(work, user, which, booking, wanted)
     first = read_day(form["day"] or request.query.get("day", ""))
-    slots = await list_choices(work, user, ByBooking(booking.event_type_id), first=first, moved=booking)
+    slots = await list_choices(work, user, which, first=first, moved=booking)
     start = slots.days[0].slots[0].value if slots.days else "2026-03-16T09:00:00Z"
     return page(
         "dashboard/reschedule.html",
@@ -253,10 +279,12 @@ def _read_start(text: str, user: User) -> datetime | None:
     return local.astimezone(UTC) if read_day(f"{start:%Y-%m-%d}") else None
 
 
-async def _propose(work: Work, user: User, booking: Booking, start: datetime) -> Form[HostRescheduleForm]:
+async def _propose(
+    work: Work, user: User, which: ByBooking, booking: Booking, start: datetime
+) -> Form[HostRescheduleForm]:
     """Fill the form with a start, and say why it can't be had if it can't."""
     moved = booking.seat_id or booking.claim_id
-    found = await availability.explain(work, ByBooking(booking.event_type_id), start, without=moved)
+    found = await availability.explain(work, which, start, without=moved)
     faults = {"start": found.reasons[0].sentence} if found.reasons else {}
     return Form(values={"start": iso(start), "day": str(words.day(start, user.zone))}, faults=faults)
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -24,7 +25,7 @@ def curl(
     *,
     method: str = "GET",
     query: dict[str, str] | None = None,
-    body: dict[str, str] | None = None,
+    body: Mapping[str, object] | None = None,
     key: str | None = None,
 ) -> Curl | None:
     """Write the command that does the same by the API, with this key or a place for one; None without an API."""

@@ -8,7 +8,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Question, QuestionKind
-from openslot.web.dashboard.event_types.forms import (
+from openslot.web.dashboard.event_types.questions import (
     QuestionForm,
     change_questions,
     list_typed,

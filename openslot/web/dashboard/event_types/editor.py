@@ -24,7 +24,7 @@ from openslot.routing import Form, Request, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.event_types import forms
+from openslot.web.dashboard.event_types import forms, questions
 from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
 from openslot.web.dashboard.event_types.locations import list_locations
 from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
@@ -58,14 +58,14 @@ async def form_page(
         form=form,
         focus=focus,
         base=f"{work.runtime.settings.public_url}/{user.username}/",
-        questions=forms.list_typed(form.values),
+        questions=questions.list_typed(form.values),
         max_questions=MAX_QUESTIONS,
         schedules={str(each.id): each.name for each in own},
         locations=list_locations(services, form["location_kind"]),
         makes_links=bool(services),
         windows=forms.WINDOWS,
         units=forms.UNIT_NAMES,
-        kinds=forms.KINDS,
+        kinds=questions.KINDS,
         currencies=_list_currencies(form["currency"]),
         refunds=forms.REFUNDS,
         takes_payments=await queries.takes_payments(work, user),
@@ -103,7 +103,7 @@ async def save_event_type(work: Work, user: User, event_type_id: UUID, form: For
     """Save an event type, or change the questions of the form without saving it."""
     found = await event_types.get_overview(work, user, event_type_id)
     if form["act"]:
-        values, focus = forms.change_questions(form.values, form["act"])
+        values, focus = questions.change_questions(form.values, form["act"])
         return await edit_page(work, user, found, Form(values=values), focus=focus)
     if not form.faults:
         edited, faults = forms.read_event_type(form.get(), found.event_type)
@@ -265,7 +265,7 @@ async def show_new_event_type(request: Request, work: Work, user: User) -> Respo
 async def create_event_type(request: Request, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
     """Create an event type, or change the questions of the form without creating one."""
     if form["act"]:
-        values, focus = forms.change_questions(form.values, form["act"])
+        values, focus = questions.change_questions(form.values, form["act"])
         return await _show(request, work, user, Form(values=values), focus=focus)
     if form.faults:
         return await _show(request, work, user, form)

@@ -1,8 +1,7 @@
-"""The form of an event type: its fields and what they can be, its questions and its price, as typed and as read."""
+"""The form of an event type: its fields and what they can be, its durations and its price, as typed and as read."""
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -12,15 +11,13 @@ from babel.numbers import get_currency_name, get_currency_precision
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from openslot.core.text import LINE, PROSE, Name, Prose
+from openslot.core.text import LINE, Name, Prose
 from openslot.event_types.models import (
     BookingWindow,
     BusinessDaysWindow,
     EventType,
     Limits,
     Money,
-    Question,
-    QuestionKind,
     RangeWindow,
     RollingWindow,
 )
@@ -31,18 +28,15 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable
 from openslot.routing import WhenEmpty
 from openslot.web.dashboard.event_types.locations import read_location, write_location_kind
+from openslot.web.dashboard.event_types.questions import QuestionForm, read_questions, write_questions
 
 _CODES = """
 AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MAD MXN MYR NGN NOK NZD
 PEN PHP PLN QAR RON RSD SAR SEK SGD THB TRY TWD UAH USD VND ZAR
 """
+SEPARATORS = re.compile(r"[\s,;]+")
+MINUTES = re.compile(r"[0-9]{1,9}", re.ASCII)
 AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
-BEGIN = "questions."
-PARTS = ("label", "kind", "required", "options", "key")
-LONGEST_KEY = 40
-NEW = {"label": "", "kind": QuestionKind.TEXT.value, "options": "", "key": ""}
-ACT = re.compile(r"(add|remove|up|down)(?:\.([0-9]{1,2}))?", re.ASCII)
-TypedQuestion = dict[str, str]
 # Fields that are the same in the form and in an event type.
 SAME = ("name", "description", "buffer_before", "buffer_after", "seats")
 UNITS = {"minutes": 1, "hours": 60, "days": 1440}
@@ -84,14 +78,6 @@ REFUNDS = {
     "none": Text("No refund"),
 }
 UNIT_NAMES = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("days")}
-KINDS = {
-    QuestionKind.TEXT.value: Text("Single line of text"),
-    QuestionKind.LONG_TEXT.value: Text("Multiple lines of text"),
-    QuestionKind.CHOICE.value: Text("Single choice"),
-    QuestionKind.CHECKBOX.value: Text("Checkbox"),
-    QuestionKind.PHONE.value: Text("Phone number"),
-    QuestionKind.EMAIL.value: Text("Email address"),
-}
 # The sections of the form that are folded, and the fields in each: one with a fault is shown open.
 SECTIONS = {
     "questions": ("questions",),
@@ -134,94 +120,14 @@ def write_amount(price: Money) -> str:
     return f"{Decimal(price.amount).scaleb(-places):.{places}f}"
 
 
-class QuestionForm(Struct, frozen=True, kw_only=True):
-    label: Annotated[str, Meta(pattern=LINE, max_length=500)] = ""
-    kind: QuestionKind = QuestionKind.TEXT
-    required: bool = False
-    options: Annotated[str, Meta(pattern=PROSE, max_length=20_000)] = ""
-    """What a choice offers, one on each line."""
-    key: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
-
-
-def read_questions(sent: Iterable[QuestionForm]) -> tuple[Question, ...]:
-    """Read questions; one without a key gets one from its words."""
-    questions: list[Question] = []
-    sent = list(sent)
-    taken = {each.key.strip() for each in sent}
-    for each in sent:
-        key = each.key.strip() or _make_key(each.label, taken)
-        taken.add(key)
-        is_choice = each.kind is QuestionKind.CHOICE
-        options = tuple(line.strip() for line in each.options.splitlines() if line.strip()) if is_choice else ()
-        questions.append(
-            Question(key=key, label=each.label.strip(), kind=each.kind, required=each.required, options=options)
-        )
-    return tuple(questions)
-
-
-def write_questions(questions: Sequence[Question]) -> dict[str, str]:
-    typed = [
-        {
-            "label": each.label,
-            "kind": each.kind.value,
-            "options": "\n".join(each.options),
-            "key": each.key,
-            **({"required": "on"} if each.required else {}),
-        }
-        for each in questions
-    ]
-    return put_questions({}, typed)
-
-
-def list_typed(values: Mapping[str, str]) -> list[TypedQuestion]:
-    """List the questions that a form has, as they were typed."""
-    names = [name.removeprefix(BEGIN).partition(".") for name in values if name.startswith(BEGIN)]
-    places = {int(place) for place, _, part in names if place.isascii() and place.isdecimal() and len(place) < 4}
-    return [
-        {part: values[name] for part in PARTS if (name := f"{BEGIN}{place}.{part}") in values}
-        for place in sorted(places)
-    ]
-
-
-def put_questions(values: Mapping[str, str], typed: Sequence[TypedQuestion]) -> dict[str, str]:
-    """Replace the questions of a form, numbered from zero."""
-    kept = {name: text for name, text in values.items() if not name.startswith(BEGIN)}
-    numbered = {f"{BEGIN}{place}.{part}": text for place, each in enumerate(typed) for part, text in each.items()}
-    return kept | numbered
-
-
-def change_questions(values: Mapping[str, str], act: str) -> tuple[dict[str, str], str]:
-    """Add, remove or move a question of a form, and return which field to continue with; leave any other act alone."""
-    typed, found = list_typed(values), ACT.fullmatch(act)
-    if found is None or (found[1] != "add" and not (found[2] and int(found[2]) < len(typed))):
-        return dict(values), ""
-    place = int(found[2] or 0)
-    if found[1] == "add":
-        typed.append(dict(NEW))
-        place = len(typed) - 1
-    elif found[1] == "remove":
-        del typed[place]
-        place = min(place, len(typed) - 1)
-    else:
-        target = min(max(place + (1 if found[1] == "down" else -1), 0), len(typed) - 1)
-        typed.insert(target, typed.pop(place))
-        place = target
-    return put_questions(values, typed), f"{BEGIN}{place}.label" if typed else "questions"
-
-
-def _make_key(label: str, taken: set[str]) -> str:
-    plain = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode().lower()
-    words = re.sub(r"[^a-z0-9]+", "_", plain).strip("_0123456789")[:LONGEST_KEY].strip("_") or "question"
-    numbered = (words if number == 1 else f"{words}_{number}" for number in range(1, len(taken) + 3))
-    return next(key for key in numbered if key not in taken)
-
-
 class EventTypeForm(Struct, frozen=True, kw_only=True):
     name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
     slug: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     description: Prose = ""
     color: ShortText = "#2563eb"
     duration: Number
+    durations: ShortText = ""
+    """The others that invitees can choose, in minutes."""
     location_kind: Annotated[str, Meta(max_length=100)]
     """A kind of location, or `conference:` and the name of a service."""
     location_value: ShortText = ""
@@ -261,6 +167,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "slug": event_type.slug,
         "color": event_type.color,
         "duration": str(event_type.duration_minutes),
+        "durations": ", ".join(str(each) for each in event_type.durations if each != event_type.duration_minutes),
         "location_kind": write_location_kind(event_type.location),
         "location_value": event_type.location.value,
         "schedule": str(event_type.schedule_id),
@@ -289,12 +196,16 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         price = read_price(sent.price, sent.currency)
     except BadAmount as bad:
         price, faults["price"] = base.price, bad.args[0]
+    durations = read_durations(sent)
+    if durations is None:
+        durations, faults["durations"] = (), Text("must be numbers of minutes, such as 15, 60")
     described = replace(
         base,
         **{name: getattr(sent, name) for name in SAME},
         slug=sent.slug.strip() or base.slug,
         color=sent.color.strip().lower(),
         duration_minutes=sent.duration,
+        durations=durations,
         location=location,
         schedule_id=sent.schedule,
         booking_window=_read_window(sent) or base.booking_window,
@@ -307,6 +218,14 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         requires_confirmation=sent.confirmation,
     )
     return described, name_faults(find_event_type_faults(described)) | faults
+
+
+def read_durations(sent: EventTypeForm) -> tuple[int, ...] | None:
+    """Read all that invitees can choose from; none if there is the default alone, None if it can't be read."""
+    others = [text for text in SEPARATORS.split(sent.durations) if text]
+    if not all(MINUTES.fullmatch(text) for text in others):
+        return None
+    return tuple(dict.fromkeys([sent.duration, *map(int, others)])) if others else ()
 
 
 def name_faults(faults: Mapping[str, str]) -> dict[str, str]:
@@ -371,6 +290,7 @@ EDITED_FIELDS = {
     "description": (Text("Description"), ("description",)),
     "color": (Text("Color"), ("color",)),
     "duration_minutes": (Text("Duration"), ("duration",)),
+    "durations": (Text("Other durations"), ("durations",)),
     "buffer_before": (Text("Buffer before"), ("buffer_before",)),
     "buffer_after": (Text("Buffer after"), ("buffer_after",)),
     "location": (Text("Where"), ("location_kind", "location_value")),

@@ -16,7 +16,7 @@ from openslot.event_types.models import EventType, EventTypeOverview, LocationKi
 from openslot.event_types.rules import is_offered
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.booking_page.for_assistants import format_duration
+from openslot.web.booking_page.for_assistants import format_durations
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.locations import LOCATIONS
 from openslot.web.list_queries import make_pager, read_page
@@ -122,7 +122,7 @@ async def move_event_type(work: Work, user: User, event_type_id: UUID, form: For
 def describe_event_type(event_type: EventType) -> list[object]:
     """List how long it takes, where it takes place, and for how many people it is."""
     location = event_type.location
-    details: list[object] = [format_duration(event_type.duration_minutes)]
+    details: list[object] = [format_durations(event_type)]
     if location.kind is not LocationKind.TEXT or location.value:
         details.append(LOCATIONS[location.kind])
     if event_type.seats > 1:

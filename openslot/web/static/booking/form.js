@@ -21,6 +21,10 @@ export function enhanceForm(form) {
     return (form.querySelector("[name=start]:checked") ?? form.querySelector("[name=start]:not([type=radio])"))?.value;
   }
 
+  function minutesOf() {
+    return Number(field("duration")?.value) || undefined;
+  }
+
   function show(day, time) {
     form.querySelector("[data-chosen-day]").textContent = day;
     form.querySelector("[data-chosen-time]").textContent = time;
@@ -30,11 +34,12 @@ export function enhanceForm(form) {
     show(day, time);
     field("start").value = start;
     tell("slotSelected", { eventTypeId: eventType, startTime: start });
-    if (eventType && !(await hold(eventType, start, token)) && field("start").value === start) {
+    if (eventType && !(await hold(eventType, start, token, minutesOf())) && field("start").value === start) {
       // It was taken a moment ago: the page of this time says so, and offers the nearest ones.
       const query = new URL(form.action).searchParams;
       query.set("start", start);
       query.set("tz", field("tz").value);
+      if (minutesOf()) query.set("duration", minutesOf());
       location.assign(`${location.pathname}?${query}`);
     }
   }
@@ -81,6 +86,7 @@ export function enhanceForm(form) {
     return {
       eventTypeId: eventType,
       startTime: start,
+      durationMinutes: minutesOf(),
       inviteeName: typed.get("name"),
       inviteeEmail: typed.get("email"),
       inviteeTimezone: typed.get("tz"),

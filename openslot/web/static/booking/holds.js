@@ -8,8 +8,8 @@ let turn = 0;
 let releasing = Promise.resolve();
 let holding = Promise.resolve();
 
-export function hold(eventType, start, token) {
-  holding = take(eventType, start, token);
+export function hold(eventType, start, token, minutes) {
+  holding = take(eventType, start, token, minutes);
   return holding;
 }
 
@@ -18,7 +18,7 @@ export function answered() {
   return Promise.race([holding, new Promise((go) => setTimeout(go, LONGEST_WAIT))]);
 }
 
-async function take(eventType, start, token) {
+async function take(eventType, start, token, minutes) {
   release();
   const mine = ++turn;
   await releasing;
@@ -29,7 +29,7 @@ async function take(eventType, start, token) {
     held = { id: known, start };
     return true;
   }
-  const body = { eventTypeId: eventType, startTime: start, ...(token && { token }) };
+  const body = { eventTypeId: eventType, startTime: start, durationMinutes: minutes, ...(token && { token }) };
   const answer = await send("POST", HOLDS, JSON.stringify(body));
   if (!answer?.ok) return answer?.status !== 409;
   const { holdId } = await answer.json();

@@ -17,6 +17,7 @@ export function enhancePicker(form, { open, fits, refresh }) {
     else if (button.name === "start") open(button);
     else if (button.name === "month") await load({ month: button.value });
     else if (button.name === "h") await keep("h", button.value);
+    else if (button.name === "duration") await chooseDuration(button.value);
     else if (button.name === "view") await pickZone();
   });
   for (const name of ["earlier", "later"]) {
@@ -43,6 +44,14 @@ export function enhancePicker(form, { open, fits, refresh }) {
     input.value = value;
     await load({});
     form.querySelector(`button[name="${name === "tz" ? "view" : name}"][aria-pressed=true]`)?.focus();
+  }
+
+  // The address names the duration too, for those who reload the page or share it.
+  async function chooseDuration(minutes) {
+    const query = new URLSearchParams(location.search);
+    query.set("duration", minutes);
+    history.replaceState(history.state, "", `${location.pathname}?${query}`);
+    await keep("duration", minutes);
   }
 
   async function turn(step) {
