@@ -32,6 +32,7 @@ GROUPS = {
     "secret": "secret",
     "webhook": "webhooks",
     "calendar": "calendars",
+    "crm": "crm",
     "mail": "mail",
     "messaging": "messaging",
     "payment": "payments",

@@ -9,8 +9,8 @@ from uuid import UUID
 from msgspec import Struct
 
 
-class CrmPerson(Struct, frozen=True, kw_only=True):
-    """Who has booked; a CRM has one person for an email address."""
+class CrmPerson(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who has booked; a CRM has one person for an email address. The signed webhook has it as JSON."""
 
     email: str
     name: str
@@ -30,8 +30,8 @@ class MeetingOutcome(StrEnum):
     NO_SHOW = "no_show"
 
 
-class CrmMeeting(Struct, frozen=True, kw_only=True):
-    """A booking as it is now; a CRM has one meeting for a booking."""
+class CrmMeeting(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A booking as it is now; a CRM has one meeting for a booking. The signed webhook has it as JSON."""
 
     booking_id: UUID
     title: str

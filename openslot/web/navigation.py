@@ -112,6 +112,7 @@ PLACES = (
     NavigationItem("/settings/calendars/connect", Text("Connect a calendar")),
     NavigationItem("/settings/payments", Text("Payments"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/messages", Text("Messages"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/crm", Text("CRM"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/webhooks", Text("Webhooks"), keys="g w", group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/webhooks/new", Text("Add a webhook endpoint")),
     NavigationItem("/settings/security", Text("Security"), group=NavigationGroup.SETTINGS),

@@ -31,6 +31,8 @@ AHEAD = "insert into migrations (name, checksum) values ('9999_future.sql', '')"
 ALSO = {
     "agent scopes": ["--default"],
     "calendar connect": ["--ics", "https://feed.example/calendar.ics"],
+    "crm connect": ["--user", "mara@lindqvist.example", "--webhook", "https://crm.example/openslot"],
+    "crm disconnect": ["--yes"],
     "key create": ["--user", "mara@lindqvist.example"],
     "key list": ["--user", "mara@lindqvist.example"],
     "key revoke": ["--user", "mara@lindqvist.example"],

@@ -73,6 +73,9 @@ WITHOUT = {
     "/organization/messages",
     "/organization/messages/{connection_id}/token",
     "/organization/messages/{connection_id}/test",
+    # These ask a CRM.
+    "/settings/crm/connect/{vendor}",
+    "/settings/crm/{connection_id}/test",
     # These ask a calendar's server.
     "/settings/calendars/connect",
     "/settings/webhooks/{endpoint_id}/test",

@@ -16,7 +16,6 @@ from openslot.core.config import Settings
 from openslot.core.outbound import Outbound
 from openslot.crm.models import CrmMeeting, CrmPerson
 from openslot.crm.ports import CrmAccount, CrmCredentials, CrmField, CrmMeetingGone, CrmTokenRefused, CrmUnavailable
-from openslot.integrations.crm.webhook import MeetingData, PersonData
 from tests.support.fake_server import Answer, Fault, FaultKind, Request, fail, listening
 
 
@@ -174,8 +173,8 @@ class WebhookReceiver:
         if type_ == "account.check":
             return _write(200, {"name": self.name} if self.name else {})
         if type_ == "person.upsert":
-            return self._tell(self.state.upsert_person(msgspec.convert(data, PersonData)))
-        meeting = msgspec.convert(data["meeting"], MeetingData)
+            return self._tell(self.state.upsert_person(msgspec.convert(data, CrmPerson)))
+        meeting = msgspec.convert(data["meeting"], CrmMeeting)
         if type_ == "meeting.log":
             return self._tell(self.state.log_meeting(data["personId"], meeting))
         return self._tell("") if self.state.change_meeting(data["meetingId"], meeting) else _write(404, {})

@@ -34,7 +34,7 @@ WALKS = {
     "sign up": ("sign_up/*",),
     "webhooks": (
         *("dashboard/notifications/*", "dashboard/numbers/*", "dashboard/payments/*", "dashboard/profile/*"),
-        "dashboard/webhooks/*",
+        *("dashboard/webhooks/*", "dashboard/crm/[clsd]*"),
     ),
     "widget": ("widget/demo.html",),
 }

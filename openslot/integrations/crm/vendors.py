@@ -5,9 +5,10 @@ from contextlib import asynccontextmanager
 
 from openslot.core.config import Settings
 from openslot.crm.ports import CrmVendor
+from openslot.integrations.crm.hubspot import HubSpotVendor
 from openslot.integrations.crm.webhook import WebhookVendor
 
-VENDORS: tuple[CrmVendor, ...] = (WebhookVendor(),)
+VENDORS: tuple[CrmVendor, ...] = (HubSpotVendor(), WebhookVendor())
 
 
 class KnownVendors:

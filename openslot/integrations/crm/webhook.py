@@ -39,22 +39,14 @@ Now = Callable[[], datetime]
 A = TypeVar("A")
 
 
-class PersonData(CrmPerson, frozen=True, kw_only=True, rename="camel"):
-    """A person on the wire."""
-
-
-class MeetingData(CrmMeeting, frozen=True, kw_only=True, rename="camel"):
-    """A meeting on the wire."""
-
-
 class LogData(Struct, frozen=True, rename="camel"):
     person_id: str
-    meeting: MeetingData
+    meeting: CrmMeeting
 
 
 class ChangeData(Struct, frozen=True, rename="camel"):
     meeting_id: str
-    meeting: MeetingData
+    meeting: CrmMeeting
 
 
 class RequestBody(Struct, frozen=True):
@@ -94,16 +86,15 @@ class WebhookCrm:
         return CrmAccount(account=self._url, label=f"{name} ({host})" if name else host)
 
     async def upsert_person(self, person: CrmPerson, *, key: str) -> str:
-        data = msgspec.convert(person, PersonData, from_attributes=True)
-        answer = await self._ask("person.upsert", data, key, IdAnswer)
+        answer = await self._ask("person.upsert", person, key, IdAnswer)
         return (answer.id or person.email)[:LONGEST_ID]
 
     async def log_meeting(self, meeting: CrmMeeting, *, person_id: str, key: str) -> str:
-        answer = await self._ask("meeting.log", LogData(person_id, _write(meeting)), key, IdAnswer)
+        answer = await self._ask("meeting.log", LogData(person_id, meeting), key, IdAnswer)
         return (answer.id or str(meeting.booking_id))[:LONGEST_ID]
 
     async def change_meeting(self, meeting_id: str, meeting: CrmMeeting, *, key: str) -> None:
-        await self._ask("meeting.change", ChangeData(meeting_id, _write(meeting)), key, IdAnswer)
+        await self._ask("meeting.change", ChangeData(meeting_id, meeting), key, IdAnswer)
 
     async def close(self) -> None:
         """Close nothing: each request has a connection of its own."""
@@ -151,10 +142,6 @@ class WebhookVendor:
     def open(self, outbound: Outbound, settings: Settings, credentials: CrmCredentials) -> WebhookCrm:
         del settings
         return WebhookCrm(outbound, credentials, now=self._now)
-
-
-def _write(meeting: CrmMeeting) -> MeetingData:
-    return msgspec.convert(meeting, MeetingData, from_attributes=True)
 
 
 def _describe(response: OutboundResponse, type_: str, *, now: datetime) -> CrmFault:

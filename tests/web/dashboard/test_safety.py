@@ -23,6 +23,8 @@ WITH_OWN_TESTS = frozenset(
             "calendars",
             "calls",
             "contacts",
+            "crm",
+            "crm_fields",
             "message_files",
             "talks",
             "event_types",

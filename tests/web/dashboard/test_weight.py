@@ -38,6 +38,7 @@ PAGES = (
     "/settings/profile",
     "/settings/payments",
     "/settings/messages",
+    "/settings/crm",
     "/payments",
     "/organization/members",
     "/organization/messages",

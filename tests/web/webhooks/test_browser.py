@@ -8,7 +8,10 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.crm import operations as crms
+from openslot.crm.models import CrmWanted
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
@@ -48,6 +51,9 @@ async def places(
     await runtime.pool.execute("update payment_connections set last_error = 'Stripe refuses the key'")
     number = await insert_number(runtime, user_id=user.id)
     await runtime.pool.execute("update messaging_connections set last_error = 'The provider can''t be reached'")
+    wanted = CrmWanted(vendor="webhook", account="https://crm.example/openslot")
+    crm = (await crms.connect(runtime.work(OPERATOR), user, wanted)).connection
+    await runtime.pool.execute("update crm_connections set last_error = 'The CRM returned 500', failing_since = now()")
     return [
         HERE,
         f"{HERE}/new",
@@ -70,6 +76,9 @@ async def places(
         "/settings/messages",
         f"/settings/messages/{number.id}",
         f"/settings/messages/{number.id}/disconnect",
+        "/settings/crm",
+        "/settings/crm/connect/hubspot",
+        f"/settings/crm/{crm.id}/disconnect",
         "/mara",
         "/mara/30min",
     ]
@@ -91,6 +100,15 @@ async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
     await page.get_by_role("button", name="Rotate the secret").click()
     await expect(page.get_by_label("The signing secret", exact=True)).to_be_visible()
     yield "a secret"
+    await page.goto("/settings/crm/connect/webhook")
+    await page.get_by_label("Address").fill("https://10.0.0.1/")
+    await page.get_by_role("button", name="Connect").click()
+    await expect(page.locator(".fault").first).to_be_visible()
+    yield "a wrong address of a CRM"
+    await page.get_by_label("Address").fill("https://crm.example/other")
+    await page.get_by_role("button", name="Connect").click()
+    await expect(page.get_by_label("The signing secret", exact=True)).to_be_visible()
+    yield "the secret of a CRM"
 
 
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
