@@ -32,6 +32,10 @@ from openslot.integrations.oidc.provider import find_provider, get_provider, rea
 MAIL_ANSWERS_WITHIN = timedelta(seconds=10)
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 200_000_000
 BACKUP_EVERY = timedelta(days=7)
+CALENDARS = {
+    OAuthVendor.GOOGLE: ("Google Calendar", "docs/google-calendar.md"),
+    OAuthVendor.MICROSOFT: ("Microsoft 365", "docs/microsoft-365.md"),
+}
 
 
 def look_at_machine(chosen: Settings) -> Iterator[Finding]:
@@ -43,7 +47,8 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
     yield look_at_proxies(chosen)
     yield look_at_mail(chosen)
     yield look_at_oidc(chosen)
-    yield look_at_google(chosen)
+    for vendor in OAuthVendor:
+        yield look_at_client(chosen, vendor)
     yield look_at_backups(chosen, now=system_clock())
 
 
@@ -191,22 +196,19 @@ async def _read(chosen: Settings) -> None:
         await outbound.close()
 
 
-def look_at_google(chosen: Settings) -> Finding:
-    """Check that Google knows the client, by a token that it can't know."""
-    client = find_client(chosen, OAuthVendor.GOOGLE)
+def look_at_client(chosen: Settings, vendor: OAuthVendor) -> Finding:
+    """Check that a vendor of calendars knows the client, by a token that it can't know."""
+    client, (calendars, page) = find_client(chosen, vendor), CALENDARS[vendor]
+    names = [environment_name(f"{vendor}_{field}") for field in ("client_id", "client_secret")]
     if client is None:
-        return ok("google", "OPENSLOT_GOOGLE_CLIENT_ID is not set: hosts can't connect Google Calendar.")
+        return ok(vendor, f"{names[0]} is not set: hosts can't connect {calendars}.")
     try:
         asyncio.run(_try_client(chosen, client))
     except OAuthUnreachable as fault:
-        fix = (
-            "Correct OPENSLOT_GOOGLE_CLIENT_ID and OPENSLOT_GOOGLE_CLIENT_SECRET; docs/google-calendar.md has each step"
-        )
-        return problem("google", f"Nobody can connect Google Calendar: {fault.reason}.", fix)
-    return ok(
-        "google",
-        f"Google knows the client. The redirect URI that is registered there must be {client.redirect_uri}",
-    )
+        fix = f"Correct {' and '.join(names)}; {page} has each step"
+        return problem(vendor, f"Nobody can connect {calendars}: {fault.reason}.", fix)
+    meaning = f"{client.name} knows the client. The redirect URI that is registered there must be {client.redirect_uri}"
+    return ok(vendor, meaning)
 
 
 async def _try_client(chosen: Settings, client: OAuthClient) -> None:

@@ -12,6 +12,7 @@ from openslot.core.outbound import Outbound
 from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.google import GoogleCalendars
 from openslot.integrations.calendars.ics_feed import PLACE, IcsFeed
+from openslot.integrations.calendars.microsoft import MicrosoftCalendars
 from openslot.integrations.calendars.models import Credentials
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.oauth.models import PERMISSIONS, OAuthVendor, OneToken, TokenSource
@@ -29,6 +30,7 @@ from tests.support.clocks import MovingClock
 from tests.support.fake_calendars import FakeServer
 from tests.support.fake_google import FakeGoogle, serving
 from tests.support.fake_microsoft import FakeMicrosoft
+from tests.support.fake_microsoft import serving as serving_microsoft
 from tests.support.fake_microsoft.events import EventChanges, GraphTime
 from tests.support.feeds import PublishedFeed, publishing
 from tests.support.ical import calendar, event
@@ -231,6 +233,23 @@ class TestGoogle(WritingContract):
                 fake.accounts["mara@lindqvist.example"].begins_with_an_empty_page = True
             yield account
             await account.server.close()
+
+
+class TestMicrosoft(WritingContract):
+    """Microsoft 365."""
+
+    @pytest.fixture(params=["whole", "in pages", "with replays"])
+    async def account(self, request: pytest.FixtureRequest) -> AsyncIterator[Account]:
+        """Give an account whose rounds come at once, in small pages of which the first is empty, or repeat events."""
+        async with serving_microsoft(MovingClock()) as fake:
+            account = MicrosoftCalendarAccount(fake, MicrosoftCalendars)
+            deltas = fake.deltas["mara@lindqvist.example"]
+            if request.param == "in pages":
+                deltas.page_size, deltas.begins_with_an_empty_page = 1, True
+            deltas.replays = request.param == "with replays"
+            yield account
+            await account.server.close()
+            assert fake.refused == []
 
 
 class TestFeed(ReadingContract):

@@ -54,4 +54,4 @@ async def allow(
 def read_callback(url: str) -> CallbackQuery:
     """Read what the browser brings back."""
     query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-    return CallbackQuery(**{name: query.get(name, "") for name in ("code", "state", "error")})
+    return CallbackQuery(**{name: query.get(name, "") for name in CallbackQuery.__struct_fields__})

@@ -1,5 +1,7 @@
 """What calendars refuse: by our own rules, or because of a calendar server's answer."""
 
+from datetime import timedelta
+
 from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Refusal, RefusalKind
 from openslot.core.outbound.targets import FAILURES as OUTBOUND_FAILURES
 from openslot.core.outbound.targets import SENTENCES
@@ -25,6 +27,7 @@ TAKES_TOO_LONG = Text("The calendar takes too long to read: its events repeat to
 CONSENT_NEEDED = Text("Access to the calendar was revoked or has expired. Connect it again")
 TOO_MANY_REQUESTS = Text("The calendar's server asks us to wait, because it got too many requests")
 UNREADABLE_ANSWER = Text("The calendar's server returned something that can't be read")
+NO_MAILBOX = Text("This account has no mailbox with a calendar at Microsoft")
 LONG_ZONES = Text("The feed's time zones are too long to be kept with each of its events")
 OWN = (
     SIGN_IN_REFUSED,
@@ -47,6 +50,7 @@ OWN = (
     TAKES_TOO_LONG,
     CONSENT_NEEDED,
     TOO_MANY_REQUESTS,
+    NO_MAILBOX,
     UNREADABLE_ANSWER,
     *SENTENCES.values(),
     *OUTBOUND_FAILURES,
@@ -121,6 +125,16 @@ class CalendarUnreachable(CalendarFault):
     """The calendar's server can't be reached, or fails."""
 
     code = "calendar_unreachable"
+
+
+class CalendarBusy(CalendarUnreachable):
+    """The calendar's server asks us to wait."""
+
+    message = TOO_MANY_REQUESTS
+
+    def __init__(self, after: timedelta | None = None) -> None:
+        super().__init__()
+        self.after = after
 
 
 class CalendarSignInFailed(CalendarFault):

@@ -16,7 +16,7 @@ from openslot.integrations.calendars.errors import (
     CalendarGone,
     CalendarUnreadable,
 )
-from openslot.integrations.calendars.google_client import AlreadyThere, GoogleClient, path_of
+from openslot.integrations.calendars.google_client import GoogleClient, path_of
 from openslot.integrations.calendars.google_events import (
     EVENT,
     SHARED,
@@ -24,11 +24,11 @@ from openslot.integrations.calendars.google_events import (
     SharedEvent,
     is_over,
     list_attendees,
-    plain,
     read_event,
     write_event,
     write_time,
 )
+from openslot.integrations.calendars.json_client import AlreadyThere, is_plain, to_plain
 from openslot.integrations.calendars.ports import (
     Changes,
     KeptSeries,
@@ -150,7 +150,7 @@ class GoogleCalendars:
             query = {"maxResults": "250"}
             for _ in range(MAX_PAGES):
                 page = await self._client.get("users/me/calendarList", CalendarPage, query)
-                found += (each for each in page.items if not each.deleted and _is_plain(each.id))
+                found += (each for each in page.items if not each.deleted and is_plain(each.id))
                 if page.next_page_token is None or len(found) >= MAX_CALENDARS:
                     break
                 query["pageToken"] = page.next_page_token
@@ -163,7 +163,7 @@ class GoogleCalendars:
         asked = {**ALWAYS, **query}
         for _ in range(MAX_PAGES):
             page = await self._client.get(path_of(calendar), EventPage, asked)
-            found |= {each.id: each for each in page.items if _is_plain(each.id)}
+            found |= {each.id: each for each in page.items if is_plain(each.id)}
             if len(found) > MAX_EVENTS:
                 break
             if page.next_sync_token is not None:
@@ -253,10 +253,5 @@ def _id_for(uid: str) -> str:
 
 
 def _name(found: ListedCalendar) -> str:
-    shown = plain(found.summary_override or found.summary)[:LONGEST_NAME].strip()
+    shown = to_plain(found.summary_override or found.summary)[:LONGEST_NAME].strip()
     return shown or found.id[:LONGEST_NAME]
-
-
-def _is_plain(ref: str) -> bool:
-    """Return whether an id can be kept and sent back."""
-    return ref.isprintable() and 0 < len(ref) <= 1024

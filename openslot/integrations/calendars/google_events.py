@@ -1,6 +1,6 @@
 """One event in the words of Google's Calendar API: what is read of it, and what is written of a booking."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.text import defuse, one_line
-from openslot.core.times import floor_second
+from openslot.integrations.calendars.json_client import to_plain
 from openslot.integrations.calendars.ports import RemoteEvent, Scope
 from openslot.integrations.mail.calendar_entry import CalendarEntry
 
@@ -59,11 +59,11 @@ class GoogleEvent(Struct, frozen=True, rename="camel"):
     @property
     def own_uid(self) -> str:
         """The UID that we gave it, or its own."""
-        return plain(self.extended_properties.private.get(OWN) or self.uid or self.id)[:LONGEST_UID]
+        return to_plain(self.extended_properties.private.get(OWN) or self.uid or self.id)[:LONGEST_UID]
 
     @property
     def version(self) -> str:
-        return plain(self.etag)
+        return to_plain(self.etag)
 
 
 class SharedEvent(Struct, frozen=True):
@@ -79,7 +79,7 @@ class SharedEvent(Struct, frozen=True):
 
     @property
     def version(self) -> str:
-        return plain(self.etag)
+        return to_plain(self.etag)
 
     def shows(self, written: Mapping[str, Any]) -> bool:
         """Return whether nothing that people see is different in what is written."""
@@ -123,7 +123,7 @@ def read_event(found: GoogleEvent, scope: Scope) -> RemoteEvent:
         ref=found.id,
         version=found.version,
         uid=found.own_uid,
-        spans=tuple(_list_spans(times, scope)) if is_busy else (),
+        spans=scope.list_spans(times) if is_busy else (),
         starts_at=times[0] if times and not repeats else None,
         ends_at=times[1] if times and not repeats else None,
         is_live=is_live,
@@ -154,11 +154,6 @@ def _read_time(found: GoogleTime, scope: Scope) -> datetime | None:
     return None
 
 
-def _list_spans(times: tuple[datetime, datetime] | None, scope: Scope) -> Iterator[tuple[int, int]]:
-    if times is not None and times[0] < times[1] and times[1] > scope.first and times[0] < scope.last:
-        yield floor_second(times[0]), floor_second(times[1])
-
-
 def list_attendees(event: CalendarEntry) -> list[dict[str, str]]:
     """List those whom an event invites, each once; names are mailed in the host's name, and must not become links."""
     if not event.invites:
@@ -177,8 +172,3 @@ def _is_same(found: GoogleTime, written: str) -> bool:
 
 def write_time(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def plain(text: str) -> str:
-    """Leave out what can't be stored, shown or sent back."""
-    return "".join(character for character in text if character.isprintable())

@@ -9,7 +9,8 @@ from openslot.event_types.ports import NO_CALENDAR, NOT_MADE, ConferenceFault, C
 from openslot.i18n import Text
 from openslot.integrations.calendars import event_store
 from openslot.integrations.calendars.errors import CalendarFault, CalendarForbidden
-from openslot.integrations.calendars.google_client import BadRequest, GoogleClient, path_of
+from openslot.integrations.calendars.google_client import GoogleClient, path_of
+from openslot.integrations.calendars.json_client import BadRequest
 from openslot.integrations.calendars.models import ConnectionKind, WriteTarget
 from openslot.integrations.oauth.operations import GrantTokens
 

@@ -15,6 +15,7 @@ class ConnectionKind(StrEnum):
     CALDAV = "caldav"
     ICS = "ics"
     GOOGLE = "google"
+    MICROSOFT = "microsoft"
 
 
 class ConnectionRef(Struct, frozen=True):

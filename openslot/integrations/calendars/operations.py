@@ -1,12 +1,10 @@
 """The verbs of calendar connections, the only writers of their tables beside the sync."""
 
 import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
@@ -18,6 +16,7 @@ from openslot.core.text import is_line
 from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 from openslot.integrations.calendars import event_store, store
+from openslot.integrations.calendars.adapters import ADAPTERS, can_invite, find_url, open_with
 from openslot.integrations.calendars.caldav import CalDavServer, read_address
 from openslot.integrations.calendars.errors import (
     MISSING,
@@ -30,8 +29,7 @@ from openslot.integrations.calendars.errors import (
     TooManyConnections,
 )
 from openslot.integrations.calendars.events import CalendarConnected, CalendarDisconnected
-from openslot.integrations.calendars.google import GoogleCalendars
-from openslot.integrations.calendars.ics_feed import IcsFeed, read_url
+from openslot.integrations.calendars.ics_feed import read_url
 from openslot.integrations.calendars.models import (
     CalDavWanted,
     Calendar,
@@ -51,7 +49,7 @@ from openslot.integrations.calendars.rules import (
     read_policy,
 )
 from openslot.integrations.oauth import operations as oauth
-from openslot.integrations.oauth.models import Consent, OAuthNotConfigured, OAuthVendor, OneToken
+from openslot.integrations.oauth.models import Consent
 
 READ = "calendars.read"
 # Each request has a limit of its own, but a server can cause many.
@@ -68,9 +66,9 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Co
         async with asyncio.timeout(CONNECT_WITHIN.total_seconds()):
             kind, label, credentials = await _find_account(work.runtime, owner, wanted)
             server = (
-                _open_with(work.runtime, owner.id, wanted)
+                open_with(work.runtime, ref, wanted)
                 if isinstance(wanted, Consent)
-                else SERVERS[kind].open(work.runtime, ref, credentials)
+                else ADAPTERS[kind].open(work.runtime, ref, credentials)
             )
             try:
                 found, addresses = await server.list_calendars(), await server.list_addresses()
@@ -83,7 +81,7 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Co
         owner_id=owner.id,
         kind=kind,
         server=_host_of(credentials.url),
-        label=label or next(iter(sorted(addresses)), "Google Calendar"),
+        label=label or next(iter(sorted(addresses)), kind.capitalize()),
         addresses=tuple(sorted(addresses)),
         trust_hours=DEFAULT_TRUST_HOURS,
         next_sync_at=work.now,
@@ -193,9 +191,8 @@ async def _find_account(
     """Return the kind of a connection, its label unless its calendars say it, and how it is opened."""
     outbound = runtime.outbound.on_behalf_of(owner.id)
     if isinstance(wanted, Consent):
-        if wanted.vendor is not OAuthVendor.GOOGLE:
-            raise OAuthNotConfigured
-        return ConnectionKind.GOOGLE, "", Credentials(url=runtime.settings.google_api_url)
+        kind = ConnectionKind(wanted.vendor)
+        return kind, "", Credentials(url=find_url(runtime, kind))
     if isinstance(wanted, IcsWanted):
         url = read_url(wanted.url)
         outbound.check_url(url)
@@ -258,46 +255,6 @@ def _host_of(url: str) -> str:
     return url.partition("://")[2].partition("/")[0]
 
 
-def _open_google(runtime: Runtime, ref: ConnectionRef, _: Credentials) -> CalendarServer:
-    outbound, tokens = runtime.outbound.on_behalf_of(ref.owner_id), oauth.GrantTokens(runtime, ref.id)
-    return GoogleCalendars(outbound, runtime.settings.google_api_url, tokens)
-
-
-def _open_with(runtime: Runtime, owner_id: UUID, consent: Consent) -> CalendarServer:
-    """Open an account by a consent that is not stored yet."""
-    tokens = OneToken(consent.tokens.access_token)
-    return GoogleCalendars(runtime.outbound.on_behalf_of(owner_id), runtime.settings.google_api_url, tokens)
-
-
-class Adapter(Struct, frozen=True):
-    """What answers the port for a kind of connection, and how it is opened."""
-
-    server: type[CalendarServer]
-    open: Callable[[Runtime, ConnectionRef, Credentials], CalendarServer]
-
-
-SERVERS = {
-    ConnectionKind.CALDAV: Adapter(
-        CalDavServer,
-        lambda runtime, ref, secret: CalDavServer(runtime.outbound.on_behalf_of(ref.owner_id), secret),
-    ),
-    ConnectionKind.ICS: Adapter(
-        IcsFeed, lambda runtime, ref, secret: IcsFeed(runtime.outbound.on_behalf_of(ref.owner_id), secret.url)
-    ),
-    ConnectionKind.GOOGLE: Adapter(GoogleCalendars, _open_google),
-}
-
-
-def can_invite(connection: CalendarConnection) -> bool:
-    """Return whether the server of a connection can invite those who take part in a booking."""
-    return SERVERS[connection.kind].server.can_invite
-
-
-def open_server(runtime: Runtime, ref: ConnectionRef, kind: str, sealed: bytes) -> CalendarServer:
-    secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Credentials)
-    return SERVERS[ConnectionKind(kind)].open(runtime, ref, secret)
-
-
 WITHIN = timedelta(seconds=30)
 LONGEST_PASSWORD = 500
 
@@ -335,10 +292,10 @@ async def renew_consent(work: Work, ref: ConnectionRef, consent: Consent) -> Non
     The server is contacted before a transaction is opened here, so the work must begin without one.
     """
     connection = await get_connection(work, ref)
-    if connection.kind is not ConnectionKind.GOOGLE:
+    if connection.kind.value != consent.vendor.value:
         raise ConnectionNotFound
-    server = _open_with(work.runtime, connection.owner_id, consent)
-    # The account is named by its own calendar.
+    server = open_with(work.runtime, ref, consent)
+    # The account is named by its addresses.
     addresses = frozenset(connection.addresses)
     await _list_calendars(connection, server, addresses=addresses)
     async with work.transaction():
@@ -366,7 +323,7 @@ async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Cre
 
 
 def _open_by(work: Work, connection: CalendarConnection, secret: Credentials) -> CalendarServer:
-    return SERVERS[connection.kind].open(work.runtime, ConnectionRef(connection.id, connection.owner_id), secret)
+    return ADAPTERS[connection.kind].open(work.runtime, ConnectionRef(connection.id, connection.owner_id), secret)
 
 
 async def _list_calendars(

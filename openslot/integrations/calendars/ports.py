@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from openslot.availability.grid import Interval
+from openslot.core.times import floor_second
 from openslot.integrations.calendars.models import CalendarChannel
 from openslot.integrations.mail.calendar_entry import CalendarEntry
 
@@ -31,6 +32,12 @@ class Scope(Struct, frozen=True, kw_only=True):
     """The host's own, in lower case: what one of them has declined keeps nobody busy."""
     first: datetime
     last: datetime
+
+    def list_spans(self, times: tuple[datetime, datetime] | None) -> tuple[Interval, ...]:
+        """Write the time of one event in whole seconds, if it takes place within the scope."""
+        if times is None or not times[0] < times[1] or times[1] <= self.first or times[0] >= self.last:
+            return ()
+        return ((floor_second(times[0]), floor_second(times[1])),)
 
 
 class RemoteEvent(Struct, frozen=True, kw_only=True):

@@ -36,13 +36,20 @@ from openslot.core.work import (
     to_target,
 )
 from openslot.integrations.calendars import event_store, operations, store
+from openslot.integrations.calendars.adapters import open_server
 from openslot.integrations.calendars.booking_events import describe_booking
-from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
+from openslot.integrations.calendars.errors import (
+    CalendarBusy,
+    CalendarChanged,
+    CalendarFault,
+    CalendarGone,
+    ReadOnlyCalendar,
+)
 from openslot.integrations.calendars.event_store import PLAN, WRITE
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.host_changes import LANE, WRITE_LANE
 from openslot.integrations.calendars.models import ConnectionRef, WriteTarget, WrittenEvent
-from openslot.integrations.calendars.operations import READ, open_server
+from openslot.integrations.calendars.operations import READ
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.rules import PAUSES
 from openslot.integrations.calendars.sync import sync_connection
@@ -99,7 +106,7 @@ async def _open(work: Work, target: WriteTarget) -> AsyncIterator[CalendarServer
     except (CalendarGone, ReadOnlyCalendar) as fault:
         raise GiveUp(fault.message) from None
     except CalendarFault as fault:
-        raise TryLater(fault.message) from None
+        raise TryLater(fault.message, after=fault.after if isinstance(fault, CalendarBusy) else None) from None
     finally:
         await server.close()
 

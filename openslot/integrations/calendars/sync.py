@@ -13,6 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.times import get_zone
 from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import event_store, operations, rules, store
+from openslot.integrations.calendars.adapters import open_server
 from openslot.integrations.calendars.channels import keep_channels
 from openslot.integrations.calendars.errors import (
     MISSING,
@@ -27,7 +28,6 @@ from openslot.integrations.calendars.errors import (
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.host_changes import RemoteChanges, follow
 from openslot.integrations.calendars.models import Calendar, ConnectionRef, KeptObject, Lease, OwnTime
-from openslot.integrations.calendars.operations import open_server
 from openslot.integrations.calendars.ports import CalendarServer, RemoteEvent, Scope
 
 # Waiting does not help with these faults: the owner has to act.

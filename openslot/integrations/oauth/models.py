@@ -35,6 +35,8 @@ class OAuthClient(Struct, frozen=True, kw_only=True):
 
     vendor: OAuthVendor
     name: str
+    calendars: Text
+    """What people call the vendor's calendars."""
     client_id: str
     client_secret: str
     auth_url: str
@@ -82,12 +84,18 @@ def find_client(settings: Settings, vendor: OAuthVendor) -> OAuthClient | None:
     return _find_google(settings) if vendor is OAuthVendor.GOOGLE else _find_microsoft(settings)
 
 
+def list_clients(settings: Settings) -> list[OAuthClient]:
+    """List our clients at all vendors at which the operator has registered one."""
+    return [client for vendor in OAuthVendor if (client := find_client(settings, vendor)) is not None]
+
+
 def _find_google(settings: Settings) -> OAuthClient | None:
     if settings.google_client_id is None or settings.google_client_secret is None:
         return None
     return OAuthClient(
         vendor=OAuthVendor.GOOGLE,
         name="Google",
+        calendars=Text("Google Calendar"),
         client_id=settings.google_client_id,
         client_secret=settings.google_client_secret,
         auth_url=settings.google_auth_url,
@@ -105,7 +113,8 @@ def _find_microsoft(settings: Settings) -> OAuthClient | None:
     place = f"{settings.microsoft_login_url.rstrip('/')}/{settings.microsoft_tenant}/oauth2/v2.0"
     return OAuthClient(
         vendor=OAuthVendor.MICROSOFT,
-        name="Microsoft 365",
+        name="Microsoft",
+        calendars=Text("Microsoft 365"),
         client_id=settings.microsoft_client_id,
         client_secret=settings.microsoft_client_secret,
         auth_url=f"{place}/authorize",

@@ -18,7 +18,13 @@ from openslot.core.work import Work
 from openslot.doctor.finding import FindingState
 from openslot.doctor.running import examine_running
 from openslot.i18n import Text
-from openslot.integrations.oauth.models import PERMISSIONS, OAuthVendor, find_client, redirect_uri
+from openslot.integrations.oauth.models import (
+    MICROSOFT_LASTING,
+    PERMISSIONS,
+    OAuthVendor,
+    find_client,
+    redirect_uri,
+)
 from openslot.routing import Request, Response, Stream, get, post
 from openslot.web.admin.agent_charts import write_usd
 from openslot.web.admin.change_log import log_platform
@@ -76,16 +82,28 @@ async def download_backup(request: Request, work: Work, user: User, name: str) -
 @get("/admin/system/google")
 async def show_google_setup(work: Work, user: User) -> Response:
     """Show what to enter at Google so that hosts can connect their calendars, and what goes wrong."""
+    return _setup_page(work, user, OAuthVendor.GOOGLE)
+
+
+@get("/admin/system/microsoft")
+async def show_microsoft_setup(work: Work, user: User) -> Response:
+    """Show what to enter at Microsoft so that hosts can connect their calendars, and what goes wrong."""
+    return _setup_page(work, user, OAuthVendor.MICROSOFT)
+
+
+def _setup_page(work: Work, user: User, vendor: OAuthVendor) -> Response:
     settings = work.runtime.settings
-    address = redirect_uri(settings, OAuthVendor.GOOGLE)
+    address = redirect_uri(settings, vendor)
     return page(
-        "admin/google.html",
+        f"admin/{vendor}.html",
         user,
         here="/admin/system",
-        is_set=find_client(settings, OAuthVendor.GOOGLE) is not None,
+        is_set=find_client(settings, vendor) is not None,
         is_secure=address.startswith("https://") or urlsplit(address).hostname in {"localhost", "127.0.0.1"},
         redirect_address=address,
-        permissions=PERMISSIONS[OAuthVendor.GOOGLE],
+        permissions=PERMISSIONS[vendor],
+        tenant=settings.microsoft_tenant,
+        lasting=MICROSOFT_LASTING,
     )
 
 

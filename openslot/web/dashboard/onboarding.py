@@ -11,7 +11,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.oauth.models import OAuthVendor, find_client
+from openslot.integrations.oauth.models import list_clients
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.rules import version_of
@@ -142,8 +142,8 @@ async def show_welcome_calendar(work: Work, user: User, form: Form[Any] = Form()
     """Show the ways to connect a calendar, or which ones are connected."""
     providers = tuple(connections.PROVIDERS.values())
     found = await calendars.list_connections(work, user)
-    google = find_client(work.runtime.settings, OAuthVendor.GOOGLE)
-    return step_page(user, 3, form, connections=found, providers=providers, google=google)
+    vendors = list_clients(work.runtime.settings)
+    return step_page(user, 3, form, connections=found, providers=providers, vendors=vendors)
 
 
 @post("/welcome/calendar", transaction="none", limit=TRIES, shows=show_welcome_calendar, at={Conflict: "server"})

@@ -18,8 +18,8 @@ from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
+from openslot.integrations.calendars.adapters import ADAPTERS, Adapter
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind
-from openslot.integrations.calendars.operations import SERVERS, Adapter
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.calendars.conftest import (
     HOUR,
@@ -112,7 +112,7 @@ async def host(
     if request.param == "fake":
         fake.add_calendar("Work", work_calendar)
         await runtime.pool.execute("update calendars set state = null")
-        monkeypatch.setitem(SERVERS, ConnectionKind.CALDAV, Adapter(FakeServer, lambda *_: fake))
+        monkeypatch.setitem(ADAPTERS, ConnectionKind.CALDAV, Adapter(FakeServer, lambda *_: fake))
     return Host(runtime=runtime, clock=clock, user=user, connection=connection, edit=edit)
 
 

@@ -139,7 +139,7 @@ async def test_a_code_that_is_refused(
     with pytest.raises(refusal) as refused:
         await wire.exchange_code(outbound, client, "a code", verifier="a verifier", now=NOW)
     if isinstance(refused.value, OAuthUnreachable):
-        assert refused.value.reason == "Microsoft 365 refuses: invalid_client (AADSTS7000215)"
+        assert refused.value.reason == "Microsoft refuses: invalid_client (AADSTS7000215)"
 
 
 @pytest.mark.parametrize(

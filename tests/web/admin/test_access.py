@@ -72,6 +72,7 @@ GET /admin/mailbox/{mail_id}/source                            404 404 404 303
 GET /admin/mailbox/{mail_id}/attachments/{no}                  404 404 404 303
 GET /admin/system                                              200 404 404 303
 GET /admin/system/google                                       200 404 404 303
+GET /admin/system/microsoft                                    200 404 404 303
 POST /admin/system/backups                                     303 404 404 303
 GET /admin/system/backups/{name}                               404 404 404 303
 GET /admin/log                                                 200 404 404 303

@@ -60,6 +60,7 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
         letter,
         "/admin/system",
         "/admin/system/google",
+        "/admin/system/microsoft",
         "/admin/log",
         "/admin/log?from=x",
     ]

@@ -62,6 +62,18 @@ async def test_the_page_for_google_shows_what_to_enter_there(admin: httpx2.Async
     assert "connect their Google accounts yet." in page
 
 
+async def test_the_page_for_microsoft_shows_what_to_enter_there(admin: httpx2.AsyncClient, settings: Settings) -> None:
+    assert 'href="/admin/system/microsoft"' in (await admin.get("/admin/system")).text
+
+    page = (await admin.get("/admin/system/microsoft")).text
+
+    assert f'<code dir="ltr">{settings.public_url}/connect/microsoft/callback</code>' in page
+    wanted = ("User.Read", "Calendars.ReadWrite", "offline_access")
+    assert [f'<code dir="ltr">{each}</code>' in page for each in wanted] == [True] * 3
+    assert "<code>common</code>" in page
+    assert "connect their Microsoft accounts yet." in page
+
+
 async def test_the_page_tells_what_the_doctor_finds(admin: httpx2.AsyncClient) -> None:
     page = (await admin.get("/admin/system")).text
 

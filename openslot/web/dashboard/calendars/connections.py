@@ -13,6 +13,7 @@ from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars import channels
 from openslot.integrations.calendars import operations as calendars
+from openslot.integrations.calendars.adapters import can_invite
 from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed
 from openslot.integrations.calendars.models import (
     CalDavWanted,
@@ -20,7 +21,7 @@ from openslot.integrations.calendars.models import (
     ConnectionRef,
     IcsWanted,
 )
-from openslot.integrations.oauth.models import OAuthVendor, find_client
+from openslot.integrations.oauth.models import list_clients
 from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
 from openslot.web.dashboard.calendars import overview
 from openslot.web.pages import page, redirect
@@ -103,7 +104,7 @@ async def show_connect(work: Work, user: User, form: Form[Any] = Form()) -> Resp
         user,
         here=overview.HERE,
         providers=tuple(PROVIDERS.values()),
-        google=find_client(work.runtime.settings, OAuthVendor.GOOGLE),
+        vendors=list_clients(work.runtime.settings),
         form=form,
     )
 
@@ -247,7 +248,7 @@ async def _show_connection(
         calendars=[(each, each.is_busy if chosen is None else str(each.id) in chosen) for each in connection.calendars],
         policies=overview.list_policies(policy),
         policy=choices["unreadable"] if choices.kind else policy,
-        can_invite=calendars.can_invite(connection),
+        can_invite=can_invite(connection),
         invites=choices.sent.invites if choices.sent else connection.invites,
         result=result,
         form=form,

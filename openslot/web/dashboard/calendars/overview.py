@@ -24,6 +24,7 @@ KINDS = {
     ConnectionKind.CALDAV: Text("CalDAV account"),
     ConnectionKind.ICS: Text("Calendar feed, read only"),
     ConnectionKind.GOOGLE: Text("Google Calendar"),
+    ConnectionKind.MICROSOFT: Text("Microsoft 365"),
 }
 # The choices of the form, by the policy that is sent.
 POLICIES = {
