@@ -32,7 +32,11 @@ SIGNED = {
     "/api/notices/calls/{connection_id}": ("webhook-signature", 403),
     "/api/notices/stripe/{connection_id}": ("stripe-signature", 400),
     "/api/notices/google/{channel_id}": ("x-goog-channel-token", 403),
+    # Each item of the body has a secret.
+    "/api/notices/microsoft/{channel_id}": ("x-none", 403),
 }
+# What is read far enough for a look-up, where that is more than any body with a signature.
+READABLE = {"/api/notices/microsoft/{channel_id}": b'{"value": [{"subscriptionId": "x", "clientState": "x"}]}'}
 DECLARED = {each.path: each.handler.declaration for each in OPERATIONS if each.path.startswith("/api/notices/")}
 LARGEST = 512 * 1024
 # The limit of an address is one row, and a connection is looked up by its primary key.
@@ -56,11 +60,12 @@ async def connections(runtime: Runtime, user: User) -> dict[str, UUID]:
     sealed = runtime.secrets.seal("whsec_1")
     await runtime.pool.execute("update payment_connections set notice_secret = $1", sealed)
     channel = await insert_channel(runtime, user)
-    return {"twilio": twilio.id, "gateway": own.id, "calls": voice.id, "stripe": paying.id, "google": channel}
+    found = {"twilio": twilio.id, "gateway": own.id, "calls": voice.id, "stripe": paying.id}
+    return {**found, "google": channel, "microsoft": channel}
 
 
 async def insert_channel(runtime: Runtime, user: User) -> UUID:
-    """Write a live channel of a Google calendar."""
+    """Write a live channel of a calendar."""
     ids = [uuid4() for _ in range(3)]
     await runtime.pool.execute(
         """with c as (
@@ -139,7 +144,8 @@ async def test_junk_is_refused_with_one_look_up_by_primary_key_at_most_and_leave
                 assert all(each.strip().endswith(LOOK_UP) for each in others), others
 
     # They are seen at all.
-    await client.post(fill(path, own_of(connections, path)), content=b"{}", headers={header: "x"})
+    readable = READABLE.get(path, b"{}")
+    await client.post(fill(path, own_of(connections, path)), content=readable, headers={header: "x"})
     assert any(each.strip().endswith(LOOK_UP) for each in pool.asked)
     assert await count_rows(runtime) == before
     assert await runtime.pool.fetchval("select count(*) from rate_log") == 1

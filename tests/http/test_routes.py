@@ -62,6 +62,7 @@ WITHOUT = {
     "/api/notices/twilio/{connection_id}/calls",
     "/api/notices/calls/{connection_id}",
     "/api/notices/google/{channel_id}",
+    "/api/notices/microsoft/{channel_id}",
     "/settings/payments",
     "/settings/payments/disconnect",
     "/organization/payments",

@@ -20,6 +20,7 @@ from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import operations, rules, store
 from openslot.integrations.calendars.errors import CalendarFault, CalendarGone, CalendarNoticeRefused
 from openslot.integrations.calendars.google_channels import GooglePush
+from openslot.integrations.calendars.microsoft_channels import MicrosoftPush
 from openslot.integrations.calendars.models import (
     CalendarChannel,
     CalendarConnection,
@@ -99,20 +100,18 @@ def has_token(channel: CalendarChannel, token: str) -> bool:
     return hmac.compare_digest(fingerprint(token), channel.token_hash)
 
 
-async def read_soon(work: Work, channel: CalendarChannel, *, number: int | None = None) -> None:
+async def read_soon(
+    work: Work, channel: CalendarChannel, *, number: int | None = None, is_renewed: bool = False
+) -> None:
     """Make the connection of a channel due; a notice with a number that was seen before changes nothing."""
     async with work.transaction():
         # In the order in which a reading locks them.
         await operations.get_connection(work, ConnectionRef(channel.connection_id), lock=True)
-        if await store.keep_notice(work.db, channel.id, number, now=work.now):
-            await _plan(work, channel)
-
-
-async def renew_soon(work: Work, channel: CalendarChannel) -> None:
-    """Prolong a channel with the next reading, which is made due."""
-    async with work.transaction():
-        await operations.get_connection(work, ConnectionRef(channel.connection_id), lock=True)
-        await store.plan_renewal(work.db, channel.id, at=work.now)
+        if not await store.keep_notice(work.db, channel.id, number, now=work.now):
+            return
+        if is_renewed:
+            # By the reading, once it has ended.
+            await store.plan_renewal(work.db, channel.id, at=work.now)
         await _plan(work, channel)
 
 
@@ -276,4 +275,17 @@ def _open_google(runtime: Runtime, connection: CalendarConnection) -> PushServer
     return GooglePush(outbound, runtime.settings.google_api_url, GrantTokens(runtime, connection.id))
 
 
-PUSH: dict[ConnectionKind, Open] = {ConnectionKind.GOOGLE: _open_google}
+def _open_microsoft(runtime: Runtime, connection: CalendarConnection) -> PushServer:
+    async def is_live(channel_id: UUID) -> bool:
+        found = await store.find_channel(runtime.pool, channel_id)
+        return found is not None and bool(found.resource_id) and found.expires_at > runtime.clock()
+
+    outbound, tokens = runtime.outbound.on_behalf_of(connection.owner_id), GrantTokens(runtime, connection.id)
+    url = runtime.settings.microsoft_graph_url
+    return MicrosoftPush(outbound, url, tokens, mailbox=connection.id, is_live=is_live)
+
+
+PUSH: dict[ConnectionKind, Open] = {
+    ConnectionKind.GOOGLE: _open_google,
+    ConnectionKind.MICROSOFT: _open_microsoft,
+}

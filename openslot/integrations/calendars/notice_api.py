@@ -3,15 +3,17 @@
 from uuid import UUID
 
 from openslot.core.work import Work
-from openslot.integrations.calendars.channels import get_channel, has_token, read_soon
+from openslot.integrations.calendars.channels import get_channel, has_token, read_soon, replace_soon
 from openslot.integrations.calendars.errors import CalendarNoticeRefused
 from openslot.integrations.calendars.google_channels import GoogleNotice
+from openslot.integrations.calendars.microsoft_channels import read_notices
 from openslot.routing import RateLimit, Request, Response, post
 
 # A vendor sends bursts from few addresses.
 LIMIT = RateLimit("calendar-notices", 6000)
-# The body is empty.
-MAX_BYTES = 64 * 1024
+# Google sends no body, and Microsoft many items in one.
+MAX_BYTES, MAX_ITEMS_BYTES = 64 * 1024, 512 * 1024
+LONGEST_VALIDATION = 2000
 TOKEN = "x-goog-channel-token"  # noqa: S105 - the name of a header
 LONGEST_TOKEN = 256
 
@@ -36,3 +38,28 @@ async def receive_google_notice(request: Request, work: Work, channel_id: UUID) 
     if notice.state != "sync":
         await read_soon(work, channel, number=int(notice.number))
     return Response(body={"received": True})
+
+
+@post("/api/notices/microsoft/{channel_id}", transaction="none", limit=LIMIT, max_bytes=MAX_ITEMS_BYTES)
+async def receive_microsoft_notice(request: Request, work: Work, channel_id: UUID) -> Response:
+    """Read the calendars of a connection soon, if an item has the secret of its subscription; or prove the address."""
+    if "validationToken" in request.query:
+        return await _prove_address(work, channel_id, request.query["validationToken"])
+    items = read_notices(request.body)
+    channel = await get_channel(work, channel_id)
+    told = {each.lifecycle_event for each in items if each.concerns(channel) and has_token(channel, each.token)}
+    if not told:
+        raise CalendarNoticeRefused
+    if "subscriptionRemoved" in told:
+        await replace_soon(work, channel)
+    else:
+        await read_soon(work, channel, is_renewed="reauthorizationRequired" in told)
+    return Response(status=202)
+
+
+async def _prove_address(work: Work, channel_id: UUID, token: str) -> Response:
+    """Send back what Microsoft sends while it makes a subscription, as a text that no browser takes for a page."""
+    if not 0 < len(token) <= LONGEST_VALIDATION:
+        raise CalendarNoticeRefused
+    await get_channel(work, channel_id)
+    return Response(headers={"content-type": "text/plain; charset=utf-8"}, body=token.encode())

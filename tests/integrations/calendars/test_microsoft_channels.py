@@ -1,0 +1,498 @@
+"""Subscriptions at Microsoft: a change is read as soon as it is told of, and nobody else can cause a reading."""
+
+import json
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+from uuid import uuid4
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.integrations.calendars import channels
+from openslot.integrations.calendars import operations as calendars
+from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef
+from openslot.integrations.calendars.sync import sync_connection
+from tests.integrations.calendars.conftest import change, get, open_starts, work_off
+from tests.support.clocks import MovingClock
+from tests.support.fake_microsoft import FakeMicrosoft, Fault, FaultKind, Mailbox, Reply
+from tests.support.graph_client import at
+from tests.support.microsoft_host import EMAIL, allow, mailbox, microsoft
+from tests.support.microsoft_host import settings as microsoft_settings
+
+__all__ = ["mailbox", "microsoft", "microsoft_settings"]
+
+PUBLIC = "https://book.lindqvist.example"
+ENTERED = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def settings(microsoft_settings: Settings) -> Settings:
+    """A service that Microsoft can reach."""
+    return replace(microsoft_settings, base_url=PUBLIC)
+
+
+@pytest.fixture(autouse=True)
+def reachable(microsoft: FakeMicrosoft, client: httpx2.AsyncClient) -> None:
+    """Let Microsoft's requests come to the service."""
+
+    async def reach(url: str, headers: dict[str, str], body: bytes) -> Reply:
+        parts = urlsplit(url)
+        found = await client.post(f"{parts.path}?{parts.query}", headers=headers, content=body)
+        return Reply(found.status_code, found.headers.get("content-type", ""), found.text)
+
+    microsoft.subscriptions.reach = reach
+
+
+@pytest.fixture
+async def connection(
+    runtime: Runtime, user: User, clock: MovingClock, microsoft: FakeMicrosoft, mailbox: Mailbox, reachable: None
+) -> CalendarConnection:
+    """Connect the host's account, and read it."""
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    assert await sync_connection(runtime, made.id) is None
+    await work_off(runtime, clock)
+    microsoft.take_notices()
+    return made
+
+
+async def due_at(runtime: Runtime, connection: CalendarConnection) -> datetime:
+    return (await get(runtime, connection)).next_sync_at
+
+
+async def count_channels(runtime: Runtime) -> int:
+    found: int = await runtime.pool.fetchval("select count(*) from calendar_channels")
+    return found
+
+
+def edit(mailbox: Mailbox, hour: int = 10) -> None:
+    mailbox.edit(mailbox.default, "Dentist", start=at(hour), end=at(hour + 1))
+
+
+def list_subscriptions(microsoft: FakeMicrosoft) -> list[Any]:
+    return list(microsoft.subscriptions.live.values())
+
+
+def list_asked(microsoft: FakeMicrosoft) -> list[tuple[str, str]]:
+    """List what was asked of subscriptions: the method, and the path below the version."""
+    found = [(each.method, urlsplit(each.path).path.removeprefix("/v1.0/")) for each in microsoft.asked]
+    return [each for each in found if each[1].startswith("subscriptions")]
+
+
+async def test_each_calendar_that_is_read_has_one_subscription_with_a_secret_of_its_own(
+    runtime: Runtime, user: User, microsoft: FakeMicrosoft, mailbox: Mailbox, clock: MovingClock
+) -> None:
+    mailbox.add_calendar("Family")
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    for _ in range(3):
+        assert await sync_connection(runtime, made.id) is None
+
+    found = list_subscriptions(microsoft)
+    assert len(found) == await count_channels(runtime) == 2
+    assert list_asked(microsoft) == [("POST", "subscriptions")] * 2
+    for each in found:
+        assert each.is_immutable
+        assert each.given.notification_url == each.given.lifecycle_notification_url
+        assert each.given.notification_url.startswith(f"{PUBLIC}/api/notices/microsoft/")
+        assert timedelta(days=6) < each.expires_at - clock() < timedelta(days=7)
+    secrets = {each.given.client_state for each in found}
+    assert len(secrets) == 2
+    stored = str(await runtime.pool.fetch("select c::text from calendar_channels c"))
+    assert not any(each in stored for each in secrets)
+
+
+@pytest.mark.parametrize("base_url", [None, "http://book.lindqvist.example"])
+async def test_without_a_public_https_address_no_subscription_is_made(
+    runtime: Runtime, user: User, microsoft: FakeMicrosoft, base_url: str | None
+) -> None:
+    runtime.settings = replace(runtime.settings, base_url=base_url)
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+
+    assert await sync_connection(runtime, made.id) is None
+
+    assert list_asked(microsoft) == []
+    assert await count_channels(runtime) == 0
+
+
+async def test_a_change_is_read_as_soon_as_it_is_told_of(
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+    connection: CalendarConnection,
+) -> None:
+    edit(mailbox)
+    clock.pass_time(seconds=30)
+    await work_off(runtime, clock)
+    assert "10:00" in await open_starts(runtime, user)
+
+    assert await microsoft.notify() == [202]
+
+    assert await due_at(runtime, connection) == clock.now
+    await work_off(runtime, clock)
+    assert "10:00" not in await open_starts(runtime, user)
+
+
+async def test_many_notices_cause_few_readings(
+    runtime: Runtime,
+    clock: MovingClock,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+    connection: CalendarConnection,
+) -> None:
+    microsoft.asked.clear()
+    for number in range(20):
+        edit(mailbox, number)
+        assert await microsoft.notify() == [202]
+        await work_off(runtime, clock)
+        clock.pass_time(seconds=1)
+
+    deltas = [each for each in microsoft.asked if "calendarView/delta" in each.path]
+    assert 1 <= len(deltas) <= 3
+
+
+@pytest.mark.parametrize("token", ["Validation: <b>&+ 1", "é" * 100])
+async def test_the_address_is_proven_by_a_text_that_is_never_a_page(
+    client: httpx2.AsyncClient, microsoft: FakeMicrosoft, connection: CalendarConnection, token: str
+) -> None:
+    (subscription,) = list_subscriptions(microsoft)
+    path = urlsplit(subscription.given.notification_url).path
+
+    shown = await client.post(f"{path}?{urlencode({'validationToken': token})}")
+
+    assert (shown.status_code, shown.text) == (200, token)
+    assert shown.headers["content-type"] == "text/plain; charset=utf-8"
+    assert shown.headers["x-content-type-options"] == "nosniff"
+    assert (await client.get(f"{path}?validationToken=a")).status_code == 405
+    for wrong in ("", "a" * 2001):
+        assert (await client.post(f"{path}?{urlencode({'validationToken': wrong})}")).status_code == 403
+    assert (await client.post(f"/api/notices/microsoft/{uuid4()}?validationToken=a")).status_code == 403
+
+
+HOSTILE: list[Any] = [
+    {"value": []},
+    {"value": [{}]},
+    {"value": {}},
+    {"value": None},
+    {},
+    [],
+    None,
+    "text",
+    {"clientState": "SECRET", "value": [{"subscriptionId": "ID"}]},
+    {"value": [{"subscriptionId": "ID", "clientState": "forged"}]},
+    {"value": [{"subscriptionId": "ID", "clientState": ""}]},
+    {"value": [{"subscriptionId": "ID", "clientState": None}]},
+    {"value": [{"subscriptionId": "ID", "clientState": 5}]},
+    {"value": [{"subscriptionId": "ID", "clientState": ["SECRET"]}]},
+    {"value": [{"subscriptionId": "ID", "clientState": "SECRET "}]},
+    {"value": [{"subscriptionId": "ID", "clientState": "x" * 100_000}]},
+    {"value": [{"subscriptionId": "ID", "clientState": "\ud800"}]},
+    {"value": [{"subscriptionId": "another", "clientState": "SECRET"}]},
+    {"value": [{"subscriptionId": {}, "clientState": "SECRET"}]},
+    {"value": [{"clientState": "SECRET"}]},
+    {"value": [{"subscriptionId": "ID", "clientState": "forged", "lifecycleEvent": "subscriptionRemoved"}]},
+    {"value": [{"subscriptionId": "ID", "clientState": "forged"}] * 900},
+    {"value": [{"subscriptionId": "ID", "clientState": "SECRET"}] * 1001},
+]
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+async def test_a_notice_that_is_forged_or_broken_makes_nothing_due(
+    runtime: Runtime,
+    clock: MovingClock,
+    client: httpx2.AsyncClient,
+    microsoft: FakeMicrosoft,
+    connection: CalendarConnection,
+    number: int,
+) -> None:
+    (subscription,) = list_subscriptions(microsoft)
+    text = json.dumps(HOSTILE[number]).replace("SECRET", subscription.given.client_state)
+    path = urlsplit(subscription.given.notification_url).path
+    before = await due_at(runtime, connection)
+    clock.pass_time(seconds=30)
+
+    refused = await client.post(path, content=text.replace('"ID"', f'"{subscription.id}"'), headers=ENTERED)
+
+    assert refused.status_code == 403
+    assert await due_at(runtime, connection) == before
+    assert await count_channels(runtime) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 403),
+        (b"\xff\xfe", 403),
+        (b'{"value": [' + b"[" * 100_000, 403),
+        (b'{"value": [{"resourceData": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}]}", 403),
+        (b" " * (512 * 1024 + 1), 413),
+    ],
+)
+async def test_what_is_deep_or_huge_is_refused(
+    client: httpx2.AsyncClient, microsoft: FakeMicrosoft, connection: CalendarConnection, body: bytes, status: int
+) -> None:
+    (subscription,) = list_subscriptions(microsoft)
+
+    refused = await client.post(urlsplit(subscription.given.notification_url).path, content=body, headers=ENTERED)
+
+    assert refused.status_code == status
+
+
+async def test_one_good_item_among_forged_ones_counts(
+    runtime: Runtime,
+    clock: MovingClock,
+    client: httpx2.AsyncClient,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+    connection: CalendarConnection,
+) -> None:
+    edit(mailbox)
+    ((path, body),) = microsoft.take_notices()
+    body["value"].insert(0, {**body["value"][0], "clientState": "forged", "lifecycleEvent": "subscriptionRemoved"})
+    clock.pass_time(seconds=30)
+
+    assert (await client.post(path, json=body)).status_code == 202
+
+    assert await due_at(runtime, connection) == clock.now
+    assert await count_channels(runtime) == 1
+
+
+async def test_a_notice_of_another_host_is_refused(
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    client: httpx2.AsyncClient,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+    connection: CalendarConnection,
+) -> None:
+    other = microsoft.add_mailbox("other@lindqvist.example")
+    consent = await allow(runtime, user, microsoft, email=other.email)
+    made = await calendars.connect(runtime.work(OPERATOR), user, consent)
+    assert await sync_connection(runtime, made.id) is None
+    microsoft.take_notices()
+    edit(mailbox)
+    edit(other)
+    (ours, mine), (theirs, foreign) = microsoft.take_notices()
+    before = await due_at(runtime, connection)
+    clock.pass_time(seconds=30)
+
+    assert (await client.post(ours, json=foreign)).status_code == 403
+    assert (await client.post(f"/api/notices/microsoft/{uuid4()}", json=mine)).status_code == 403
+    assert (await client.post(ours.replace("microsoft", "google"), json=mine)).status_code == 403
+    assert await due_at(runtime, connection) == before
+    # One that is sent again makes the connection due again, at most every ten seconds.
+    assert [(await client.post(theirs, json=foreign)).status_code for _ in range(3)] == [202] * 3
+    assert await due_at(runtime, connection) == before
+
+
+async def test_a_subscription_is_prolonged_before_it_ends(
+    runtime: Runtime,
+    clock: MovingClock,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+    connection: CalendarConnection,
+) -> None:
+    (first,) = list_subscriptions(microsoft)
+    microsoft.asked.clear()
+    clock.pass_time(days=5)
+    assert await sync_connection(runtime, connection.id) is None
+    assert list_asked(microsoft) == []
+    clock.pass_time(days=1, hours=1)
+
+    assert await sync_connection(runtime, connection.id) is None
+    assert await sync_connection(runtime, connection.id) is None
+
+    assert list_asked(microsoft) == [("PATCH", f"subscriptions/{first.id}")]
+    assert first.expires_at - clock() > timedelta(days=6)
+    clock.pass_time(days=2)
+    edit(mailbox)
+    assert await microsoft.notify() == [202]
+
+
+async def test_a_subscription_that_can_not_be_prolonged_is_tried_again_and_made_anew_after_its_end(
+    runtime: Runtime, clock: MovingClock, microsoft: FakeMicrosoft, connection: CalendarConnection
+) -> None:
+    (first,) = list_subscriptions(microsoft)
+    clock.pass_time(days=6, hours=1)
+    microsoft.asked.clear()
+    for _ in range(2):
+        microsoft.refuse_next(403, "ErrorAccessDenied", path="subscriptions", method="PATCH")
+    for _ in range(3):
+        assert await sync_connection(runtime, connection.id) is None
+        clock.pass_time(minutes=5)
+    assert list_asked(microsoft) == [("PATCH", f"subscriptions/{first.id}")]
+    clock.pass_time(hours=1)
+    assert await sync_connection(runtime, connection.id) is None
+    assert len(list_asked(microsoft)) == 2
+
+    clock.pass_time(days=1)
+    assert await sync_connection(runtime, connection.id) is None
+    assert list_asked(microsoft)[2:] == [("POST", "subscriptions")]
+    (second,) = list_subscriptions(microsoft)
+    assert (second.id != first.id, await count_channels(runtime)) == (True, 1)
+
+
+async def test_a_subscription_that_is_gone_is_made_anew_when_it_would_be_prolonged(
+    runtime: Runtime, clock: MovingClock, microsoft: FakeMicrosoft, connection: CalendarConnection
+) -> None:
+    microsoft.subscriptions.live.clear()
+    clock.pass_time(days=6, hours=1)
+
+    assert await sync_connection(runtime, connection.id) is None
+
+    assert len(list_subscriptions(microsoft)) == await count_channels(runtime) == 1
+
+
+@pytest.mark.parametrize("event", ["reauthorizationRequired", "missed", "subscriptionRemoved", "newInYearsToCome"])
+async def test_what_is_to_be_done_for_a_subscription_is_done_by_the_next_reading(
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+    connection: CalendarConnection,
+    event: str,
+) -> None:
+    (first,) = list_subscriptions(microsoft)
+    edit(mailbox)
+    mailbox.changes.clear()
+    clock.pass_time(minutes=1)
+    microsoft.asked.clear()
+    microsoft.subscriptions.tell(first.id, event)
+
+    assert await microsoft.notify() == [202]
+    assert list_asked(microsoft) == []
+    await work_off(runtime, clock)
+
+    assert "10:00" not in await open_starts(runtime, user)
+    done = {
+        "reauthorizationRequired": [("PATCH", f"subscriptions/{first.id}")],
+        "subscriptionRemoved": [("POST", "subscriptions")],
+    }
+    assert list_asked(microsoft) == done.get(event, [])
+    assert len(list_subscriptions(microsoft)) == await count_channels(runtime) == 1
+    edit(mailbox, 11)
+    clock.pass_time(minutes=1)
+    assert await microsoft.notify() == [202]
+
+
+async def test_an_answer_that_was_lost_leaves_no_subscription_that_is_not_used(
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+) -> None:
+    microsoft.faults.append(Fault(FaultKind.LOSE_ANSWER, "/v1.0/subscriptions", "POST"))
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    assert await sync_connection(runtime, made.id) is None
+    (first,) = list_subscriptions(microsoft)
+    # Its notices count, although its id is not known.
+    edit(mailbox)
+    assert await microsoft.notify() == [202]
+
+    clock.pass_time(hours=6)
+    assert await sync_connection(runtime, made.id) is None
+
+    (second,) = list_subscriptions(microsoft)
+    assert (first.id in microsoft.subscriptions.ended, await count_channels(runtime)) == (True, 1)
+    edit(mailbox, 12)
+    assert await microsoft.notify() == [202]
+    assert second.given.notification_url != first.given.notification_url
+
+
+async def test_a_mailbox_that_is_connected_twice_is_pushed_to_one_and_polled_by_the_other(
+    runtime: Runtime, user: User, microsoft: FakeMicrosoft, connection: CalendarConnection
+) -> None:
+    (first,) = list_subscriptions(microsoft)
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+
+    assert await sync_connection(runtime, made.id) is None
+
+    assert list_subscriptions(microsoft) == [first]
+
+
+async def test_an_account_that_is_connected_again_takes_its_subscription_over(
+    runtime: Runtime,
+    user: User,
+    client: httpx2.AsyncClient,
+    microsoft: FakeMicrosoft,
+    mailbox: Mailbox,
+    connection: CalendarConnection,
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await calendars.disconnect(work, ConnectionRef(connection.id))
+    edit(mailbox)
+    assert await microsoft.notify() == [403]
+    microsoft.subscriptions.notices.clear()
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+
+    assert await sync_connection(runtime, made.id) is None
+
+    assert len(list_subscriptions(microsoft)) == 1
+    edit(mailbox, 12)
+    assert await microsoft.notify() == [202]
+
+
+async def test_a_refusal_is_no_fault_of_the_reading_and_is_not_asked_again_for_hours(
+    runtime: Runtime, user: User, clock: MovingClock, microsoft: FakeMicrosoft, mailbox: Mailbox
+) -> None:
+    microsoft.refuse_next(400, "ValidationError", path="subscriptions", method="POST")
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    for _ in range(4):
+        assert await sync_connection(runtime, made.id) is None
+        clock.pass_time(minutes=5)
+    assert list_asked(microsoft) == [("POST", "subscriptions")]
+    edit(mailbox)
+    await work_off(runtime, clock)
+    assert "10:00" not in await open_starts(runtime, user)
+
+    clock.pass_time(hours=6)
+    assert await sync_connection(runtime, made.id) is None
+    assert len(list_subscriptions(microsoft)) == await count_channels(runtime) == 1
+
+
+async def test_calendars_that_are_not_read_any_more_have_no_subscription(
+    runtime: Runtime, user: User, microsoft: FakeMicrosoft, mailbox: Mailbox
+) -> None:
+    mailbox.add_calendar("Family")
+    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    await sync_connection(runtime, made.id)
+    await change(runtime, made, busy=("Calendar",))
+
+    await sync_connection(runtime, made.id)
+
+    assert [each.calendar for each in list_subscriptions(microsoft)] == [mailbox.default]
+    assert len(microsoft.subscriptions.ended) == await count_channels(runtime) == 1
+
+
+async def test_a_connection_that_ends_leaves_no_subscription(
+    runtime: Runtime, microsoft: FakeMicrosoft, connection: CalendarConnection
+) -> None:
+    (subscription,) = list_subscriptions(microsoft)
+
+    await channels.disconnect(runtime.work(OPERATOR), ConnectionRef(connection.id))
+
+    assert microsoft.subscriptions.ended == [subscription.id]
+    assert await count_channels(runtime) == 0
+
+
+async def test_no_secret_is_logged(
+    runtime: Runtime, microsoft: FakeMicrosoft, connection: CalendarConnection, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    (subscription,) = list_subscriptions(microsoft)
+    microsoft.subscriptions.tell(subscription.id, "missed")
+
+    assert await microsoft.notify() == [202]
+
+    assert subscription.given.client_state not in caplog.text
+    assert EMAIL not in caplog.text
