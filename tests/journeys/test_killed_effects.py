@@ -24,6 +24,7 @@ from openslot.core.config import Settings
 from openslot.core.times import iso
 from openslot.core.work import Runtime, system_clock
 from openslot.integrations.calendars import operations as calendars
+from openslot.integrations.calendars.microsoft_events import PROPERTY
 from openslot.integrations.calendars.models import CalDavWanted, ConnectionChanges, ConnectionRef
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
@@ -31,17 +32,19 @@ from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
 from tests.support.fake_google import Fault, FaultKind, GoogleMail
 from tests.support.fake_google import serving as serving_google
+from tests.support.fake_microsoft import serving as serving_microsoft
 from tests.support.forked import Forked, openslot
 from tests.support.google_host import EMAIL, allow
 from tests.support.live import connect
 from tests.support.loopback import settings
+from tests.support.microsoft_host import allow as allow_microsoft
 from tests.support.ports import held_port
 from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.support.receiver import answering, receiving
 
 __all__ = ["settings"]
 
-GOOGLE = ("google_client_id", "google_client_secret", "google_auth_url", "google_token_url", "google_api_url")
+VENDORS = ("google_", "microsoft_")
 BOOKINGS, KILLS = 18, 6
 if os.environ.get("OPENSLOT_LONG"):
     BOOKINGS, KILLS = 1000, 60
@@ -73,7 +76,11 @@ class Processes:
             "OPENSLOT_LOG_LEVEL": "error",
             "OPENSLOT_LIMIT_KEY": "1000000",
             "OPENSLOT_PORT": str(self.port),
-            **{f"OPENSLOT_{name.upper()}": value for name in GOOGLE if (value := getattr(self._settings, name))},
+            **{
+                f"OPENSLOT_{name.upper()}": value
+                for name in self._settings.__struct_fields__
+                if name.startswith(VENDORS) and (value := getattr(self._settings, name))
+            },
         }
         return Forked(openslot, command, environment=environment, cwd=self._settings.data_dir)
 
@@ -213,10 +220,33 @@ async def at_google(settings: Settings, _: Path, *, invites: bool = False) -> As
         yield Calendar(settings=configured, connect=connect_account, show=show, mails=mails)
 
 
+@asynccontextmanager
+async def at_microsoft(settings: Settings, _: Path) -> AsyncIterator[Calendar]:
+    """Run our Microsoft, which loses some of its answers to new events and to changes."""
+    async with serving_microsoft(system_clock) as microsoft:
+        mailbox = microsoft.add_mailbox(EMAIL)
+        microsoft.faults += [Fault(FaultKind.LOSE_ANSWER, "/v1.0/me/calendars", "POST")] * 3
+        microsoft.faults += [Fault(FaultKind.LOSE_ANSWER, "/v1.0/me/events", "PATCH")] * 2
+        configured = microsoft.configure(settings)
+
+        async def connect_account(_: Runtime, user: User) -> None:
+            async with open_runtime(configured) as other:
+                await calendars.connect(other.work(OPERATOR), user, await allow_microsoft(other, user, microsoft))
+
+        async def show() -> dict[str, tuple[str, datetime]]:
+            items = mailbox.calendars[mailbox.default].items
+            found = {each.properties[PROPERTY]: each.starts_at for each in items}
+            assert len(found) == len(items), "an event is doubled"
+            assert (microsoft.refused, mailbox.mails) == ([], [])
+            return {uid.partition("@")[0]: (uid, starts_at) for uid, starts_at in found.items()}
+
+        yield Calendar(settings=configured, connect=connect_account, show=show)
+
+
 @pytest.mark.parametrize(
     "calendar_at",
-    [at_radicale, at_google, partial(at_google, invites=True)],
-    ids=["radicale", "google", "google invites"],
+    [at_radicale, at_google, partial(at_google, invites=True), at_microsoft],
+    ids=["radicale", "google", "google invites", "microsoft"],
 )
 async def test_what_a_booking_sets_in_motion_arrives(
     runtime: Runtime,
