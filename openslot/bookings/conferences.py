@@ -23,6 +23,8 @@ from openslot.core.work import Done, GiveUp, Outcome, Reaction, Skipped, TryLate
 from openslot.event_types.models import Location, LocationKind
 from openslot.event_types.ports import (
     NO_CALENDAR,
+    NO_MICROSOFT_CALENDAR,
+    NO_TEAMS,
     NOT_MADE,
     ConferenceFault,
     ConferenceRefused,
@@ -37,7 +39,7 @@ DELAYS = tuple(timedelta(seconds=s) for s in (2, 5, 15, 60, 300, 1200, 3600, 3 *
 NOT_READY = Text("the link is not ready yet")
 NOT_SET_UP = Text("video calls of this kind are not set up at this site")
 UNUSABLE = Text("the service has answered with something that is no link")
-NO_LINK_REASONS = (NOT_READY, NOT_SET_UP, UNUSABLE, NO_CALENDAR, NOT_MADE)
+NO_LINK_REASONS = (NOT_READY, NOT_SET_UP, UNUSABLE, NO_CALENDAR, NO_MICROSOFT_CALENDAR, NO_TEAMS, NOT_MADE)
 NOBODY_WAITS = "nobody waits for the link any more"
 LONGEST_LINK = 500
 

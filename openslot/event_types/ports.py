@@ -11,6 +11,8 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 
 NO_CALENDAR = Text("bookings are not written to a Google calendar")
+NO_MICROSOFT_CALENDAR = Text("bookings are not written to a calendar of Microsoft 365")
+NO_TEAMS = Text("this account can't make meetings of Microsoft Teams")
 NOT_MADE = Text("the service could not make a link")
 
 

@@ -9,6 +9,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Work
 from openslot.event_types.ports import Conference, LinkWanted
 from openslot.integrations.calendars.google_meet import GOOGLE_MEET, GoogleMeet
+from openslot.integrations.calendars.microsoft_teams import MICROSOFT_TEAMS, MicrosoftTeams
 
 JITSI = "jitsi"
 
@@ -57,4 +58,6 @@ async def open_conferences(settings: Settings) -> AsyncIterator[InstalledConfere
         found[JITSI] = Jitsi(settings.jitsi_url)
     if settings.google_client_id is not None:
         found[GOOGLE_MEET] = GoogleMeet()
+    if settings.microsoft_client_id is not None:
+        found[MICROSOFT_TEAMS] = MicrosoftTeams()
     yield InstalledConferences(found)

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
-from urllib.parse import quote
 from uuid import UUID
 
 import msgspec
@@ -19,7 +18,13 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreadable,
 )
 from openslot.integrations.calendars.json_client import AlreadyThere, is_plain, to_plain
-from openslot.integrations.calendars.microsoft_client import CursorLost, MicrosoftClient, path_of
+from openslot.integrations.calendars.microsoft_client import (
+    CursorLost,
+    MicrosoftClient,
+    calendar_path,
+    event_path,
+    path_of,
+)
 from openslot.integrations.calendars.microsoft_events import (
     MARK,
     PROPERTY,
@@ -116,8 +121,9 @@ class MicrosoftCalendars:
                 gone = [each.id for each in found if each.removed]
                 return await self._tell(calendar, found, gone, known, scope, replace(before, link=link))
         window = {"startDateTime": _write_time(scope.first), "endDateTime": _write_time(scope.last)}
-        place = f"me/calendars/{quote(calendar, safe='')}/calendarView/delta"
-        found, link = await self._list_pages(self._client.url_of(place, window))
+        found, link = await self._list_pages(
+            self._client.url_of(f"{calendar_path(calendar)}/calendarView/delta", window)
+        )
         there = {each.id for each in found if not each.removed}
         gone = [ref for ref in known if ref not in there]
         return await self._tell(calendar, found, gone, known, scope, GraphCursor(link, scope.first, scope.last))
@@ -132,14 +138,14 @@ class MicrosoftCalendars:
     async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
         if replaces is not None and ref is not None:
             version = replaces.removeprefix(MARK)
-            written = await self._client.write("PATCH", _place(ref), GraphEvent, _write(event), replaces=version)
+            written = await self._client.write("PATCH", event_path(ref), GraphEvent, _write(event), replaces=version)
         else:
             written = await self._create(calendar, event, ref)
         return StoredEvent(ref=written.id, version=f"{MARK}{to_plain(written.etag)}", uid=event.uid)
 
     async def delete(self, calendar: str, ref: str, *, replaces: str, tells: bool = False) -> None:
         try:
-            await self._client.delete(_place(ref), replaces=replaces.removeprefix(MARK))
+            await self._client.delete(event_path(ref), replaces=replaces.removeprefix(MARK))
         except CalendarGone:
             return
 
@@ -267,7 +273,3 @@ def _write_time(moment: datetime) -> str:
 
 def _name(found: GraphCalendar) -> str:
     return to_plain(found.name or "")[:LONGEST_NAME].strip() or found.id[:LONGEST_NAME]
-
-
-def _place(ref: str) -> str:
-    return f"me/events/{quote(ref, safe='')}"

@@ -127,10 +127,19 @@ class MicrosoftClient(JsonClient):
         return super().describe(response)
 
 
+def calendar_path(calendar: str) -> str:
+    return f"me/calendars/{quote(calendar, safe='')}"
+
+
 def path_of(calendar: str, event: str | None = None) -> str:
     """Write the path of a calendar's events, or of one of them."""
-    events = f"me/calendars/{quote(calendar, safe='')}/events"
+    events = f"{calendar_path(calendar)}/events"
     return events if event is None else f"{events}/{quote(event, safe='')}"
+
+
+def event_path(event: str) -> str:
+    """Write the path under which an event is changed, in whichever calendar it is."""
+    return f"me/events/{quote(event, safe='')}"
 
 
 def _find_gate(mailbox: UUID | None) -> asyncio.Semaphore:
