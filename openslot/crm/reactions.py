@@ -30,7 +30,7 @@ from openslot.core.work import (
 )
 from openslot.crm import operations, store
 from openslot.crm.models import CrmConnection, CrmTarget
-from openslot.crm.ports import CrmBusy, CrmFault, CrmMeetingGone, CrmRefused
+from openslot.crm.ports import CrmBusy, CrmFault, CrmMeetingGone, CrmRefused, CrmUnavailable
 from openslot.crm.rules import DELAYS, describe_meeting, describe_person
 from openslot.crm.store import WRITE
 from openslot.crm.words import BOOKING_GONE, BUSY, DISCONNECTED, MEETING_GONE, TOKEN_REFUSED, describe_fault
@@ -105,7 +105,7 @@ async def _explain(work: Work, connection: CrmConnection, fault: CrmFault) -> Tr
                 await store.keep_busy(inside.db, connection.id, until=work.now + fault.after)
         return TryLater(reason, after=fault.after, answered=True)
     await operations.keep_failure(work, connection, fault)
-    return TryLater(reason)
+    return TryLater(reason, after=fault.after if isinstance(fault, CrmUnavailable) else None)
 
 
 def to_crm(_: Work, effect: Effect) -> Destination:

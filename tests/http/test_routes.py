@@ -77,6 +77,7 @@ WITHOUT = {
     # These ask a CRM.
     "/settings/crm/connect/{vendor}",
     "/settings/crm/{connection_id}/test",
+    "/settings/crm/{connection_id}/fields",
     # These ask a calendar's server.
     "/settings/calendars/connect",
     "/settings/webhooks/{endpoint_id}/test",

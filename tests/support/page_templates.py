@@ -26,6 +26,7 @@ WALKS = {
     "calendars": ("goodbye.html", "dashboard/calendars/*", "dashboard/your_data/[de]*"),
     "contacts": ("dashboard/calls/*", "dashboard/contacts/*", "dashboard/conversations/*"),
     "dashboard": ("dashboard/*",),
+    "HubSpot": ("dashboard/crm/fields.html",),
     "event types": ("dashboard/event_types/*",),
     "organization": ("organization/*",),
     "plans": ("plans/*",),
