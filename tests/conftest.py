@@ -6,7 +6,6 @@ import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from types import FrameType
 
 import httpx2
 import pytest
@@ -186,15 +185,14 @@ def _rare_collections() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _plain_interrupts() -> Iterator[None]:
-    """Interrupt at once: asyncio's handler is set for every fixture and test, and writes out all that they hold."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    yield
-    signal.signal(signal.SIGINT, before)
+def _cheap_signals() -> Iterator[None]:
+    """Spare Python an error message for each test, which writes out all that asyncio's handler of SIGINT holds."""
+    find = signal._int_to_enum  # type: ignore[attr-defined]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            signal, "_int_to_enum", lambda value, kind: find(value, kind) if isinstance(value, int) else value
+        )
+        yield
 
 
 @pytest.fixture(scope="session")
