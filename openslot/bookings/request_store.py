@@ -12,15 +12,19 @@ from openslot.bookings.models import (
     FoundRequest,
     Host,
 )
-from openslot.bookings.store import BELONGINGS, DETAIL_COLUMNS, to_details, to_details_with_host
+from openslot.bookings.store import BOOKINGS, to_host
 from openslot.core.db import Db, Row
 from openslot.core.events import Change
 from openslot.core.rows import Rows
+from openslot.event_types.store import EVENT_TYPES
 
 REQUESTS = Rows(BookingRequest, "booking_requests r", prefix="r_")
 INSERT = REQUESTS.insert()
-COLUMNS = f"{REQUESTS.columns}, {DETAIL_COLUMNS}"
-TABLES = f"booking_requests r join bookings b on b.id = r.booking_id {BELONGINGS}"
+# What was asked for has no contact; once it is confirmed, it is read as a booking.
+COLUMNS = f"{REQUESTS.columns}, {BOOKINGS.columns}, {EVENT_TYPES.columns}"
+TABLES = """
+booking_requests r join bookings b on b.id = r.booking_id
+join lateral (select * from event_types where id = b.event_type_id offset 0) e on true"""
 OWN = "r.booking_id = $1 and ($2::uuid is null or r.host_id = $2)"
 FIND = f"select {COLUMNS} from {TABLES} where {OWN}"
 WITH_HOST = f"""
@@ -51,8 +55,10 @@ async def find_request(db: Db, ref: BookingRef) -> FoundRequest | None:
 
 async def find_with_host(db: Db, booking_id: UUID) -> tuple[BookingRequest, BookingDetails, Host] | None:
     row = await db.fetchrow(WITH_HOST, booking_id)
-    found = to_details_with_host(row)
-    return (REQUESTS.read(row), *found) if found else None
+    if row is None:
+        return None
+    found = _to_found(row)
+    return found.request, found.details, to_host(row)
 
 
 async def lock_request(db: Db, ref: BookingRef) -> FoundRequest | None:
@@ -87,4 +93,4 @@ async def delete_ended(db: Db, *, before: datetime, limit: int) -> list[tuple[UU
 
 
 def _to_found(row: Row) -> FoundRequest:
-    return FoundRequest(REQUESTS.read(row), to_details(row))
+    return FoundRequest(REQUESTS.read(row), BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), None))

@@ -149,18 +149,21 @@ async def has_time(db: Db, booking_id: UUID) -> bool:
 
 
 async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host] | None:
-    return to_details_with_host(await db.fetchrow(WITH_HOST, ref.id, ref.host_id))
+    return _to_details_with_host(await db.fetchrow(WITH_HOST, ref.id, ref.host_id))
 
 
 async def find_pending_with_host(db: Db, booking_id: UUID) -> tuple[BookingDetails, Host] | None:
-    return to_details_with_host(await db.fetchrow(PENDING_WITH_HOST, booking_id))
+    return _to_details_with_host(await db.fetchrow(PENDING_WITH_HOST, booking_id))
 
 
-def to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
+def _to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
     if row is None:
         return None
-    host = Host(name=row["host_name"], username=row["host_username"], zone=row["host_zone"])
-    return to_details(row), host
+    return to_details(row), to_host(row)
+
+
+def to_host(row: Row) -> Host:
+    return Host(name=row["host_name"], username=row["host_username"], zone=row["host_zone"])
 
 
 async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:

@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
-from itertools import chain, combinations_with_replacement, count
+from itertools import chain, combinations_with_replacement, count, product
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,10 @@ from openslot.availability import claims
 from openslot.availability.claims import expire_holds
 from openslot.availability.models import ById, Hold
 from openslot.bookings import operations as bookings
+from openslot.bookings import requests
 from openslot.bookings.links import manage_token
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM, EffectAttempt
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
@@ -36,7 +37,9 @@ from openslot.event_types.models import EventType
 from openslot.http.errors import status_of
 from openslot.people import operations as people
 from openslot.schedules import operations as schedules
+from openslot.schedules.models import Schedule
 from tests.support.clocks import real_clock as clock
+from tests.support.effects import run_attempt
 from tests.support.live import connect
 from tests.support.races import WebPair, find_disorder
 
@@ -59,6 +62,19 @@ class Round(Struct, kw_only=True):
     organization: Organization | None = None
     held: Hold | None = None
     booked: Booking | None = None
+    requested: tuple[EventType, Booking] | None = None
+
+    @property
+    def asked_offer(self) -> EventType:
+        """The event type that its host confirms."""
+        assert self.requested is not None
+        return self.requested[0]
+
+    @property
+    def asked(self) -> Booking:
+        """What was asked for."""
+        assert self.requested is not None
+        return self.requested[1]
 
     @property
     def hold(self) -> Hold:
@@ -179,6 +195,54 @@ async def disable(at: Round) -> int:
     return 200
 
 
+async def ask_for_it(at: Round) -> int:
+    """Ask for the time that is wanted, or for the one that is asked for already."""
+    return await at.send("POST", "/api/bookings", {**at.wish(at.other_start), "eventTypeId": str(at.asked_offer.id)})
+
+
+async def confirm(at: Round) -> int:
+    async with at.runtime.transaction(OPERATOR) as work:
+        await requests.confirm(work, BookingRef(at.asked.id, at.host.id))
+    return 200
+
+
+async def decline(at: Round) -> int:
+    async with at.runtime.transaction(OPERATOR) as work:
+        await requests.decline(work, BookingRef(at.asked.id, at.host.id))
+    return 200
+
+
+async def withdraw(at: Round) -> int:
+    return await at.send("POST", f"/manage/{manage_token(at.runtime, at.asked.id)}/withdraw")
+
+
+async def lapse(at: Round) -> int:
+    """Let the request lapse in this very moment, and the worker come by."""
+    await at.runtime.pool.execute("update booking_requests set lapses_at = now() where booking_id = $1", at.asked.id)
+    await requests.plan_lapses(at.runtime.work(SYSTEM))
+    due = await at.runtime.pool.fetch(
+        "select id, round from effects where reaction = $1 and key = $2 and state = 'queued'",
+        requests.LAPSE,
+        str(at.asked.id),
+    )
+    for row in due:
+        await run_attempt(at.runtime, EffectAttempt(row["id"], row["round"]))
+    return 200
+
+
+async def switch_off(at: Round) -> int:
+    """Let the event type be booked at once, while somebody has asked."""
+    async with at.runtime.transaction(OPERATOR) as work:
+        await event_types.change_event_type(work, replace(at.asked_offer, requires_confirmation=False))
+    return 200
+
+
+async def delete_asked(at: Round) -> int:
+    async with at.runtime.transaction(OPERATOR) as work:
+        await event_types.delete_event_type(work, at.asked_offer)
+    return 200
+
+
 Writer = Callable[[Round], Awaitable[int]]
 WRITERS: tuple[Writer, ...] = (
     book,
@@ -196,6 +260,7 @@ WRITERS: tuple[Writer, ...] = (
     disable,
 )
 KINDS: dict[str, dict[str, Any]] = {"single": {}, "group": {"seats": 2}, "durations": {"durations": (15, 30, 60)}}
+OF_REQUESTS: tuple[Writer, ...] = (ask_for_it, confirm, decline, withdraw, lapse, switch_off, delete_asked)
 NEED_A_HOLD = {book_with_hold, book_by_form, drop, expire}
 NEED_A_BOOKING = {reschedule, reschedule_by_form, cancel}
 
@@ -247,7 +312,21 @@ async def prepare(runtime: Runtime, clients: list[httpx2.AsyncClient], pair: set
         async with runtime.transaction(PUBLIC) as work:
             wish = BookingWanted(which=ById(offer.id), starts_at=at.other_start, invitee=INVITEE)
             at.booked = await bookings.create_booking(work, wish)
+    if pair & set(OF_REQUESTS):
+        at.requested = await ask(at, schedule, kind)
     return at
+
+
+async def ask(at: Round, schedule: Schedule, kind: dict[str, Any]) -> tuple[EventType, Booking]:
+    """Ask for a time of an event type that the host confirms, beside a booking that others move."""
+    async with at.runtime.transaction(OPERATOR) as work:
+        draft = event_types.draft(work, schedule, name="Asked", slug="asked", duration_minutes=30)
+        wanted = replace(draft, **kind, requires_confirmation=True)
+        offer = await event_types.add_event_type(work, schedule, wanted)
+    async with at.runtime.transaction(PUBLIC) as work:
+        start = at.other_start if at.booked is None else at.other_start + timedelta(hours=1)
+        wish = BookingWanted(which=ById(offer.id), starts_at=start, invitee=INVITEE)
+        return offer, await bookings.create_booking(work, wish)
 
 
 async def meet(at: Round, one: Writer, other: Writer) -> tuple[int, int]:
@@ -267,14 +346,46 @@ async def meet(at: Round, one: Writer, other: Writer) -> tuple[int, int]:
 async def test_no_pair_of_writers_costs_a_booking_its_time(
     runtime: Runtime, clients: list[httpx2.AsyncClient], kind: dict[str, Any], postgres_log: Path
 ) -> None:
-    for one, other in combinations_with_replacement(WRITERS, 2):
+    await meet_all(runtime, clients, list(combinations_with_replacement(WRITERS, 2)), kind)
+    assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
+
+
+@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+async def test_no_pair_of_answers_to_a_request_leaves_its_time_to_nobody_or_to_two(
+    runtime: Runtime, clients: list[httpx2.AsyncClient], seats: int, postgres_log: Path
+) -> None:
+    beside = (book, hold, edit, leave, disable)
+    pairs = [*combinations_with_replacement(OF_REQUESTS, 2), *product(OF_REQUESTS, beside)]
+    await meet_all(runtime, clients, pairs, {"seats": seats})
+    assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
+
+
+@pytest.mark.parametrize("other", [confirm, decline, withdraw, lapse], ids=lambda each: each.__name__)
+async def test_of_two_answers_one_counts(runtime: Runtime, clients: list[httpx2.AsyncClient], other: Writer) -> None:
+    for _ in range(ROUNDS * 4):
+        at = await prepare(runtime, clients, {confirm, other}, seats=1)
+        await meet(at, confirm, other)
+
+        types = await runtime.pool.fetch("select type from events where subject_id = $1 order by no", at.asked.id)
+        assert len(types) == 2, types
+        assert types[0]["type"] == "booking.requested"
+        told = types[1]["type"] == "booking.created"
+        status = await runtime.pool.fetchval("select status from bookings where id = $1", at.asked.id)
+        assert (status == "CONFIRMED") is told
+    assert await find_disorder(runtime.pool) == {}
+
+
+async def meet_all(
+    runtime: Runtime, clients: list[httpx2.AsyncClient], pairs: list[tuple[Writer, Writer]], kind: dict[str, Any]
+) -> None:
+    """Let every pair of writers meet, and check all that must hold afterwards."""
+    for one, other in pairs:
         rounds = [await prepare(runtime, clients, {one, other}, **kind) for _ in range(ROUNDS)]
         statuses = [await meet(at, one, other) for at in rounds]
 
         names = f"{one.__name__} and {other.__name__} answered {statuses}"
         assert set(chain.from_iterable(statuses)) <= {200, 303, 400, 404, 409}, names
         assert await find_disorder(runtime.pool) == {}, names
-    assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
 
 
 @pytest.mark.parametrize("send", [book_with_hold, book_by_form], ids=["api", "form"])

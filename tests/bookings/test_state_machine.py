@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 from uuid import UUID
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as limits
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from hypothesis.strategies import integers, sampled_from
+from hypothesis.strategies import booleans, integers, sampled_from
 from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
@@ -24,6 +24,7 @@ from openslot.availability.errors import HoldNotFound
 from openslot.availability.models import ById, Hold
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings
+from openslot.bookings import requests
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.contacts.operations import delete_contact
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
@@ -31,28 +32,38 @@ from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.core.times import at_second
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.races import find_disorder
 
 EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
-KINDS = ("plain", "padded", "group", "short-lived", "lengths")
+KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths")
 LENGTHS = (15, 30, 60)
 CHANGES: dict[str, dict[str, Any]] = {
     "padded": {"buffer_before": 15, "buffer_after": 15},
     "group": {"seats": 2},
+    "asked": {"requires_confirmation": True},
+    "asked-group": {"requires_confirmation": True, "seats": 2},
     "lengths": {"durations": LENGTHS, "slot_interval_minutes": 15, "buffer_after": 5},
 }
 
 places = integers(0, 13)
 which = integers(0, 50)
 lengths = sampled_from([None, *LENGTHS])
+
+
+Answer = Callable[[Work, BookingRef], Awaitable[object]]
+
+
+async def withdraw(work: Work, ref: BookingRef) -> object:
+    return await requests.withdraw(work, ref.id)
 
 
 class Life(RuleBasedStateMachine):
@@ -149,7 +160,21 @@ class Life(RuleBasedStateMachine):
         if self.booked:
             self.run(self._change(self.booked.pop(index % len(self.booked)), None))
 
-    @rule(minutes=sampled_from([1, 5, 11]))
+    @rule(index=which, answer=sampled_from([requests.confirm, requests.decline, withdraw]))
+    def answer(self, index: int, answer: Answer) -> None:
+        """Answer a request, or what is none."""
+        if self.booked:
+            self.run(self._answer(self.booked[index % len(self.booked)], answer))
+
+    @rule(is_on=booleans())
+    def switch_the_confirmation(self, is_on: bool) -> None:
+        self.offers["asked"] = self.run(self._edit(self.offers["asked"], requires_confirmation=is_on))
+
+    @rule()
+    def let_requests_lapse(self) -> None:
+        self.run(self._lapse())
+
+    @rule(minutes=sampled_from([1, 5, 11, 60]))
     def let_time_pass(self, minutes: int) -> None:
         self.clock.pass_time(minutes=minutes)
 
@@ -237,6 +262,14 @@ class Life(RuleBasedStateMachine):
     async def _drop(self, hold_id: UUID) -> None:
         async with self.runtime.transaction(PUBLIC) as work:
             await claims.drop_hold(work, hold_id)
+
+    async def _answer(self, booking: Booking, answer: Answer) -> object:
+        async with self.runtime.transaction(OPERATOR) as work:
+            return await answer(work, BookingRef(booking.id, self.host.id))
+
+    async def _lapse(self) -> None:
+        await requests.plan_lapses(self.runtime.work(SYSTEM))
+        await work_off(self.runtime, self.clock)
 
     async def _expire(self) -> None:
         work = self.runtime.work(SYSTEM)

@@ -47,11 +47,22 @@ and (select count(*) from claim_seats t where t.claim_id = c.id and t.active) > 
 LOST_TIME = """
 select count(*) from claims c where c.active and (
     c.kind = 'booking' and not exists (select from bookings b where b.claim_id = c.id and b.status = 'CONFIRMED')
+    or c.kind = 'request' and not exists (select from booking_requests r join bookings b on b.id = r.booking_id
+                                          where b.claim_id = c.id and r.state = 'waiting')
     or c.kind = 'session' and not exists (select from claim_seats t where t.claim_id = c.id and t.active))"""
+# What waits for its host without its time, or has ended and keeps it, or was answered without its booking.
+REQUESTS = """
+select count(*) from booking_requests r join bookings b on b.id = r.booking_id
+join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+where case r.state
+    when 'waiting' then b.status <> 'PENDING_CONFIRMATION' or not (c.active and coalesce(t.active, true))
+    when 'confirmed' then b.status = 'PENDING_CONFIRMATION'
+    else b.status <> 'PENDING_CONFIRMATION' or (case when t.id is null then c.active else t.active end) end"""
 # A meeting of someone who was gone before it ended, or one that was asked for before its host left an organization.
 LEFT_BEHIND = """
 select count(*) from bookings b join users u on u.id = b.host_id
-where b.status = 'CONFIRMED' and (
+left join booking_requests r on r.booking_id = b.id
+where (b.status = 'CONFIRMED' or r.state = 'waiting') and (
     b.ends_at > u.disabled_at or b.created_at < u.left_at and b.ends_at > u.left_at)"""
 FAULTS = {
     "overlaps": OVERLAPS,
@@ -59,6 +70,7 @@ FAULTS = {
     "shared": SHARED,
     "overbooked": OVERBOOKED,
     "lost time": LOST_TIME,
+    "requests": REQUESTS,
     "left behind": LEFT_BEHIND,
 }
 

@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 import httpx2
 from playwright.async_api import Browser, Page
 
+from openslot.accounts.models import User
 from openslot.accounts.operations import get_user_by_email
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.integrations.mail.operations import set_reminders
 from openslot.web.booking_page.refusals import VIEWS
+from tests.bookings.conftest import offer
 from tests.support.browsers import open_page
 from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, check_pages
@@ -39,6 +41,19 @@ async def _agree(page: Page) -> AsyncIterator[str]:
     await page.get_by_role("button", name="Confirm booking").click()
     await page.get_by_text("You agreed to get messages").wait_for()
     yield "booked with messages"
+
+
+async def _request(page: Page) -> AsyncIterator[str]:
+    """Request a time, and withdraw it."""
+    await page.goto("/mara/confirmed?start=2026-03-18T10:00:00Z")
+    await fill(page)
+    yield "request"
+    await page.get_by_role("button", name="Request this time").click()
+    await page.get_by_role("heading", name="Your request was sent").wait_for()
+    yield "requested"
+    await page.get_by_role("button", name="Withdraw the request").click()
+    await page.get_by_role("heading", name="Your request was withdrawn").wait_for()
+    yield "withdrawn"
 
 
 async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:
@@ -82,6 +97,8 @@ async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) ->
     await page.get_by_role("button", name="Cancel the meeting").click()
     await page.wait_for_selector(".mark.bad")
     yield "cancelled"
+    async for state in _request(page):
+        yield state
     await page.goto(f"{PAGE}/qr")
     yield "code"
     await open_pages(runtime, VIEWS.max_)
@@ -96,7 +113,9 @@ async def test_every_state_fits_a_phone_and_axe_finds_no_fault(
     intro: EventType,
     asking: EventType,
     group: EventType,
+    host: User,
 ) -> None:
+    await offer(runtime, host, "confirmed", requires_confirmation=True)
     page = await open_page(browser, client, timezone_id="Africa/Lagos", locale="en-GB", **CHECKED)
     await check_pages(page, visit_all(page, client, runtime), "booking page")
 

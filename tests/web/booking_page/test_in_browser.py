@@ -4,10 +4,13 @@ import re
 from typing import Any
 
 import httpx2
+import pytest
 from playwright.async_api import Browser, expect
 
+from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
+from tests.bookings.conftest import offer
 from tests.support.browsers import open_page, tab_to
 from tests.support.page_checks import OVERFLOW, PHONE, TOO_SMALL
 from tests.web.booking_page.conftest import PAGE, TEN
@@ -301,3 +304,26 @@ async def test_a_page_around_it_is_told_ids_and_times_only(
     await expect(page.get_by_role("heading", name="Your meeting is cancelled")).to_be_visible()
     await expect(page).not_to_have_url(re.compile("done="))
     assert await page.evaluate("() => window.heard") == [["cancelled", times]]
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_request_a_time_and_withdraw_it(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, host: User, *, scripts: bool
+) -> None:
+    await offer(runtime, host, "confirmed", requires_confirmation=True)
+    page = await visit(browser, client, f"/mara/confirmed?start={TEN}&tz=Africa/Lagos", java_script_enabled=scripts)
+    await expect(page.get_by_text("Mara Lindqvist confirms each request")).to_be_visible()
+    if scripts:
+        await page.add_init_script(f"({LISTEN.replace('booked', 'requested')})()")
+    await fill(page)
+    await page.get_by_role("button", name="Request this time").click()
+    await expect(page.get_by_role("heading", name="Your request was sent")).to_be_visible()
+    if scripts:
+        assert [name for name, _ in await page.evaluate("window.heard")] == ["requested"]
+    assert await runtime.pool.fetchval("select state from booking_requests") == "waiting"
+    await page.get_by_role("button", name="Withdraw the request").click()
+    await expect(page.get_by_role("heading", name="Your request was withdrawn")).to_be_visible()
+    await page.get_by_role("link", name="Choose another time").click()
+    await expect(page.get_by_role("heading", name="Confirmed")).to_be_visible()
+    assert await runtime.pool.fetchval("select state from booking_requests") == "withdrawn"
+    assert not await runtime.pool.fetchval("select count(*) from claims where active and kind <> 'hold'")

@@ -3,14 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import httpx2
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from openslot.accounts.models import User
+from openslot.bookings import requests
+from openslot.bookings.models import BookingRef
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
+from tests.bookings.support import book as ask_for
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
@@ -35,11 +40,21 @@ async def busy(runtime: Runtime, user: User, clock: MovingClock, book: Book) -> 
     return f"/bookings/{booking.id}"
 
 
-async def visit(page: Page, busy: str) -> AsyncIterator[str]:
+async def ask(runtime: Runtime, user: User, slug: str, start: datetime) -> str:
+    """Request a time that the host confirms, and return the address of the request."""
+    offered = await offer(runtime, user, slug, requires_confirmation=True)
+    booking = await ask_for(runtime, offered, start, notes="Pricing for a team of 12", guests=("li@okafor.example",))
+    return f"/bookings/requests/{booking.id}"
+
+
+async def visit(page: Page, busy: str, requested: str, declined: str) -> AsyncIterator[str]:
     """Go through every page of the dashboard and every state of it that looks different."""
     for path in (
         "/",
         "/bookings",
+        "/bookings/requests",
+        requested,
+        declined,
         "/bookings?view=cancelled",
         "/bookings?view=past",
         "/bookings?q=nobody",
@@ -89,8 +104,13 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: str
 ) -> None:
+    requested = await ask(runtime, user, "asked", TWELVE + timedelta(days=1))
+    declined = await ask(runtime, user, "declined", TWELVE + timedelta(days=2))
+    async with runtime.transaction(OPERATOR) as work:
+        ref = BookingRef(UUID(declined.rpartition("/")[2]), user.id)
+        await requests.decline(work, ref, reason="I travel that day")
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit(page, busy), "dashboard")
+    await check_pages(page, visit(page, busy, requested, declined), "dashboard")
     # The browser reports the page that shows a wrong filter, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "404 (Not Found)" not in fault] == []
 
