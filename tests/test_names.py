@@ -2,17 +2,20 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
 
-def definitions() -> Iterator[tuple[str, ast.stmt]]:
-    """Go through what the modules of the product define."""
-    for path in sorted((ROOT / "openslot").rglob("*.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            yield str(path.relative_to(ROOT)), node
+@cache
+def definitions() -> list[tuple[str, ast.stmt]]:
+    """List what the modules of the product define."""
+    return [
+        (str(path.relative_to(ROOT)), node)
+        for path in sorted((ROOT / "openslot").rglob("*.py"))
+        for node in ast.parse(path.read_text("utf-8")).body
+    ]
 
 
 def find_classes() -> dict[str, list[str]]:
