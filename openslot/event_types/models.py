@@ -151,6 +151,9 @@ class EventType(Struct, frozen=True, kw_only=True):
     durations: tuple[int, ...] = ()
     """The minutes that invitees choose from, in order and with the default among them; empty: the default alone."""
 
+    redirect_url: str | None = None
+    """Where invitees are sent when they have booked; None: to the page of their booking."""
+
     @property
     def all_durations(self) -> tuple[int, ...]:
         return self.durations or (self.duration_minutes,)

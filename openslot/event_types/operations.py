@@ -17,7 +17,7 @@ from openslot.event_types import errors, store
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
 from openslot.event_types.ports import Conferences
-from openslot.event_types.rules import find_changed, find_event_type_faults, order_durations, take_edits
+from openslot.event_types.rules import check_redirect, find_changed, find_event_type_faults, order_durations, take_edits
 from openslot.event_types.store import EVENT_TYPES
 from openslot.i18n import Text
 from openslot.schedules import operations as schedules
@@ -46,6 +46,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
     )
     checked = _checked(made)
     await _check_conference(work, checked)
+    check_redirect(checked.redirect_url, own_url=work.runtime.settings.public_url)
     try:
         await store.insert_event_type(work.db, checked)
     except asyncpg.UniqueViolationError:
@@ -155,6 +156,8 @@ async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition
         await schedules.get_schedule(work, owner, edited.schedule_id)
     if edited.location != current.location:
         await _check_conference(work, edited)
+    if edited.redirect_url != current.redirect_url:
+        check_redirect(edited.redirect_url, own_url=work.runtime.settings.public_url)
     return await change_event_type(work, take_edits(current, edited))
 
 

@@ -4,6 +4,8 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
+from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +29,8 @@ _REFUND_POLICY = re.compile(r"full|none|until:(?:[1-9]\d{0,2}|[1-7]\d{3}|8[0-6]\
 
 NOT_WITH_PRICE = Text("can't be combined with a price: a payment confirms the booking")
 
+NOT_A_TARGET = Text("must be a link that begins with https://, with plain letters and without a user name")
+
 Faults = Iterator[tuple[str, str]]
 
 
@@ -39,6 +43,7 @@ def find_event_type_faults(event_type: models.EventType) -> dict[str, str]:
         **dict(_window_faults(event_type.booking_window)),
         **dict(_question_faults(event_type.questions)),
         **dict(_price_faults(event_type)),
+        **dict(_redirect_faults(event_type.redirect_url)),
     }
 
 
@@ -125,6 +130,40 @@ def _location_faults(location: models.Location) -> Faults:
         yield "location.value", Text("must name the place to meet")
 
 
+def _redirect_faults(url: str | None) -> Faults:
+    if url is not None and not _is_target(url):
+        yield "redirectUrl", NOT_A_TARGET
+
+
+def _is_target(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    # Browsers read a backslash as a slash.
+    return has_host and is_web_url(url) and url.isascii() and "\\" not in url and "@" not in parts.netloc
+
+
+def check_redirect(url: str | None, *, own_url: str) -> None:
+    """Refuse to send invitees to an address that is neither https nor of this installation."""
+    if url is None or urlsplit(url).scheme.lower() == "https":
+        return
+    if _origin_of(url) != _origin_of(own_url):
+        raise Invalid(details={"redirectUrl": NOT_A_TARGET})
+
+
+def write_redirect(url: str, booking_id: UUID) -> str:
+    """Write where the invitee of a booking is sent, with the booking's id after the query that is there."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(query=f"{parts.query}{'&' if parts.query else ''}bookingId={booking_id}"))
+
+
+def _origin_of(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme.lower(), parts.netloc.lower()
+
+
 def _window_faults(window: models.BookingWindow) -> Faults:
     if not isinstance(window, models.RangeWindow):
         yield from _bounds("bookingWindow.days", window.days, 0, 730)
@@ -198,6 +237,7 @@ EDITED = (
     "refund_policy",
     "requires_confirmation",
     "durations",
+    "redirect_url",
 )
 LENGTH = 8
 

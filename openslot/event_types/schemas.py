@@ -102,6 +102,13 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     requires_confirmation: RequiresConfirmation
     price: Annotated[models.Money | None, Meta(description="For each booking, whichever duration it has")]
     durations: Durations
+    redirect_url: Annotated[
+        str | None,
+        Meta(
+            description="Where invitees are sent when they have booked, with `bookingId` in the query",
+            examples=["https://shop.example/thanks"],
+        ),
+    ]
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):

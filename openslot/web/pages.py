@@ -135,5 +135,5 @@ def locale_of(request: Request, user: User | None = None) -> Locale:
 
 
 def redirect(path: str, *cookies: Cookie) -> Response:
-    """Redirect the browser to one of our pages, by GET."""
+    """Redirect the browser to another page, by GET."""
     return Response(status=303, headers={"location": path, **NOT_KEPT}, cookies=cookies)

@@ -31,6 +31,7 @@ OTHER: dict[str, Any] = {
     "price": Money(1, "EUR"),
     "refund_policy": "none",
     "durations": (30, 60),
+    "redirect_url": "https://shop.example/thanks",
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),

@@ -191,7 +191,7 @@ def _show(
         price=show_amount(event_type.price).localize(options.locale) if event_type.price else None,
         seen_price=paying.name_price(event_type.price, event_type.refund_policy),
         key=forms.read_id(form["key"]) or uuid4(),
-        policy=paying_policy(context.work.runtime.settings) if event_type.price else FRAMED,
+        policy=paying_policy(context.work.runtime.settings) if event_type.price or event_type.redirect_url else FRAMED,
         preview=preview_event_type(context.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,

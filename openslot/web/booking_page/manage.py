@@ -24,6 +24,7 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
+from openslot.event_types.rules import write_redirect
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
@@ -48,7 +49,14 @@ CANCELLED, OVER, UPCOMING = Text("This meeting is cancelled"), Text("This meetin
 
 
 async def show_booking(
-    work: Work, details: BookingDetails, host: Host, options: Options, *, path: str, viewer: User | None
+    work: Work,
+    details: BookingDetails,
+    host: Host,
+    options: Options,
+    *,
+    path: str,
+    viewer: User | None,
+    target: str | None = None,
 ) -> Response:
     """Show a booking, and first what was just done with it; hosts who have booked themselves see the way back."""
     booking, locale = details.booking, options.locale
@@ -71,6 +79,7 @@ async def show_booking(
         booking=booking,
         reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
         is_on=is_on,
+        target=target,
         messages_to=consent.phone if consent else None,
         is_own=viewer is not None and viewer.id == booking.host_id and viewer.email == booking.invitee_email,
         host=host,
@@ -107,7 +116,19 @@ async def show_managed(work: Work, request: Request, user: User | None, token: s
         managed = await _open(work, request, token)
     except BookingNotFound:
         return await _show_waiting(work, request, token)
-    return await show_booking(work, managed.details, managed.host, managed.options, path=managed.path, viewer=user)
+    options, target = managed.options, _find_redirect(managed)
+    # Another site can't be expected to show itself in a frame: the page leads there.
+    if target is not None and not options.is_embedded:
+        return redirect(target)
+    return await show_booking(
+        work, managed.details, managed.host, options, path=managed.path, viewer=user, target=target
+    )
+
+
+def _find_redirect(managed: Managed) -> str | None:
+    """Find where the host sends people who have just booked."""
+    url, is_on = managed.details.event_type.redirect_url, can_change(managed.booking, now=managed.work.now)
+    return write_redirect(url, managed.booking.id) if url and is_on and managed.options.done == "booked" else None
 
 
 async def _show_waiting(work: Work, request: Request, token: str) -> Response:

@@ -64,7 +64,7 @@ def show(
 
 
 def paying_policy(settings: Settings) -> str:
-    """Let a form lead to where people pay, at an address of the provider's: browsers hold redirects to the policy."""
+    """Let a form lead to where people pay or are sent by the host: browsers hold redirects to the policy."""
     provider = urlsplit(settings.stripe_url)
     own = "" if provider.scheme == "https" else f" {provider.scheme}://{provider.netloc}"
     return FRAMED.replace("form-action 'self'", f"form-action 'self' https:{own}")

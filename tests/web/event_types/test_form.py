@@ -42,6 +42,7 @@ async def test_the_form_sent_as_it_is_shown_changes_nothing(
         buffer_before=5,
         buffer_after=10,
         price=Money(8050, "EUR"),
+        redirect_url="https://shop.example/thanks",
         questions=(
             Question("topic", "What about?", QuestionKind.LONG_TEXT, required=True),
             Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M")),
@@ -226,3 +227,25 @@ async def test_the_page_shows_state_link_and_what_archiving_means(
     assert 'href="http://127.0.0.1:8000/mara/30min"' in page
     assert "It has no upcoming bookings." in page
     assert f"/api/v1/event-types/{intro.id}" in page
+
+
+async def test_other_durations_and_the_page_after_booking_are_typed_as_text(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    talk = await offer(runtime, user, "talk")
+    answer = await save(member, talk, durations="60; 15,30", redirect_url=" https://shop.example/thanks ")
+    assert answer.status_code == 303, answer.text
+    saved = await load(runtime, user, talk)
+    assert (saved.duration_minutes, saved.durations) == (30, (15, 30, 60))
+    assert saved.redirect_url == "https://shop.example/thanks"
+    page = await member.get(f"/event-types/{talk.id}")
+    assert read_fields(page.text)["durations"] == "15, 60"
+
+    faults = read_faults((await save(member, talk, durations="15 or 60", redirect_url="http://shop.example")).text)
+    assert faults == {"durations": "Must be numbers of minutes, such as 15, 60"}
+    faults = read_faults((await save(member, talk, durations="", redirect_url="http://shop.example")).text)
+    assert list(faults) == ["redirect_url"]
+    assert list(read_faults((await save(member, talk, durations="15", seats="2")).text)) == ["durations"]
+    assert (await save(member, talk, durations="", redirect_url="")).status_code == 303
+    plain = await load(runtime, user, talk)
+    assert (plain.durations, plain.redirect_url) == ((), None)

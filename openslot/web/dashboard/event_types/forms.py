@@ -56,6 +56,7 @@ FIELDS = {
     "price.amount": "price",
     "price.currency": "currency",
     "refundPolicy": "refund_hours",
+    "redirectUrl": "redirect_url",
     "requiresConfirmation": "confirmation",
 }
 WORDS = {
@@ -82,7 +83,7 @@ UNIT_NAMES = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("
 SECTIONS = {
     "questions": ("questions",),
     "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week"),
-    "more": ("seats", "price", "currency", "refund", "refund_hours", "confirmation", "private"),
+    "more": ("seats", "price", "currency", "refund", "refund_hours", "confirmation", "redirect_url", "private"),
 }
 
 
@@ -149,6 +150,7 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     refund: Literal["full", "until", "none"] = "full"
     refund_hours: int | None = None
     questions: tuple[QuestionForm, ...] = ()
+    redirect_url: Annotated[str, Meta(pattern=LINE, max_length=2048)] = ""
     confirmation: bool = False
     """Whether the host confirms each booking."""
     private: bool = False
@@ -180,6 +182,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "price": write_amount(price) if price else "",
         "currency": price.currency if price else "EUR",
         **_write_refund(event_type.refund_policy),
+        "redirect_url": event_type.redirect_url or "",
         **write_questions(event_type.questions),
     }
     ticked = {"private": event_type.is_private, "confirmation": event_type.requires_confirmation}
@@ -216,6 +219,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
         questions=read_questions(sent.questions),
         requires_confirmation=sent.confirmation,
+        redirect_url=sent.redirect_url.strip() or None,
     )
     return described, name_faults(find_event_type_faults(described)) | faults
 
@@ -303,4 +307,5 @@ EDITED_FIELDS = {
     "price": (Text("Price"), ("price", "currency")),
     "refund_policy": (Text("Refunds"), ("refund", "refund_hours")),
     "requires_confirmation": (Text("Confirmation"), ("confirmation",)),
+    "redirect_url": (Text("Page after booking"), ("redirect_url",)),
 }
