@@ -16,7 +16,7 @@ from openslot.event_types.models import EventType, EventTypeSummary, Location
 from openslot.i18n import Text, recall
 from openslot.schedules.models import Schedule
 
-AnswerValue = str | bool
+AnswerValue = str | bool | tuple[str, ...]
 Answers = dict[str, AnswerValue]
 
 

@@ -13,6 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email, parse_phone
 from openslot.core.times import NOT_A_ZONE, find_zone
 from openslot.event_types.models import EventType, Money, Question, QuestionKind
+from openslot.event_types.rules import list_asked
 from openslot.i18n import PluralText, Text
 
 MAX_GUESTS = 10
@@ -136,12 +137,16 @@ def find_answer_faults(
     questions: tuple[Question, ...], answers: dict[str, AnswerValue], *, must_answer: bool
 ) -> dict[str, str]:
     """Check answers against what was asked; the host's side need not answer everything."""
-    asked = {question.key: question for question in questions}
-    unknown = [key for key in answers if key not in asked]
-    faults: dict[str, str] = {f"answers.{key}": Text("is not a question of this event type") for key in unknown}
+    known = {question.key for question in questions}
+    asked = {question.key: question for question in list_asked(questions, answers)}
+    faults: dict[str, str] = {
+        f"answers.{key}": Text("is not asked with these answers") if key in known else UNKNOWN
+        for key, given in answers.items()
+        if key not in asked and not (key in known and given in NO_ANSWER)
+    }
     for key, question in asked.items():
         given = answers.get(key)
-        if given in (None, "", False):
+        if given in NO_ANSWER:
             if question.required and must_answer:
                 faults[f"answers.{key}"] = Text("is required")
         elif fault := _answer_fault(question, given):
@@ -150,14 +155,24 @@ def find_answer_faults(
 
 
 def _answer_fault(question: Question, given: AnswerValue | None) -> str | None:
-    if question.kind is QuestionKind.CHECKBOX:
+    if question.kind in (QuestionKind.CHECKBOX, QuestionKind.CONSENT):
         return None if isinstance(given, bool) else Text("must be true or false")
+    if question.kind is QuestionKind.CHOICES:
+        return _choices_fault(question, given)
     if not isinstance(given, str):
         return Text("must be a string")
     if question.kind is QuestionKind.CHOICE:
         is_offered = given in question.options
         return None if is_offered else Text("must be one of %(choices)s", choices=", ".join(question.options))
     return TEXT_FAULTS[question.kind](given)
+
+
+def _choices_fault(question: Question, given: AnswerValue | None) -> str | None:
+    if not isinstance(given, tuple):
+        return Text("must be an array")
+    if not set(given) <= set(question.options):
+        return Text("must have only %(choices)s", choices=", ".join(question.options))
+    return Text("must not have the same option twice") if len(set(given)) < len(given) else None
 
 
 def _guest_faults(guests: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -201,6 +216,8 @@ def _email_fault(text: str) -> str | None:
     return None if _is_email(text) else NOT_AN_ADDRESS
 
 
+UNKNOWN = Text("is not a question of this event type")
+NO_ANSWER: tuple[AnswerValue | None, ...] = (None, "", False, ())
 TEXT_FAULTS = {
     QuestionKind.TEXT: _line_fault,
     QuestionKind.LONG_TEXT: _prose_fault,

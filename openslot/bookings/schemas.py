@@ -16,7 +16,7 @@ from openslot.core.shapes import Shape
 from openslot.core.text import LINE, EmailAddress, Label, LanguageTag, Name, Phone, Prose, ReasonText
 from openslot.core.times import Instant, Zone
 from openslot.event_types.models import EventType, Location
-from openslot.event_types.rules import is_told_when_booked
+from openslot.event_types.rules import MAX_OPTIONS, MAX_QUESTIONS, is_told_when_booked
 from openslot.event_types.schemas import EmbeddedEventType, WantedMinutes, embed
 from openslot.i18n.languages import negotiate
 
@@ -25,8 +25,17 @@ BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="Token of a private event type")]
 GivenAnswers = Annotated[
-    dict[Annotated[str, Meta(pattern=LINE, max_length=50)], Annotated[str, Meta(max_length=5000)] | bool],
-    Meta(description="Answers by question key", examples=[{"topic": "Pricing for a team of 12"}], max_length=20),
+    dict[
+        Annotated[str, Meta(pattern=LINE, max_length=50)],
+        Annotated[str, Meta(max_length=5000)]
+        | bool
+        | Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=MAX_OPTIONS)],
+    ],
+    Meta(
+        description="Answers by question key: a string, true or false for a checkbox, an array for several choices",
+        examples=[{"topic": "Pricing for a team of 12"}],
+        max_length=MAX_QUESTIONS,
+    ),
 ]
 DurationMinutes = Annotated[
     WantedMinutes, Meta(description="One of the event type's durations; the default if omitted", examples=[30])

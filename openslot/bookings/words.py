@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 import babel
 from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
 
+from openslot.bookings.models import AnswerValue
 from openslot.core.text import one_line
 from openslot.core.times import get_zone
 from openslot.event_types.models import Location, LocationKind
@@ -23,6 +24,13 @@ def format_place(location: Location, host_name: str) -> str | None:
     if location.awaits_link:
         return LINK_FOLLOWS
     return one_line(location.value, max_=500) or None
+
+
+def write_answer(answer: AnswerValue) -> str:
+    """Write an answer for another system, as a calendar or a CRM, in English."""
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return answer if isinstance(answer, str) else ", ".join(answer)
 
 
 DASH = "\u2013"

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 from openslot.bookings.models import Booking, BookingDetails, Status
+from openslot.bookings.words import write_answer
 from openslot.crm.models import CrmMeeting, CrmPerson, CrmTarget, MeetingOutcome
 
 MAX_CONNECTIONS = 5
@@ -12,7 +13,6 @@ DELAYS = tuple(
     timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 )
 MANAGE_LINK = re.compile(r"[a-z][a-z0-9+.-]*://[^\s<>\"']*/manage/[^\s<>\"']+", re.IGNORECASE)
-YES_OR_NO = {True: "yes", False: "no"}
 
 
 def decide_outcome(booking: Booking) -> MeetingOutcome:
@@ -32,7 +32,7 @@ def describe_person(details: BookingDetails) -> CrmPerson:
         company=contact.company if contact else None,
         zone=booking.invitee_zone,
         language=booking.invitee_locale,
-        answers={key: YES_OR_NO[value] if isinstance(value, bool) else value for key, value in booking.answers.items()},
+        answers={key: write_answer(value) for key, value in booking.answers.items()},
     )
 
 
@@ -53,10 +53,7 @@ def describe_meeting(details: BookingDetails, target: CrmTarget, *, url: str) ->
         url=url,
         location=clean(booking.location.value) if booking.location.value else None,
         notes=clean(booking.notes) if booking.notes else None,
-        answers={
-            labels.get(key, key): YES_OR_NO[value] if isinstance(value, bool) else clean(value)
-            for key, value in booking.answers.items()
-        },
+        answers={labels.get(key, key): clean(write_answer(value)) for key, value in booking.answers.items()},
         event_type=event_type.name,
         host_name=target.host_name,
         host_email=target.host_email,

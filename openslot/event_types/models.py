@@ -78,12 +78,26 @@ class QuestionKind(StrEnum):
     TEXT = "text"
     LONG_TEXT = "long_text"
     CHOICE = "choice"
+    CHOICES = "choices"
+    """Any of the options."""
     CHECKBOX = "checkbox"
+    CONSENT = "consent"
+    """A checkbox that must be ticked."""
     PHONE = "phone"
     EMAIL = "email"
 
 
-class Question(Struct, frozen=True):
+class ShowIf(Struct, frozen=True):
+    """Which answer to an earlier question a question needs to be asked."""
+
+    key: Annotated[str, Meta(description="The key of an earlier choice or checkbox", examples=["topic"])]
+    values: Annotated[
+        tuple[str, ...],
+        Meta(description="Options of which one must be chosen; none for a checkbox, which must be ticked"),
+    ] = ()
+
+
+class Question(Struct, frozen=True, rename={"show_if": "showIf"}):
     """A question that invitees answer when they book."""
 
     key: Annotated[str, Meta(description="The name of the answer, unique within the event type", examples=["topic"])]
@@ -92,6 +106,9 @@ class Question(Struct, frozen=True):
     required: bool = False
     options: tuple[str, ...] = ()
     """What a choice offers."""
+
+    show_if: ShowIf | None = None
+    """None: it is always asked."""
 
 
 class Money(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
@@ -20,6 +20,7 @@ MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
 MAX_DURATIONS = 10
 LONGEST_MINUTES = 1440
+WITH_OPTIONS = (models.QuestionKind.CHOICE, models.QuestionKind.CHOICES)
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
@@ -174,30 +175,61 @@ def _window_faults(window: models.BookingWindow) -> Faults:
 def _question_faults(questions: tuple[models.Question, ...]) -> Faults:
     if len(questions) > MAX_QUESTIONS:
         yield "questions", Text("must have at most %(max)s entries", max=MAX_QUESTIONS)
-    seen: set[str] = set()
+    seen: dict[str, models.Question] = {}
     for index, question in enumerate(questions):
         path = f"questions.{index}"
         if question.key in seen:
             yield f"{path}.key", Text("is used twice")
         elif not _KEY.fullmatch(question.key):
             yield f"{path}.key", Text("must be a lower-case letter, then up to 49 letters, digits and underscores")
-        seen.add(question.key)
         if not question.label.strip() or len(question.label) > 200:
             yield f"{path}.label", Text("must be 1 to 200 characters")
+        if question.kind is models.QuestionKind.CONSENT and not question.required:
+            yield f"{path}.required", "must be true for a consent"
         yield from _option_faults(f"{path}.options", question)
+        if question.show_if is not None:
+            yield from _show_if_faults(f"{path}.showIf", question.show_if, seen)
+        seen.setdefault(question.key, question)
 
 
 def _option_faults(path: str, question: models.Question) -> Faults:
     options = question.options
-    if question.kind is not models.QuestionKind.CHOICE:
+    if question.kind not in WITH_OPTIONS:
         if options:
-            yield path, "must be empty unless the kind is choice"
+            yield path, "must be empty unless the kind is choice or choices"
     elif not 1 <= len(options) <= MAX_OPTIONS:
         yield path, Text("must have 1 to %(max)s entries", max=MAX_OPTIONS)
     elif len(set(options)) < len(options):
         yield path, Text("must not have the same option twice")
     elif any(not option.strip() or len(option) > 200 for option in options):
         yield path, Text("must have options of 1 to 200 characters")
+
+
+def _show_if_faults(path: str, show_if: models.ShowIf, earlier: dict[str, models.Question]) -> Faults:
+    asked = earlier.get(show_if.key)
+    if asked is None or asked.kind not in (*WITH_OPTIONS, models.QuestionKind.CHECKBOX):
+        yield f"{path}.key", Text("must be an earlier choice or checkbox")
+    elif asked.kind is models.QuestionKind.CHECKBOX:
+        if show_if.values:
+            yield f"{path}.values", Text("must be empty for a checkbox")
+    elif not show_if.values or not set(show_if.values) <= set(asked.options):
+        yield f"{path}.values", Text("must be options of the earlier question")
+
+
+def list_asked(questions: Sequence[models.Question], answers: Mapping[str, object]) -> tuple[models.Question, ...]:
+    """List the questions that are asked of somebody with these answers."""
+    asked: dict[str, models.Question] = {}
+    for question in questions:
+        show_if = question.show_if
+        if show_if is None or (show_if.key in asked and _holds(show_if, answers.get(show_if.key))):
+            asked[question.key] = question
+    return tuple(asked.values())
+
+
+def _holds(show_if: models.ShowIf, answer: object) -> bool:
+    if not show_if.values:
+        return answer is True
+    return answer in show_if.values or (isinstance(answer, tuple) and not set(show_if.values).isdisjoint(answer))
 
 
 def is_offered(event_type: models.EventType) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits, Money, Question, QuestionKind
+from openslot.event_types.models import EventType, Limits, Money, Question, QuestionKind, ShowIf
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, read, slots
 from tests.support.clocks import MovingClock
 
@@ -209,6 +209,50 @@ async def test_answers_are_checked_and_the_host_need_not_give_them(
     assert (answer.status_code, answer.json()["details"]) == (400, {"answers.topic": "is required"})
     answer = await client.post("/api/bookings", json=public | {"answers": {"topic": "Boats"}})
     assert answer.status_code == 200
+
+
+async def test_several_choices_consent_and_questions_that_depend_on_answers(
+    client: httpx2.AsyncClient, bearer: dict[str, str], runtime: Runtime, user: User
+) -> None:
+    questions = (
+        Question("days", "Days?", QuestionKind.CHOICES, required=True, options=("Mon", "Tue", "Wed")),
+        Question("why", "Why?", required=True, show_if=ShowIf("days", ("Mon",))),
+        Question("terms", "I agree", QuestionKind.CONSENT, required=True),
+    )
+    asking = await offer(runtime, user, "asking", questions=questions)
+    public = {
+        "eventTypeId": str(asking.id),
+        "startTime": ELEVEN,
+        "inviteeName": "Li",
+        "inviteeEmail": "li@okafor.example",
+        "inviteeTimezone": "UTC",
+    }
+    refused: list[tuple[dict[str, object], set[str]]] = [
+        ({}, {"days", "terms"}),
+        ({"days": [], "terms": False}, {"days", "terms"}),
+        ({"days": "Mon", "terms": True}, {"days", "why"}),
+        ({"days": ["Sun"], "terms": True}, {"days"}),
+        ({"days": ["Tue", "Tue"], "terms": True}, {"days"}),
+        ({"days": ["Mon", "Tue"], "terms": True}, {"why"}),
+        ({"days": ["Tue"], "why": "No reason", "terms": True}, {"why"}),
+        ({"days": ["Tue"], "terms": "yes"}, {"terms"}),
+        ({"days": ["Tue"], "terms": ["yes"]}, {"terms"}),
+    ]
+    for answers, fields in refused:
+        answer = await client.post("/api/bookings", json=public | {"answers": answers})
+        assert (answer.status_code, set(answer.json()["details"])) == (400, {f"answers.{key}" for key in fields})
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 0
+
+    given = {"days": ["Wed", "Mon"], "why": "Because", "terms": True}
+    made = await client.post("/api/bookings", json=public | {"answers": given})
+    listed = await client.get(f"/api/v1/bookings/{made.json()['bookingId']}", headers=bearer)
+    assert listed.json()["answers"] == given
+    found = await client.get(f"/api/v1/event-types/{asking.id}", headers=bearer)
+    assert [each["showIf"] for each in found.json()["schedulingConfig"]["questions"]] == [
+        None,
+        {"key": "days", "values": ["Mon"]},
+        None,
+    ]
 
 
 async def test_a_paid_event_type_is_free_for_the_host_and_closed_to_the_public_without_a_provider(

@@ -17,8 +17,9 @@ from openslot.event_types.models import (
     QuestionKind,
     RangeWindow,
     RollingWindow,
+    ShowIf,
 )
-from openslot.event_types.rules import find_event_type_faults
+from openslot.event_types.rules import find_event_type_faults, list_asked
 from tests.event_types.support import TALK
 
 CHOICE = Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M"))
@@ -93,10 +94,63 @@ def test_each_fault_is_told_at_its_field(change: dict[str, object], fields: set[
         (replace(CHOICE, kind=QuestionKind.TEXT), {"questions.0.options"}),
         (replace(CHOICE, key="Size"), {"questions.0.key"}),
         (replace(CHOICE, label=""), {"questions.0.label"}),
+        (replace(CHOICE, kind=QuestionKind.CHOICES), set()),
+        (replace(CHOICE, kind=QuestionKind.CHOICES, options=()), {"questions.0.options"}),
+        (Question("terms", "I agree", QuestionKind.CONSENT, required=True), set()),
+        (Question("terms", "I agree", QuestionKind.CONSENT), {"questions.0.required"}),
+        (Question("why", "Why?", show_if=ShowIf("why", ("S",))), {"questions.0.showIf.key"}),
     ],
 )
 def test_question_must_be_answerable(question: Question, fields: set[str]) -> None:
     assert find_event_type_faults(replace(TALK, questions=(question,))).keys() == fields
+
+
+SURE = Question("sure", "Sure?", QuestionKind.CHECKBOX)
+
+
+@pytest.mark.parametrize(
+    ("show_if", "fields"),
+    [
+        (ShowIf("size", ("S",)), set()),
+        (ShowIf("size", ("S", "M")), set()),
+        (ShowIf("sure"), set()),
+        (ShowIf("size"), {"questions.3.showIf.values"}),
+        (ShowIf("size", ("XL",)), {"questions.3.showIf.values"}),
+        (ShowIf("sure", ("true",)), {"questions.3.showIf.values"}),
+        (ShowIf("free", ("S",)), {"questions.3.showIf.key"}),
+        (ShowIf("later", ("S",)), {"questions.3.showIf.key"}),
+        (ShowIf("missing", ("S",)), {"questions.3.showIf.key"}),
+    ],
+)
+def test_a_question_depends_on_an_earlier_choice_or_checkbox(show_if: ShowIf, fields: set[str]) -> None:
+    depending = Question("why", "Why?", show_if=show_if)
+    questions = (CHOICE, SURE, Question("free", "Free text"), depending, replace(CHOICE, key="later"))
+
+    assert find_event_type_faults(replace(TALK, questions=questions)).keys() == fields
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [
+        ({}, ["size", "sure"]),
+        ({"size": "S"}, ["size", "sure", "why"]),
+        ({"size": "M"}, ["size", "sure"]),
+        ({"size": ("M", "S")}, ["size", "sure", "why"]),
+        ({"size": ["S"]}, ["size", "sure"]),
+        ({"sure": "true"}, ["size", "sure"]),
+        ({"sure": True}, ["size", "sure", "how"]),
+        ({"size": "S", "why": "A"}, ["size", "sure", "why", "chain"]),
+        ({"size": "M", "why": "A"}, ["size", "sure"]),
+    ],
+)
+def test_a_question_is_asked_if_the_one_it_depends_on_is_asked_and_answered_so(
+    answers: dict[str, object], asked: list[str]
+) -> None:
+    why = Question("why", "Why?", QuestionKind.CHOICE, options=("A", "B"), show_if=ShowIf("size", ("S",)))
+    how = Question("how", "How?", show_if=ShowIf("sure"))
+    chain = Question("chain", "And?", show_if=ShowIf("why", ("A",)))
+
+    assert [each.key for each in list_asked((CHOICE, SURE, why, how, chain), answers)] == asked
 
 
 def test_question_is_asked_once_and_there_are_twenty_at_most() -> None:

@@ -8,6 +8,7 @@ from openslot.accounts.models import User
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.bookings.store import list_confirmed
+from openslot.bookings.words import write_answer
 from openslot.core.errors import NotFound
 from openslot.core.ids import fingerprint, new_token
 from openslot.core.text import defuse, one_line
@@ -22,7 +23,6 @@ from openslot.integrations.mail.models import MailAddress
 FEED_NAME = "Openslot"
 # Notes and 20 answers, each as long as it may be.
 LONGEST_DESCRIPTION = 120_000
-YES_OR_NO: dict[str | bool, str] = {True: "yes", False: "no"}
 
 
 def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str, host_email: str) -> bytes:
@@ -68,7 +68,7 @@ def _name_shared(details: BookingDetails, host: MailAddress) -> str:
 
 def _describe_answers(booking: Booking, event_type: EventType, booking_url: str) -> str:
     labels = {question.key: question.label for question in event_type.questions}
-    answers = [f"{labels.get(key, key)}: {YES_OR_NO.get(value, value)}" for key, value in booking.answers.items()]
+    answers = [f"{labels.get(key, key)}: {write_answer(value)}" for key, value in booking.answers.items()]
     parts = [f"{booking.invitee_name} <{booking.invitee_email}>", booking.notes, *answers, booking_url]
     return "\n".join(part for part in parts if part)
 

@@ -15,7 +15,7 @@ from openslot.bookings.events import (
     BookingRescheduled,
 )
 from openslot.bookings.links import booking_url, calendar_url, manage_url
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status, show_reason
+from openslot.bookings.models import AnswerValue, Booking, BookingDetails, BookingRef, Status, show_reason
 from openslot.bookings.words import format_day, format_hours, format_place, format_short, format_zone
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
@@ -197,10 +197,10 @@ def write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
     return [invitee, *guests, *answers]
 
 
-def _format_answer(answer: str | bool) -> list[str]:
+def _format_answer(answer: AnswerValue) -> list[str]:
     if isinstance(answer, bool):
         return [Text("Yes") if answer else Text("No")]
-    return paragraph(answer).split("\n")
+    return paragraph(answer).split("\n") if isinstance(answer, str) else [one_line(each) for each in answer]
 
 
 def _find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:

@@ -113,10 +113,15 @@ def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:
     values = {name: options.prefill(name) for name in ("name", "email", "notes", "guests")}
     for question in event_type.questions:
         given = options.prefill(question.key) if question.key not in values else ""
-        if question.kind is not QuestionKind.CHECKBOX:
+        if question.kind is QuestionKind.CHOICES:
+            picked = [each.strip() for each in given.split(",")]
+            chosen = [(place, option) for place, option in enumerate(question.options) if option in picked]
+            values |= {f"picks.{question.key}.{place}": option for place, option in chosen}
+        elif question.kind is QuestionKind.CHECKBOX:
+            if given.lower() in {"1", "true", "on", "yes"}:
+                values[f"checks.{question.key}"] = "on"
+        elif question.kind is not QuestionKind.CONSENT:
             values[f"answers.{question.key}"] = given
-        elif given.lower() in {"1", "true", "on", "yes"}:
-            values[f"checks.{question.key}"] = "on"
     return Form(values=values)
 
 
@@ -139,7 +144,12 @@ def name_faults(faults: Mapping[str, str], *, phone: str = "phone") -> dict[str,
 def _read_answers(values: Mapping[str, str]) -> Answers:
     texts = {name.removeprefix("answers."): text for name, text in values.items() if name.startswith("answers.")}
     checks = {name.removeprefix("checks."): True for name in values if name.startswith("checks.")}
-    return {**{key: text for key, text in texts.items() if text.strip()}, **checks}
+    picks: dict[str, tuple[str, ...]] = {}
+    for name, option in values.items():
+        if name.startswith("picks."):
+            key = name.split(".", 2)[1]
+            picks[key] = (*picks.get(key, ()), option)
+    return {**{key: text for key, text in texts.items() if text.strip()}, **checks, **picks}
 
 
 class ShownStart(Struct, frozen=True, kw_only=True):
@@ -249,6 +259,10 @@ class AskedFields(Struct, frozen=True, kw_only=True):
     questions: Questions
     keeps_mail: bool
     sends_messages: bool
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {each.key: each.label for each in self.questions}
 
     @property
     def phone_key(self) -> str:

@@ -21,7 +21,7 @@ from openslot.bookings.events import (
     BookingRequested,
     BookingRescheduled,
 )
-from openslot.bookings.models import Booking, BookingChange, BookingDetails, BookingRef, show_reason
+from openslot.bookings.models import AnswerValue, Booking, BookingChange, BookingDetails, BookingRef, show_reason
 from openslot.bookings.rules import CALENDAR
 from openslot.bookings.words import LINK_SHOWN_HERE
 from openslot.core.actor import Actor, ActorKind
@@ -242,4 +242,10 @@ def list_answers(details: BookingDetails) -> Iterator[tuple[str, object]]:
         yield Text("Notes"), booking.notes
     labels = {question.key: question.label for question in details.event_type.questions}
     for key, answer in booking.answers.items():
-        yield labels.get(key, key), (Text("Yes") if answer else Text("No")) if isinstance(answer, bool) else answer
+        yield labels.get(key, key), show_answer(answer)
+
+
+def show_answer(answer: AnswerValue) -> object:
+    if isinstance(answer, bool):
+        return Text("Yes") if answer else Text("No")
+    return answer if isinstance(answer, str) else ", ".join(answer)

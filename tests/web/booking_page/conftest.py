@@ -14,7 +14,7 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind, ShowIf
 from openslot.people import operations as people
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock, clock
@@ -30,6 +30,13 @@ QUESTIONS = (
     Question("team", "How large is your team?", QuestionKind.CHOICE, options=("Just me", "Up to 10")),
     Question("agree", "I have read the terms", QuestionKind.CHECKBOX, required=True),
     Question("phone", "Your phone number", QuestionKind.PHONE),
+)
+DEPENDING = (
+    Question("days", "Which days suit you?", QuestionKind.CHOICES, options=("Monday", "Tuesday", "Friday")),
+    Question("why", "Why Friday?", required=True, show_if=ShowIf("days", ("Friday",))),
+    Question("guide", "I need a guide", QuestionKind.CHECKBOX),
+    Question("language", "In which language?", QuestionKind.CHOICE, options=("en", "de"), show_if=ShowIf("guide")),
+    Question("terms", "I agree to the terms", QuestionKind.CONSENT, required=True),
 )
 STARTS = re.compile(r'<(?:button|input)[^>]* name="start" value="([^"]+)"')
 

@@ -1,5 +1,6 @@
 """The plain form of the booking page over HTTP: what it books, and what it says if it does not."""
 
+import json
 import re
 from datetime import UTC, datetime
 
@@ -17,7 +18,7 @@ from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving
 from tests.support.page import read_page
 from tests.support.private_tokens import get_private_token
-from tests.web.booking_page.conftest import PAGE, book, filled, starts_in
+from tests.web.booking_page.conftest import DEPENDING, PAGE, TEN, book, filled, starts_in
 from tests.web.conftest import sign_in
 
 
@@ -38,6 +39,27 @@ async def test_a_form_books_and_leads_to_the_bookings_own_page(
     assert list(row["guests"]) == ["li@okafor.example", "ana@okafor.example"]
     assert '"agree": true' in row["answers"] or '"agree":true' in row["answers"]
     assert "team" not in row["answers"]
+
+
+async def test_questions_that_depend_on_answers_and_several_choices_work_without_scripts(
+    client: httpx2.AsyncClient, runtime: Runtime, host: User
+) -> None:
+    await offer(runtime, host, "depending", questions=DEPENDING)
+    page = await client.get("/mara/depending", params={"start": TEN, "days": "Friday, Monday", "terms": "true"})
+    ticked = [name for name, field in read_page(page).fields.items() if field.value and name.startswith(("p", "c"))]
+    assert ticked == ["picks.days.0", "picks.days.2"]
+    assert "Only if the answer to “Which days suit you?” is: Friday" in read_page(page).text
+    assert "Only if “I need a guide” is ticked" in read_page(page).text
+    missing = await client.post("/mara/depending", data={**filled(), "picks.days.2": "Friday", "checks.terms": "on"})
+    assert read_page(missing).faults["answers-why"] == "Is required"
+    assert 'name="picks.days.2" value="Friday" checked' in missing.text
+    typed = {"picks.days.0": "Monday", "picks.days.1": "Tuesday", "checks.terms": "on"}
+    unasked = await client.post("/mara/depending", data={**filled(), **typed, "answers.why": "It is free"})
+    assert read_page(unasked).faults["answers-why"] == "Is not asked with these answers"
+    assert (await client.post("/mara/depending", data={**filled(), **typed})).status_code == 303
+
+    stored = await runtime.pool.fetchval("select answers::jsonb from bookings")
+    assert json.loads(stored) == {"days": ["Monday", "Tuesday"], "terms": True}
 
 
 async def test_a_slot_that_was_just_taken_keeps_what_was_typed(client: httpx2.AsyncClient, intro: EventType) -> None:

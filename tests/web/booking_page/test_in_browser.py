@@ -1,5 +1,6 @@
 """The booking page in a real browser: book, reschedule, cancel, in any zone, direction and size, by hand and by key."""
 
+import json
 import re
 from typing import Any
 
@@ -13,7 +14,7 @@ from openslot.event_types.models import EventType
 from tests.bookings.conftest import offer
 from tests.support.browsers import open_page, tab_to
 from tests.support.page_checks import OVERFLOW, PHONE, TOO_SMALL
-from tests.web.booking_page.conftest import PAGE, TEN
+from tests.web.booking_page.conftest import DEPENDING, PAGE, TEN
 from tests.web.booking_page.visiting import confirm, fill, in_zone, visit
 
 LIVE_HOLDS = "select count(*) from claims where active and kind = 'hold'"
@@ -118,6 +119,30 @@ async def test_faults_that_the_api_finds_stand_at_their_fields(
     await confirm(page)
     assert await runtime.pool.fetchval("select cardinality(guests) from bookings") == 2
     assert await runtime.pool.fetchval(LIVE_HOLDS) == 0
+
+
+async def test_questions_appear_with_the_answers_they_depend_on(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, host: User
+) -> None:
+    await offer(runtime, host, "depending", questions=DEPENDING)
+    page = await visit(browser, client, "/mara/depending")
+    await in_zone(page, "Lagos")
+    await page.locator(f"button[value='{TEN}']").click()
+    await fill(page)
+    await expect(page.get_by_label("Why Friday?")).to_be_hidden()
+    await expect(page.get_by_label("In which language?")).to_be_hidden()
+    await page.get_by_role("checkbox", name="Friday").check()
+    await page.get_by_label("Why Friday?").fill("It is free")
+    await page.get_by_label("I need a guide").check()
+    await page.get_by_label("In which language?").select_option("de")
+    await page.get_by_label("I need a guide").uncheck()
+    await expect(page.get_by_label("In which language?")).to_be_hidden()
+    await page.get_by_label("I agree to the terms").check()
+    assert await page.evaluate(OVERFLOW) <= 0
+    await confirm(page)
+
+    stored = json.loads(await runtime.pool.fetchval("select answers::jsonb from bookings"))
+    assert stored == {"days": ["Friday"], "why": "It is free", "terms": True}
 
 
 async def test_a_lost_connection_is_said_and_sent_again_once(

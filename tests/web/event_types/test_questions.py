@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Question, QuestionKind
+from openslot.event_types.models import EventType, Question, QuestionKind, ShowIf
 from openslot.web.dashboard.event_types.questions import (
     QuestionForm,
     change_questions,
@@ -99,6 +99,41 @@ async def test_questions_are_added_moved_and_saved_by_buttons_alone(
         Question("second", "Second", QuestionKind.CHOICE, required=True, options=("A", "B")),
         Question("first", "First"),
     )
+
+
+async def test_a_question_can_be_shown_for_an_answer_to_an_earlier_one(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    path = f"/event-types/{intro.id}"
+    fields = read_fields((await member.get(path)).text)
+    fields = read_fields((await member.post(path, data={**fields, "act": "add"})).text)
+    assert "questions.0.show_key" not in fields
+    fields |= {"questions.0.label": "Your topic", "questions.0.kind": "choices", "questions.0.options": "Price\nTerms"}
+    fields = read_fields((await member.post(path, data={**fields, "act": "add"})).text)
+    fields |= {"questions.1.label": "How many?", "questions.1.show_key": "your_topic"}
+    refused = await member.post(path, data={**fields, "questions.1.show_values": "Price\nHats"})
+    assert refused.status_code == 400
+    assert read_page(refused).faults["questions.1.show_values"] == "Must be options of the earlier question"
+    moved = await member.post(path, data={**fields, "questions.1.show_values": "Price", "act": "up.1"})
+    behind = await member.post(path, data=read_fields(moved.text))
+    assert read_page(behind).faults["questions.0.show_key"] == "Must be an earlier choice or checkbox"
+    assert (await member.post(path, data={**fields, "questions.1.show_values": "Price"})).status_code == 303
+
+    saved = await load(runtime, user, intro)
+    assert saved.questions == (
+        Question("your_topic", "Your topic", QuestionKind.CHOICES, options=("Price", "Terms")),
+        Question("how_many", "How many?", show_if=ShowIf("your_topic", ("Price",))),
+    )
+    assert read_fields((await member.get(path)).text)["questions.1.show_values"] == "Price"
+
+
+async def test_a_consent_is_always_required(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    await save(member, intro, **{"questions.0.label": "I agree", "questions.0.kind": "consent"})
+
+    [saved] = (await load(runtime, user, intro)).questions
+    assert (saved.kind, saved.required) == (QuestionKind.CONSENT, True)
 
 
 async def test_there_are_twenty_questions_at_most(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:

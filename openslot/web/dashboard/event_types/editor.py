@@ -42,6 +42,8 @@ NOTICES = {
 NO_SCHEDULE = Text("Choose one of your schedules")
 BEGINNINGS = ("start", "from")
 FALLBACK, LONGEST_NAME = "meeting", 200
+# So that nobody is surprised by a meeting that begins at once.
+USUAL_NOTICE = 240
 
 
 async def form_page(
@@ -51,6 +53,7 @@ async def form_page(
     own = await schedules.list_schedules(work, user)
     services = await work.runtime.ports.get(Conferences).list_offered(work, user.id)
     attended = {name.partition(".")[0] for name in (*form.faults, focus)}
+    typed = questions.list_typed(form.values)
     shown = page(
         template,
         user,
@@ -58,7 +61,8 @@ async def form_page(
         form=form,
         focus=focus,
         base=f"{work.runtime.settings.public_url}/{user.username}/",
-        questions=questions.list_typed(form.values),
+        questions=typed,
+        deciding=questions.list_deciding(typed),
         max_questions=MAX_QUESTIONS,
         schedules={str(each.id): each.name for each in own},
         locations=list_locations(services, form["location_kind"]),
@@ -307,7 +311,7 @@ async def _begin(request: Request, work: Work, user: User, point: StartingPoint)
     locale = locale_of(request)
     name = str(localize(point.name, locale))
     blank = event_types.draft(work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30)
-    begun = replace(blank, **point.changes)
+    begun = replace(blank, **{"min_notice_minutes": USUAL_NOTICE, **point.changes})
     if begun.location.kind is not LocationKind.PHONE:
         return begun
     label = str(localize(Text("Your phone number"), locale))

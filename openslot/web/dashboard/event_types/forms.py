@@ -234,7 +234,8 @@ def read_durations(sent: EventTypeForm) -> tuple[int, ...] | None:
 
 def name_faults(faults: Mapping[str, str]) -> dict[str, str]:
     """Put what the domain finds wrong at the form's own fields."""
-    named = {FIELDS.get(field, field): fault for field, fault in faults.items()}
+    names = {field: FIELDS.get(field, field.replace(".showIf.", ".show_")) for field in faults}
+    named = {names[field]: fault for field, fault in faults.items()}
     return {field: fault if _is_said(fault) else WORDS.get(field, fault) for field, fault in named.items()}
 
 

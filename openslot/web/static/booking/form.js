@@ -11,6 +11,7 @@ export function enhanceForm(form) {
 
   if (eventType) {
     adopt(field("hold").value, startOf());
+    if (form.querySelector("[data-if]")) import("./questions.js").then(({ ask }) => ask(form));
     form.addEventListener("submit", book);
   }
   addEventListener("pageshow", (event) => {
@@ -80,6 +81,7 @@ export function enhanceForm(form) {
     for (const [name, value] of typed) {
       if (name.startsWith("answers.") && value.trim()) answers[name.slice(8)] = value;
       if (name.startsWith("checks.")) answers[name.slice(7)] = true;
+      if (name.startsWith("picks.")) (answers[name.split(".")[1]] ??= []).push(value);
     }
     const notes = typed.get("notes").trim();
     const holdId = heldFor(start);
