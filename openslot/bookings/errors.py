@@ -67,6 +67,13 @@ class RescheduleLimitExceeded(RateLimited):
         super().__init__(Text("This booking was rescheduled too often today"), retry_after=retry_after)
 
 
+class InviteeLimitReached(Conflict):
+    """The invitee's email address has as many upcoming bookings of this event type as it can have."""
+
+    code = "invitee_limit_reached"
+    message = Text("This email address has as many upcoming bookings of this event type as it can have")
+
+
 class PaymentUnavailable(Unavailable):
     """The event type has a price, and this installation has no payment provider."""
 

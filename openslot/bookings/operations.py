@@ -61,6 +61,7 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     )
     event_type = claimed.event_type
     _check_for(work, claimed, wanted)
+    await _check_invitee(work, event_type, wanted.invitee.email)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
         _stage_insert(work, pending, wanted)
@@ -324,6 +325,15 @@ def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
         raise Invalid(details=faults)
     if must_answer and not is_offered(claimed.event_type):
         raise errors.PaymentUnavailable
+
+
+async def _check_invitee(work: Work, event_type: EventType, email: str) -> None:
+    """Refuse what an address books beyond its limit, except on the host's side; the host is locked."""
+    limit = event_type.limits.per_invitee
+    if limit is None or rules.is_host(work.actor):
+        return
+    if await store.count_upcoming(work.db, event_type.id, email, now=work.now) >= limit:
+        raise errors.InviteeLimitReached
 
 
 async def erase_some(work: Work, host_id: UUID, limit: int) -> int:

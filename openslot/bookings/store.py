@@ -148,6 +148,15 @@ async def has_time(db: Db, booking_id: UUID) -> bool:
     return bool(await db.fetchval(statement, booking_id))
 
 
+async def count_upcoming(db: Db, event_type_id: UUID, email: str, *, now: datetime) -> int:
+    """Count the bookings of an event type that an address has, those that wait for something too."""
+    statement = """
+        select count(*) from bookings b join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+        where b.event_type_id = $1 and lower(b.invitee_email) = lower($2) and b.ends_at > $3
+          and b.status <> 'CANCELLED' and c.active and coalesce(t.active, true)"""
+    return int(await db.fetchval(statement, event_type_id, email, now))
+
+
 async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host] | None:
     return _to_details_with_host(await db.fetchrow(WITH_HOST, ref.id, ref.host_id))
 

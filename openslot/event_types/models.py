@@ -66,10 +66,11 @@ BookingWindow = RollingWindow | BusinessDaysWindow | RangeWindow
 
 
 class Limits(Struct, frozen=True, rename="camel"):
-    """The most bookings per day and per week, in the host's time zone; null means no limit."""
+    """The most bookings per day and week in the host's zone, and upcoming ones per invitee; null means no limit."""
 
     per_day: int | None = None
     per_week: int | None = None
+    per_invitee: int | None = None
 
 
 class QuestionKind(StrEnum):

@@ -83,6 +83,7 @@ def _number_faults(event_type: models.EventType) -> Faults:
     yield from _bounds("slotIntervalMinutes", event_type.slot_interval_minutes, 1, 1440)
     yield from _bounds("limits.perDay", event_type.limits.per_day, 1, 1000)
     yield from _bounds("limits.perWeek", event_type.limits.per_week, 1, 1000)
+    yield from _bounds("limits.perInvitee", event_type.limits.per_invitee, 1, 1000)
     yield from _bounds("seats", event_type.seats, 1, 1000)
     yield from _bounds("position", event_type.position, 0, 1_000_000)
 

@@ -114,7 +114,8 @@ def to_record(event_type: EventType) -> str:
     limits = fields.pop("limits")
     for computed in COMPUTED:
         del fields[computed]
-    return msgspec.json.encode({**fields, "limit_per_day": limits.per_day, "limit_per_week": limits.per_week}).decode()
+    columns = {f"limit_{name}": limit for name, limit in msgspec.structs.asdict(limits).items()}
+    return msgspec.json.encode({**fields, **columns}).decode()
 
 
 # A meeting lasts a day at most, so the index on starts finds those that are not over.

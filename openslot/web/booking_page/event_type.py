@@ -10,7 +10,7 @@ from openslot.accounts.profiles import photo_path
 from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
-from openslot.bookings.errors import PaymentUnavailable
+from openslot.bookings.errors import InviteeLimitReached, PaymentUnavailable
 from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
@@ -101,7 +101,14 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
         return await _ask_again(context, form, Invalid())
     try:
         target = await _book(context, form)
-    except (SlotUnavailable, RateLimited, Invalid, PaymentUnavailable, paying.PriceChanged) as refusal:
+    except (
+        SlotUnavailable,
+        RateLimited,
+        Invalid,
+        PaymentUnavailable,
+        InviteeLimitReached,
+        paying.PriceChanged,
+    ) as refusal:
         return await _ask_again(
             context, form.with_faults(forms.name_faults(refusal.faults, phone=forms.name_phone(form))), refusal
         )

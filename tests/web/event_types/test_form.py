@@ -37,7 +37,7 @@ async def test_the_form_sent_as_it_is_shown_changes_nothing(
         booking_window=RangeWindow(date(2026, 3, 1), date(2026, 4, 30)),
         min_notice_minutes=2880,
         slot_interval_minutes=15,
-        limits=Limits(2, 5),
+        limits=Limits(2, 5, 3),
         seats=4,
         buffer_before=5,
         buffer_after=10,

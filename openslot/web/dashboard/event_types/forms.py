@@ -49,6 +49,7 @@ FIELDS = {
     "slotIntervalMinutes": "interval",
     "limits.perDay": "per_day",
     "limits.perWeek": "per_week",
+    "limits.perInvitee": "per_invitee",
     "location.value": "location_value",
     "location.conference": "location_kind",
     "bookingWindow.days": "window_days",
@@ -82,7 +83,7 @@ UNIT_NAMES = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("
 # The sections of the form that are folded, and the fields in each: one with a fault is shown open.
 SECTIONS = {
     "questions": ("questions",),
-    "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week"),
+    "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week", "per_invitee"),
     "more": ("seats", "price", "currency", "refund", "refund_hours", "confirmation", "redirect_url", "private"),
 }
 
@@ -144,6 +145,7 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     interval: int | None = None
     per_day: int | None = None
     per_week: int | None = None
+    per_invitee: int | None = None
     seats: Number
     price: ShortText = ""
     currency: ShortText = "EUR"
@@ -179,6 +181,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "interval": _write(event_type.slot_interval_minutes),
         "per_day": _write(event_type.limits.per_day),
         "per_week": _write(event_type.limits.per_week),
+        "per_invitee": _write(event_type.limits.per_invitee),
         "price": write_amount(price) if price else "",
         "currency": price.currency if price else "EUR",
         **_write_refund(event_type.refund_policy),
@@ -214,7 +217,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         booking_window=_read_window(sent) or base.booking_window,
         min_notice_minutes=sent.notice * UNITS[sent.notice_unit],
         slot_interval_minutes=sent.interval,
-        limits=Limits(sent.per_day, sent.per_week),
+        limits=Limits(sent.per_day, sent.per_week, sent.per_invitee),
         price=price,
         refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
         questions=read_questions(sent.questions),
@@ -302,7 +305,7 @@ EDITED_FIELDS = {
     "min_notice_minutes": (Text("Minimum notice"), ("notice", "notice_unit")),
     "booking_window": (Text("How far ahead"), ("window", "window_days", "window_from", "window_to")),
     "slot_interval_minutes": (Text("Start times"), ("interval",)),
-    "limits": (Text("Limits"), ("per_day", "per_week")),
+    "limits": (Text("Limits"), ("per_day", "per_week", "per_invitee")),
     "seats": (Text("Seats"), ("seats",)),
     "questions": (Text("Questions"), ("questions",)),
     "price": (Text("Price"), ("price", "currency")),
