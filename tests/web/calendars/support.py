@@ -1,5 +1,6 @@
-"""Calendars that are lost, or can't be read any more."""
+"""Accounts that are connected, and calendars that are lost or can't be read any more."""
 
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
@@ -9,6 +10,7 @@ from openslot.core.sealing import seal
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.models import CalendarConnection, Credentials
 
+COUNT = "select count(*) from calendar_connections"
 EVENT = """BEGIN:VCALENDAR
 VERSION:2.0
 PRODID:-//T//T//EN
@@ -21,6 +23,12 @@ SUMMARY:Dentist
 END:VEVENT
 END:VCALENDAR
 """
+
+
+def path_of(url: str) -> str:
+    """Leave out the host, which the settings of a test do not know."""
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}"
 
 
 async def spoil_password(runtime: Runtime, connection: CalendarConnection) -> None:

@@ -1,7 +1,5 @@
 """Google Calendar in the dashboard: what is asked for is said before, what was not allowed is said after."""
 
-from urllib.parse import urlsplit
-
 import httpx2
 import pytest
 
@@ -13,11 +11,11 @@ from tests.support.fake_google import FakeGoogle
 from tests.support.google_host import EMAIL, google, settings
 from tests.support.host import open_session
 from tests.support.page import read_page
+from tests.web.calendars.support import COUNT, path_of
 
 __all__ = ["google", "settings"]
 
 EVENTS = "https://www.googleapis.com/auth/calendar.events"
-COUNT = "select count(*) from calendar_connections"
 
 
 async def begin(member: httpx2.AsyncClient, **fields: str) -> str:
@@ -26,12 +24,6 @@ async def begin(member: httpx2.AsyncClient, **fields: str) -> str:
     assert answer.status_code == 200, answer.text
     assert "See and edit the events of your calendars" in answer.text
     return read_page(answer).links["Continue to Google"]
-
-
-def path_of(url: str) -> str:
-    """Leave out the host, which the settings of a test do not know."""
-    parts = urlsplit(url)
-    return f"{parts.path}?{parts.query}"
 
 
 async def test_an_account_is_connected_and_shows_its_calendars(

@@ -10,7 +10,7 @@ from tests.support.clocks import MovingClock
 from tests.support.fake_microsoft import FakeMicrosoft, Mailbox
 from tests.support.microsoft_host import EMAIL, mailbox, microsoft, settings
 from tests.support.page import read_page
-from tests.web.calendars.test_google import COUNT, path_of
+from tests.web.calendars.support import COUNT, path_of
 
 __all__ = ["mailbox", "microsoft", "settings"]
 
