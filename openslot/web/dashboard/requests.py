@@ -79,6 +79,7 @@ async def show_request(work: Work, user: User, booking_id: UUID, form: Form[Decl
         user,
         here="/bookings",
         form=form,
+        status=409 if form.faults and not is_open else None,
         booking=booking,
         event_type=found.details.event_type,
         hours=words.hours(booking.starts_at, booking.ends_at, user.zone),
