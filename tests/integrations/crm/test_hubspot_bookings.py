@@ -1,5 +1,6 @@
 """A host's bookings in HubSpot: added, moved, cancelled and marked, once each, whatever becomes of the answers."""
 
+import asyncio
 from datetime import timedelta
 from uuid import UUID
 
@@ -13,12 +14,13 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.crm.hubspot import INDEXED_WITHIN
 from tests.support.clocks import MovingClock
+from tests.support.command_line import Cli, cli, command_line
 from tests.support.effects import work_off, work_until_settled
-from tests.support.fake_hubspot import SCHEMAS, FakeHubSpot
+from tests.support.fake_hubspot import SCHEMAS, TOKEN, FakeHubSpot
 from tests.support.host import ELEVEN, TEN, Book, book, cancel, clock, move, user
 from tests.support.hubspot_host import connect, hubspot, settings
 
-__all__ = ["book", "clock", "hubspot", "settings", "user"]
+__all__ = ["book", "cli", "clock", "command_line", "hubspot", "settings", "user"]
 
 OF_CRM = "select state, last_error, attempts, next_try_at from effects where reaction = 'crm.write' order by no desc"
 
@@ -131,3 +133,15 @@ async def test_after_the_daily_limit_nothing_is_asked_for_an_hour(
     clock.pass_time(minutes=2)
     await work_until_settled(runtime, clock)
     assert len(hubspot.portal.meetings) == 2
+
+
+async def test_hubspot_is_connected_by_command_with_a_token_that_is_not_shown(
+    cli: Cli, user: User, hubspot: FakeHubSpot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENSLOT_HUBSPOT_URL", hubspot.url)
+    options = ("--user", user.email, "--hubspot", "--token-stdin", "--json")
+
+    made = await asyncio.to_thread(cli, "crm", "connect", *options, typed=f"{TOKEN}\n")
+
+    assert (made["vendor"], made["account"], made["label"]) == ("hubspot", "145911", "HubSpot 145911")
+    assert TOKEN not in str(made)
