@@ -23,6 +23,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.times import iso
 from openslot.core.work import Runtime, system_clock
+from openslot.crm import operations as crms
+from openslot.crm.models import CrmWanted
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.microsoft_events import PROPERTY
 from openslot.integrations.calendars.models import CalDavWanted, ConnectionChanges, ConnectionRef
@@ -30,11 +32,14 @@ from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
+from tests.support.fake_crm import WebhookReceiver, receiving_crm
 from tests.support.fake_google import Fault, FaultKind, GoogleMail
 from tests.support.fake_google import serving as serving_google
 from tests.support.fake_hubspot import SCHEMAS, FakeHubSpot
 from tests.support.fake_hubspot import serving as serving_hubspot
 from tests.support.fake_microsoft import serving as serving_microsoft
+from tests.support.fake_server import Fault as CrmFault
+from tests.support.fake_server import FaultKind as CrmFaultKind
 from tests.support.forked import Forked, openslot
 from tests.support.google_host import EMAIL, allow
 from tests.support.hubspot_host import connect as connect_hubspot
@@ -258,6 +263,28 @@ async def at_hubspot(settings: Settings, user: User) -> AsyncIterator[FakeHubSpo
         yield hubspot
 
 
+@asynccontextmanager
+async def at_receiver(runtime: Runtime, user: User) -> AsyncIterator[WebhookReceiver]:
+    """Run a receiver of the signed webhook, connected, which loses answers, fails and hangs up."""
+    async with receiving_crm() as receiver:
+        wanted = CrmWanted(vendor="webhook", account=receiver.url)
+        receiver.secret = (await crms.connect(runtime.work(OPERATOR), user, wanted)).new_secret or ""
+        receiver.faults += [CrmFault(CrmFaultKind.LOSE_ANSWER), CrmFault(CrmFaultKind.HANG_UP)] * 3
+        yield receiver
+
+
+async def check_received(runtime: Runtime, receiver: WebhookReceiver) -> None:
+    """Find each booking once at the receiver, as it is in the end, and no older state after a newer one."""
+    seen = {id_: each.meeting for id_, each in receiver.state.meetings.items()}
+    assert {id_: (each.starts_at, each.outcome == "cancelled") for id_, each in seen.items()} == {
+        row["id"]: (row["starts_at"], row["status"] == "CANCELLED") for row in await runtime.pool.fetch(BOOKED)
+    }
+    assert (receiver.state.added, len(receiver.state.people)) == (BOOKINGS, BOOKINGS)
+    for booking_id in seen:
+        changes = [each.changed_at for each in receiver.state.history if each.booking_id == booking_id]
+        assert changes == sorted(changes)
+
+
 async def check_meetings(runtime: Runtime, hubspot: FakeHubSpot) -> None:
     """Find each booking once in HubSpot, as it is in the end, with its contact."""
     assert not hubspot.faults
@@ -289,6 +316,7 @@ async def test_what_a_booking_sets_in_motion_arrives(
     async with (
         calendar_at(settings, tmp_path_factory.mktemp("killed")) as calendar,
         at_hubspot(calendar.settings, user) as hubspot,
+        at_receiver(runtime, user) as crm,
     ):
         await offer(runtime, user, "short", duration_minutes=10)
         await calendar.connect(runtime, user)
@@ -325,6 +353,7 @@ async def test_what_a_booking_sets_in_motion_arrives(
     if calendar.mails is not None:
         check_mails(calendar.mails, {row["id"].hex: row["starts_at"] for row in confirmed})
     await check_meetings(runtime, hubspot)
+    await check_received(runtime, crm)
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
     assert await runtime.pool.fetchval("select count(*) from events where actor ->> 'agent' = 'calendar'") == 0
 
