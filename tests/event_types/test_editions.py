@@ -30,6 +30,7 @@ OTHER: dict[str, Any] = {
     "questions": (Question("a", "A"),),
     "price": Money(1, "EUR"),
     "refund_policy": "none",
+    "requires_confirmation": True,
     "durations": (30, 60),
     "redirect_url": "https://shop.example/thanks",
 }
