@@ -33,7 +33,6 @@ OTHER: dict[str, Any] = {
     "requires_confirmation": True,
     "durations": (30, 60),
     "redirect_url": "https://shop.example/thanks",
-    "requires_confirmation": True,
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),
