@@ -6,10 +6,10 @@ from functools import cache, lru_cache
 import babel
 from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
 
-from openslot.bookings.models import AnswerValue
+from openslot.bookings.models import AnswerValue, Booking
 from openslot.core.text import one_line
 from openslot.core.times import get_zone
-from openslot.event_types.models import Location, LocationKind
+from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 
@@ -24,6 +24,13 @@ def format_place(location: Location, host_name: str) -> str | None:
     if location.awaits_link:
         return LINK_FOLLOWS
     return one_line(location.value, max_=500) or None
+
+
+def list_answers(booking: Booking, event_type: EventType) -> list[tuple[str, AnswerValue]]:
+    """List an invitee's answers in the order of the questions, each under its label."""
+    labels = {question.key: question.label for question in event_type.questions}
+    asked = [(label, booking.answers[key]) for key, label in labels.items() if key in booking.answers]
+    return [*asked, *((key, answer) for key, answer in booking.answers.items() if key not in labels)]
 
 
 def write_answer(answer: AnswerValue) -> str:

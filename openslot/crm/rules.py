@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from openslot.bookings.models import Booking, BookingDetails, Status
-from openslot.bookings.words import write_answer
+from openslot.bookings.words import list_answers, write_answer
 from openslot.crm.models import CrmMeeting, CrmPerson, CrmTarget, MeetingOutcome
 
 MAX_CONNECTIONS = 5
@@ -39,7 +39,6 @@ def describe_person(details: BookingDetails) -> CrmPerson:
 def describe_meeting(details: BookingDetails, target: CrmTarget, *, url: str) -> CrmMeeting:
     """Describe a booking for all who may read the CRM: they get its page in the dashboard, never a manage link."""
     booking, event_type = details.booking, details.event_type
-    labels = {question.key: question.label for question in event_type.questions}
 
     def clean(text: str) -> str:
         return MANAGE_LINK.sub(url, text)
@@ -53,7 +52,7 @@ def describe_meeting(details: BookingDetails, target: CrmTarget, *, url: str) ->
         url=url,
         location=clean(booking.location.value) if booking.location.value else None,
         notes=clean(booking.notes) if booking.notes else None,
-        answers={labels.get(key, key): clean(write_answer(value)) for key, value in booking.answers.items()},
+        answers={label: clean(write_answer(value)) for label, value in list_answers(booking, event_type)},
         event_type=event_type.name,
         host_name=target.host_name,
         host_email=target.host_email,

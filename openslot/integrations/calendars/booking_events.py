@@ -8,7 +8,7 @@ from openslot.accounts.models import User
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.bookings.store import list_confirmed
-from openslot.bookings.words import write_answer
+from openslot.bookings.words import list_answers, write_answer
 from openslot.core.errors import NotFound
 from openslot.core.ids import fingerprint, new_token
 from openslot.core.text import defuse, one_line
@@ -67,8 +67,7 @@ def _name_shared(details: BookingDetails, host: MailAddress) -> str:
 
 
 def _describe_answers(booking: Booking, event_type: EventType, booking_url: str) -> str:
-    labels = {question.key: question.label for question in event_type.questions}
-    answers = [f"{labels.get(key, key)}: {write_answer(value)}" for key, value in booking.answers.items()]
+    answers = [f"{label}: {write_answer(value)}" for label, value in list_answers(booking, event_type)]
     parts = [f"{booking.invitee_name} <{booking.invitee_email}>", booking.notes, *answers, booking_url]
     return "\n".join(part for part in parts if part)
 

@@ -16,7 +16,7 @@ from openslot.bookings.events import (
 )
 from openslot.bookings.links import booking_url, calendar_url, manage_url
 from openslot.bookings.models import AnswerValue, Booking, BookingDetails, BookingRef, Status, show_reason
-from openslot.bookings.words import format_day, format_hours, format_place, format_short, format_zone
+from openslot.bookings.words import format_day, format_hours, format_place, format_short, format_zone, list_answers
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
 from openslot.core.text import find_name, one_line, paragraph
@@ -187,10 +187,9 @@ def write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
     booking = meeting.booking
     if recipient.role is not RecipientRole.HOST:
         return [Fact(label=Text("Host"), lines=(one_line(meeting.host.name),))]
-    labels = {question.key: question.label for question in meeting.event_type.questions}
     answers = [
-        Fact(label=one_line(labels.get(key, key)), lines=tuple(_format_answer(answer)), is_verbatim=True)
-        for key, answer in booking.answers.items()
+        Fact(label=one_line(label), lines=tuple(_format_answer(answer)), is_verbatim=True)
+        for label, answer in list_answers(booking, meeting.event_type)
     ]
     guests = [Fact(label=Text("Guests"), lines=booking.guests)] if booking.guests else []
     invitee = Fact(label=Text("Invitee"), lines=(one_line(booking.invitee_name), booking.invitee_email))

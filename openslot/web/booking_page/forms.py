@@ -261,10 +261,6 @@ class AskedFields(Struct, frozen=True, kw_only=True):
     sends_messages: bool
 
     @property
-    def labels(self) -> dict[str, str]:
-        return {each.key: each.label for each in self.questions}
-
-    @property
     def phone_key(self) -> str:
         """The question that asks for a phone number; empty if none does."""
         return next((each.key for each in self.questions if each.kind is QuestionKind.PHONE), "")

@@ -24,6 +24,7 @@ from openslot.bookings.events import (
 from openslot.bookings.models import AnswerValue, Booking, BookingChange, BookingDetails, BookingRef, show_reason
 from openslot.bookings.rules import CALENDAR
 from openslot.bookings.words import LINK_SHOWN_HERE
+from openslot.bookings.words import list_answers as list_by_question
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
 from openslot.core.text import Prose
@@ -240,9 +241,8 @@ def list_answers(details: BookingDetails) -> Iterator[tuple[str, object]]:
     booking = details.booking
     if booking.notes:
         yield Text("Notes"), booking.notes
-    labels = {question.key: question.label for question in details.event_type.questions}
-    for key, answer in booking.answers.items():
-        yield labels.get(key, key), show_answer(answer)
+    for label, answer in list_by_question(booking, details.event_type):
+        yield label, show_answer(answer)
 
 
 def show_answer(answer: AnswerValue) -> object:

@@ -74,6 +74,7 @@ async def show_request(work: Work, user: User, booking_id: UUID, form: Form[Decl
     state = RequestState.LAPSED if found.request.state is RequestState.WAITING else found.request.state
     theirs = words.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=work.now)
     is_elsewhere = words.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at)
+    kept_until = words.at(found.request.lapses_at, user.zone, now=work.now)
     return page(
         "dashboard/request.html",
         user,
@@ -90,7 +91,7 @@ async def show_request(work: Work, user: User, booking_id: UUID, form: Form[Decl
             *([(Text("Guests"), ", ".join(booking.guests))] if booking.guests else []),
             *list_answers(found.details),
         ],
-        until=words.at(found.request.lapses_at, user.zone, now=work.now),
+        until=Text("The time is kept until %(when)s. Without your answer the request lapses then.", when=kept_until),
         ended=None if is_open else ENDED[state],
         reason=found.request.reason,
     )

@@ -9,7 +9,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits, RangeWindow
+from openslot.event_types.models import EventType, Limits, Question, QuestionKind, RangeWindow, ShowIf
 from openslot.schedules import operations as schedules
 from openslot.web.booking_page import options
 from openslot.web.dashboard.event_types.preview import PREVIEWS
@@ -50,6 +50,19 @@ async def test_the_form_is_shown_as_it_would_be_and_nothing_is_saved(
     assert "Milk?" in page
     assert "/static/accent/aa00ff.css" in page
     assert await load(runtime, user, intro) == intro
+
+
+async def test_a_question_that_depends_on_another_says_when_it_is_asked(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    size = Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M"))
+    asking = await offer(
+        runtime, user, "asking", questions=(size, Question("why", "Why?", show_if=ShowIf("size", ("S",))))
+    )
+
+    assert "Only if the answer to “Which size?” is: S" in await preview(member, asking)
+    moved = await preview(member, asking, **{"questions.1.show_key": "missing", "questions.1.show_values": "S"})
+    assert "Which size?" in moved
 
 
 async def test_the_times_are_those_that_would_be_offered(
