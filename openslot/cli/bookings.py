@@ -27,7 +27,8 @@ def booking() -> None:
 async def confirm_booking(work: Work, booking_id: BookingId) -> Answer:
     """Confirm a booking that waits for its host; everyone is notified."""
     confirmed = await requests.confirm(work, BookingRef(parse_id(booking_id), None))
-    return Answer(pick(confirmed, "id status starts_at ends_at"), f"Confirmed: {confirmed.id}")
+    shown = pick(confirmed, "id status", start_time=confirmed.starts_at, end_time=confirmed.ends_at)
+    return Answer(shown, f"Confirmed: {confirmed.id}")
 
 
 @command(app, "decline")
@@ -41,5 +42,5 @@ async def decline_booking(
     if reason and not (len(reason) <= 500 and PROSE_SHAPE.match(reason)):
         raise Invalid(details={"reason": at_most_characters(500)})
     declined = await requests.decline(work, BookingRef(parse_id(booking_id), None), reason=reason)
-    shown = pick(declined, "booking_id state reason ended_at")
+    shown = pick(declined, "state reason ended_at", id=declined.booking_id)
     return Answer(shown, f"Declined: {declined.booking_id}")

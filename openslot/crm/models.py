@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class CrmPerson(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -35,8 +35,8 @@ class CrmMeeting(Struct, frozen=True, kw_only=True, rename="camel"):
 
     booking_id: UUID
     title: str
-    starts_at: datetime
-    ends_at: datetime
+    starts_at: datetime = field(name="startTime")
+    ends_at: datetime = field(name="endTime")
     outcome: MeetingOutcome
     url: str
     """The booking's page in the dashboard, which asks for a sign-in; never a manage link."""

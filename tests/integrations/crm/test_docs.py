@@ -71,8 +71,8 @@ async def test_the_example_keeps_one_meeting_for_a_booking(
 
     (kept,) = example["meetings"].values()
     assert (kept["outcome"], kept["personId"]) == ("rescheduled", person_id)
-    assert datetime.fromisoformat(kept["startsAt"]) == NINE + HOUR
-    assert kept["startsAt"].endswith("Z")
+    assert datetime.fromisoformat(kept["startTime"]) == NINE + HOUR
+    assert kept["startTime"].endswith("Z")
     example["meetings"].clear()
     with pytest.raises(CrmMeetingGone):
         await crm.change_meeting(id_, moved, key="5")
