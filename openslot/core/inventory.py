@@ -37,6 +37,7 @@ select 'type', 'public', typname::text, ''
 from pg_type where typnamespace = 'public'::regnamespace and typtype in ('e', 'd', 'r')
     and ('pg_type'::regclass, oid) not in (select classid, objid from parts)
 order by 1, 2, 3, 4"""
+DROPPED = re.compile(r"^\s*drop\s+(table)\s+(?:if\s+exists\s+)?(?:public\.)?([a-z_0-9]+)", re.IGNORECASE | re.MULTILINE)
 MADE = re.compile(
     r"^\s*create\s+(?:or\s+replace\s+)?(?:unlogged\s+)?(table|function|type|sequence|view|materialized\s+view|procedure)"
     r"\s+(?:if\s+not\s+exists\s+)?(?:public\.)?([a-z_0-9]+)",
@@ -90,8 +91,11 @@ def known_objects(applied: Iterable[str]) -> set[tuple[str, str]]:
     scripts = [known[name] for name in applied]
     if not scripts:
         return set()
-    found = MADE.findall("\n".join(scripts))
-    return {LEDGER, *((" ".join(kind.lower().split()), name) for kind, name in found)}
+    script = "\n".join(scripts)
+    made, dropped = (
+        {(" ".join(kind.lower().split()), name) for kind, name in each.findall(script)} for each in (MADE, DROPPED)
+    )
+    return {LEDGER, *(made - dropped)}
 
 
 async def _read_ledger(connection: asyncpg.Connection) -> list[str]:

@@ -139,11 +139,14 @@ async def test_an_event_type_tells_all_that_decides(
         "minNoticeMinutes": 0,
         "bookingWindow": {"type": "rolling", "days": 60},
         "slotIntervalMinutes": 30,
-        "limits": {"perDay": None, "perWeek": None},
+        "limits": {"perDay": None, "perWeek": None, "perInvitee": None},
         "seats": 1,
         "location": {"kind": "text", "value": ""},
         "questions": [],
         "price": None,
+        "durations": [30],
+        "redirectUrl": None,
+        "requiresConfirmation": False,
     }
     listed = (await client.get("/api/v1/event-types", headers=bearer)).json()
     assert [each["slug"] for each in listed["data"]] == ["30min"]

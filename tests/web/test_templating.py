@@ -95,7 +95,7 @@ NAMES = frozenset(
         "user_name",
     }
 )
-NOT_NAMES = frozenset({"domain", "zone", "calendar"})
+NOT_NAMES = frozenset({"domain", "zone", "calendar", "client"})
 TRANSLATING = frozenset({"_", "gettext", "ngettext"})
 OPENED = re.compile(r'<(?:bdi[^>]*|span\sclass="unseen")>\s*$')
 

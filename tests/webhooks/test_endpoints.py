@@ -7,11 +7,15 @@ from msgspec import Struct
 
 from openslot.accounts.models import User, UserWanted
 from openslot.bookings.events import (
+    BookingDeclined,
     BookingInvitationFailed,
+    BookingLapsed,
     BookingLinkAdded,
     BookingLinkFailed,
     BookingNoShowMarked,
     BookingNoShowRemoved,
+    BookingRequested,
+    BookingWithdrawn,
 )
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
@@ -57,13 +61,18 @@ async def every_row(runtime: Runtime) -> str:
 
 
 def test_every_event_with_something_to_tell_is_published_and_no_other() -> None:
-    # That somebody did not come, and the link of a video call, are in the data of other events.
+    # That somebody did not come, and the link of a video call, are in the data of other events. Requests are nobody's
+    # bookings until they are confirmed.
     marks = {
         BookingNoShowMarked,
         BookingNoShowRemoved,
         BookingLinkAdded,
         BookingLinkFailed,
         BookingInvitationFailed,
+        BookingRequested,
+        BookingDeclined,
+        BookingLapsed,
+        BookingWithdrawn,
     }
     telling = {event for event in WIRING.events if event.public is not Event.public} - marks
 

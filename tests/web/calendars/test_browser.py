@@ -78,7 +78,7 @@ async def visit(page: Page, addresses: list[str]) -> AsyncIterator[str]:
     await page.get_by_role("link", name="Continue to Google").click()
     await page.get_by_label("Email").fill(EMAIL)
     await page.get_by_role("button", name="continue").click()
-    await expect(page.get_by_text("These boxes were not selected")).to_be_visible()
+    await expect(page.get_by_text("This was not allowed:")).to_be_visible()
     yield "what was not allowed"
     await page.goto("/settings/calendars")
     await page.get_by_role("button", name="Create a link").click()
