@@ -71,9 +71,13 @@ async def test_what_is_cancelled_or_over_does_not_count_and_a_reschedule_is_free
         await bookings.reschedule_booking(work, BookingRef(first.id, None), AT.replace(hour=14))
     async with runtime.transaction(PUBLIC) as work:
         await bookings.cancel_booking(work, BookingRef(first.id, None))
-    await book(runtime, once, AT)
+    again = await book(runtime, once, AT)
     clock.now = AT.replace(hour=10, minute=30)
-    await book(runtime, once, AT.replace(hour=15))
+    after = await book(runtime, once, AT.replace(hour=15))
+
+    statement = "select id from bookings where event_type_id = $1 and status = 'CONFIRMED'"
+    kept = {row["id"] for row in await runtime.pool.fetch(statement, once.id)}
+    assert kept == {again.id, after.id}
 
 
 async def test_of_those_who_come_at_once_only_so_many_get_a_booking(runtime: Runtime, once: EventType) -> None:

@@ -275,6 +275,7 @@ class HubSpotVendor:
     )
 
     def make_secret(self) -> str:
+        """Never asked for: hosts bring the token."""
         raise NotImplementedError
 
     def open(self, outbound: Outbound, settings: Settings, credentials: CrmCredentials) -> HubSpot:
