@@ -128,6 +128,8 @@ class Owner(Struct):
     hanging: int = 0
     failed_at: datetime | None = None
     line: WaitingLine = field(default_factory=WaitingLine)
+    slow_line: WaitingLine = field(default_factory=WaitingLine)
+    """Of its slow, failing and new targets, so that their long steps don't delay those that answer quickly."""
 
     @property
     def is_idle(self) -> bool:
@@ -259,7 +261,8 @@ class Gate:
         def reject(reason: str, line: WaitingLine, step: timedelta) -> Rejected:
             waits_long = is_suspect and not health.is_quick
             after = line.next_turn(step, is_suspect=waits_long, now=now)
-            waits_at = health if is_own or reason is AT_THIS_TARGET else None
+            # Whoever waits for another place is called too once its target answers quickly; until then, in its turn.
+            waits_at = health if is_own or reason is AT_THIS_TARGET or not health.is_quick else None
             return Rejected(reason, after, health.is_quick, waits_at)
 
         if health.inside >= health.allowance:
@@ -269,7 +272,7 @@ class Gate:
             return None if owner.quick < max_ else reject(OF_THIS_OWNER, owner.line, health.takes / max_)
         guess = HANGING_GUESS if is_suspect else health.takes
         if owner.slow >= self.slow_owner_places:
-            return reject(OF_THIS_OWNER, owner.line, guess / self.slow_owner_places)
+            return reject(OF_THIS_OWNER, owner.slow_line, guess / self.slow_owner_places)
         if self.slow_inside >= self.slow_places:
             return reject(ALL_SLOW_PLACES, self._line, guess / self.slow_places)
         if is_suspect and self._count_suspects(now=now) >= self.suspect_places:

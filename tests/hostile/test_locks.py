@@ -30,6 +30,9 @@ from tests.support.races import iso, workday
 CONNECTIONS = 6
 CROWD = 30
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'"
+STUCK = """
+select count(*) from pg_stat_activity
+where datname = current_database() and (state = 'idle in transaction' or wait_event = 'PgSleep')"""
 UNAVAILABLE = {"error": "The service is not available right now"}
 
 
@@ -226,7 +229,10 @@ async def test_a_transaction_that_takes_too_long_is_503_and_lets_go(
     async with serve(hasty, more_routes=[probe]) as client:
         path = "/api/v1/probe/sleep" if probe is sleep_in_database else "/api/v1/probe/idle"
         stuck = asyncio.create_task(client.post(path, json={}, headers=host.bearer))
-        await asyncio.sleep(0.5)
+        while not await runtime.pool.fetchval(STUCK):
+            await asyncio.sleep(0.05)
+        # The one that is stuck is ended so much earlier than the booking would be, which waits for its lock.
+        await asyncio.sleep(1)
         booked = await book(client, host, 1)
         refused = await stuck
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.core.actor import Destination
+from openslot.core.actor import Destination, EffectAttempt
 from openslot.core.ids import new_id
 from openslot.jobs import gate as gates
 from openslot.jobs.gate import (
@@ -210,6 +210,41 @@ def test_a_target_that_answers_again_is_asked_soon() -> None:
     enter(gate, to)
     enter(gate, to)
     assert turn_away(gate, to).after < LONG
+
+
+def test_what_waited_for_its_owner_is_called_when_its_target_answers() -> None:
+    gate, owner_id = Gate(places=PLACES), new_id()
+    visit(gate, somewhere(owner_id), answered=False)
+    for _ in range(gate.slow_owner_places):
+        enter(gate, somewhere(owner_id))
+    to = somewhere(owner_id)
+    waits = [EffectAttempt(new_id(), 1) for _ in range(3)]
+    for attempt in waits:
+        refusal = turn_away(gate, to)
+        assert refusal.after > QUICK
+        gate.wait(refusal, attempt, now=NOW)
+    assert gate.take_called() == []
+
+    # The turn of the first one has come: the others need not wait for theirs.
+    gate.leave(next(iter(gate._inside)), answered=None, now=NOW)
+    place = gate.enter(KIND, to, now=NOW, attempt=waits[0])
+    assert isinstance(place, Place)
+    gate.leave(place, answered=True, now=NOW + SHORT)
+    assert gate.take_called() == waits[1:2]
+
+
+def test_the_long_wait_of_a_failing_target_is_not_that_of_a_quick_one_of_the_same_owner() -> None:
+    gate, owner_id = Gate(places=PLACES), new_id()
+    quick = [proven(gate, somewhere(owner_id)) for _ in range(3)]
+    visit(gate, somewhere(owner_id), answered=False)
+    for _ in range(gate.slow_owner_places):
+        enter(gate, somewhere(owner_id))
+    for _ in range(20):
+        turn_away(gate, somewhere(owner_id))
+    for to in quick[: gate.suspect_owner_places]:
+        enter(gate, to)
+
+    assert turn_away(gate, quick[-1]).after < QUICK
 
 
 def test_what_has_not_been_asked_for_longest_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:

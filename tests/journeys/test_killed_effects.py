@@ -334,7 +334,7 @@ async def test_what_a_booking_sets_in_motion_arrives(
                 killing = asyncio.create_task(running.kill_now_and_then())
                 await book_all(client, starts)
                 await killing
-                async with asyncio.timeout(120 + BOOKINGS):
+                async with asyncio.timeout(300 + BOOKINGS):
                     while await runtime.pool.fetchval(LEFT):
                         await asyncio.sleep(0.5)
         shown = await calendar.show()
