@@ -16,7 +16,7 @@ from openslot.agents import rules
 from openslot.agents.errors import ApprovalNotFound
 from openslot.agents.events import ApprovalDecided, ApprovalRequested
 from openslot.agents.models import Agent, Caller, Level, ToolCall
-from openslot.agents.registry import Tool
+from openslot.agents.registry import AgentTool
 from openslot.agents.roster import ORCHESTRATOR, with_implied
 from openslot.agents.rules import Approval, ApprovalStatus, AskedCall, refuse
 from openslot.agents.schemas import Decided
@@ -69,7 +69,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 async def require(
     work: Work,
     call: ToolCall,
-    tool: Tool,
+    tool: AgentTool,
     *,
     arguments: Mapping[str, object],
     approval_id: UUID | None,
@@ -113,7 +113,7 @@ async def keep_result(work: Work, verdict: Verdict | None, result: object, *, is
     return result
 
 
-async def claim(work: Work, tool: Tool, approval: Approval, *, approver: str) -> Verdict:
+async def claim(work: Work, tool: AgentTool, approval: Approval, *, approver: str) -> Verdict:
     """Let a call run that its approver may approve, for its requester as it is now: what it has lost, it can't use."""
     row = await store.find_requester(work.db, approval, now=work.now)
     if row is None:
@@ -134,7 +134,9 @@ async def claim(work: Work, tool: Tool, approval: Approval, *, approver: str) ->
     )
 
 
-async def reject(work: Work, tool: Tool, approval: Approval, *, approver: str, reason: str | None = None) -> Verdict:
+async def reject(
+    work: Work, tool: AgentTool, approval: Approval, *, approver: str, reason: str | None = None
+) -> Verdict:
     """Reject a call that waits; the verdict has the result that its approver gets, and its requester is told why."""
     await store.decide(work.db, approval.id, ApprovalStatus.REJECTED, approver, now=work.now, reason=reason)
     await _tell(work, approval, "rejected", approver=approver)
@@ -228,7 +230,13 @@ async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUI
 
 
 async def _decide(
-    work: Work, call: ToolCall, tool: Tool, asked: AskedCall, *, approval_id: UUID | None, decision: ApprovalDecision
+    work: Work,
+    call: ToolCall,
+    tool: AgentTool,
+    asked: AskedCall,
+    *,
+    approval_id: UUID | None,
+    decision: ApprovalDecision,
 ) -> Verdict:
     if approval_id is None:
         raise Invalid(details={"approvalId": "is required together with decision"})

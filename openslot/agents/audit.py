@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from openslot.agents import audit_store as store
 from openslot.agents.approvals import Verdict, hash_arguments
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired, CostKept, GateRefusal
-from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from openslot.agents.models import (
     AuditFilter,
     AuditStatus,
@@ -23,13 +22,14 @@ from openslot.agents.models import (
     RecordedEvent,
     ToolCall,
 )
-from openslot.agents.registry import CallTarget, Tool
+from openslot.agents.registry import AgentTool, CallTarget
 from openslot.core.actor import SYSTEM
 from openslot.core.db import Db
 from openslot.core.errors import Internal, Invalid, Refusal
 from openslot.core.ids import Signer, new_id
 from openslot.core.work import Runtime, Work
 from openslot.http.bodies import shown
+from openslot.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
 RECORD, END = "agent call", "end of the agent calls"
 # Follows no record: what is signed with it in front can't be verified, so that the break stays visible.
@@ -127,7 +127,7 @@ class Recorder(Struct, kw_only=True):
     runtime: Runtime
     call: ToolCall
     name: str
-    tool: Tool | None
+    tool: AgentTool | None
     given: Mapping[str, object]
     began: float = field(default_factory=perf_counter)
     cost_micros: int = 0

@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.access.models import AgentEntry
@@ -16,9 +14,8 @@ from openslot.agents import approvals, audit, budget
 from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.audit import Recorder
 from openslot.agents.errors import AutonomyTooLow, ConfirmationRequired, CostKept, GateRefusal, InsufficientScope
-from openslot.agents.jsonrpc import INVALID_PARAMS, RpcFault
 from openslot.agents.models import Agent, AuditStatus, Caller, CallRecord, Level, Tier, ToolCall
-from openslot.agents.registry import Tool
+from openslot.agents.registry import AgentTool
 from openslot.agents.roster import with_implied
 from openslot.agents.rules import Approval
 from openslot.agents.tools import TOOLS
@@ -26,15 +23,15 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.db import BUSY, DOWN
 from openslot.core.errors import Internal, Invalid, NotFound, Refusal
 from openslot.core.ids import new_id
-from openslot.core.text import read_checked
 from openslot.core.work import Runtime, Work
-from openslot.http.bodies import MAX_FAULTS, find_faults, find_unfit
 from openslot.http.errors import translate
+from openslot.mcp import tools
+from openslot.mcp.jsonrpc import INVALID_PARAMS, RpcFault
+from openslot.mcp.protocol import read_params
+from openslot.mcp.tools import ToolResponse, error_body, respond
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 SEND_EMAIL = "send_email"
-
-encode = msgspec.json.Encoder().encode
 
 
 class ApprovalFields(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -51,17 +48,10 @@ GATE_FIELDS = {
 }
 
 
-class ToolResponse(Struct, frozen=True, kw_only=True):
-    """What a call is answered with: the tool's result, or why it failed."""
-
-    content: Raw
-    is_error: bool = False
-
-
 class _Asked(Struct, frozen=True, kw_only=True):
     """A call that has passed the gates which need nothing but the call itself."""
 
-    tool: Tool
+    tool: AgentTool
     arguments: Any
     recorder: Recorder
 
@@ -73,7 +63,7 @@ def caller_of(entry: AgentEntry) -> Caller:
 
 async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any], *, request_id: str) -> ToolResponse:
     """Call a tool and keep the record of it; what the gates refuse is raised, what the tool refuses is its answer."""
-    name, given = _read_params(params)
+    name, given = read_params(params)
     call = ToolCall(id=new_id(), caller=caller, request_id=request_id)
     tool = BY_NAME.get(name)
     recorder = Recorder(runtime=runtime, call=call, name=name, tool=tool, given=given)
@@ -89,16 +79,7 @@ async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any],
         answer = refusal
     if isinstance(answer, (GateRefusal, Internal)):
         raise answer
-    return answer if isinstance(answer, ToolResponse) else _respond(error_body(answer), is_error=True)
-
-
-def _read_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, object]]:
-    name, given = params.get("name"), params.get("arguments")
-    if not isinstance(name, str):
-        raise RpcFault(INVALID_PARAMS, "params.name must be a string", http_status=200)
-    if given is not None and not isinstance(given, dict):
-        raise RpcFault(INVALID_PARAMS, "params.arguments must be an object", http_status=200)
-    return name, given or {}
+    return answer if isinstance(answer, ToolResponse) else respond(error_body(answer), is_error=True)
 
 
 async def keep_refused_meta(runtime: Runtime, caller: Caller, params: Mapping[str, Any], *, request_id: str) -> None:
@@ -113,7 +94,7 @@ async def keep_refused_meta(runtime: Runtime, caller: Caller, params: Mapping[st
     await audit.keep(runtime, refused)
 
 
-def _pass_gates(tool: Tool, recorder: Recorder) -> _Asked:
+def _pass_gates(tool: AgentTool, recorder: Recorder) -> _Asked:
     caller = recorder.call.caller
     if tool.scope not in caller.scopes:
         words = f"{tool.name} needs the scope {tool.scope}, which this key does not have"
@@ -129,34 +110,24 @@ def _pass_gates(tool: Tool, recorder: Recorder) -> _Asked:
     return _read_arguments(tool, recorder)
 
 
-def _read_arguments(tool: Tool, recorder: Recorder) -> _Asked:
+def _read_arguments(tool: AgentTool, recorder: Recorder) -> _Asked:
     arguments = read_arguments(tool, recorder.given)
     recorder.target = tool.target(arguments)
     return _Asked(tool=tool, arguments=arguments, recorder=recorder)
 
 
-def read_arguments(tool: Tool, given: Mapping[str, object]) -> Any:
+def read_arguments(tool: AgentTool, given: Mapping[str, object]) -> Any:
     """Read a tool's own arguments, or refuse them with every fault; fields that the tool does not have are faults."""
     own = {name: value for name, value in given.items() if name not in GATE_FIELDS[tool.tier]}
-    return _convert(own, tool.arguments)
+    return tools.read_arguments(own, tool.arguments)
 
 
 def _read_approval(given: Mapping[str, object]) -> ApprovalFields:
-    fields = ApprovalFields.__struct_encode_fields__
-    found: ApprovalFields = _convert({name: given[name] for name in fields if name in given}, ApprovalFields)
+    own = {name: given[name] for name in ApprovalFields.__struct_encode_fields__ if name in given}
+    found: ApprovalFields = tools.read_arguments(own, ApprovalFields)
     if found.decision is not None and found.approval_id is None:
         raise Invalid("The arguments are invalid", details={"approvalId": "is required with a decision"})
     return found
-
-
-def _convert(given: Mapping[str, object], kind: type[Struct]) -> Any:
-    try:
-        read = msgspec.convert(given, kind, dec_hook=read_checked)
-        if next(find_unfit(read), None) is None:
-            return read
-    except msgspec.ValidationError:
-        pass
-    raise Invalid("The arguments are invalid", details=dict(islice(find_faults(given, kind), MAX_FAULTS)))
 
 
 async def _read(runtime: Runtime, asked: _Asked) -> ToolResponse:
@@ -168,7 +139,7 @@ async def _read(runtime: Runtime, asked: _Asked) -> ToolResponse:
             await tool.check(work, call, asked.arguments)
         result = await tool.run(work, call, asked.arguments)
     await audit.keep(runtime, asked.recorder.write())
-    return _respond(result)
+    return respond(result)
 
 
 async def _write(runtime: Runtime, asked: _Asked) -> ToolResponse | Refusal:
@@ -204,7 +175,7 @@ async def _run_outside(
     await audit.note_begun(outside, recorder)
     try:
         with _translated():
-            answer = _respond(await asked.tool.run(outside, recorder.call, asked.arguments))
+            answer = respond(await asked.tool.run(outside, recorder.call, asked.arguments))
     except Refusal as found:
         refusal = found
     async with runtime.transaction(actor) as work:
@@ -226,10 +197,10 @@ async def _run_and_record(
         if asked.tool.tier is Tier.T3:
             verdict = await _get_verdict(work, asked)
         if verdict is not None and verdict.run_as is None:
-            answer = _respond(verdict.result, is_error=verdict.is_error)
+            answer = respond(verdict.result, is_error=verdict.is_error)
         else:
             with _translated():
-                answer = _respond(await _run(work, asked, verdict, reservation))
+                answer = respond(await _run(work, asked, verdict, reservation))
     except Refusal as found:
         refusal = found
         if not isinstance(refusal, (GateRefusal, Internal)):
@@ -280,14 +251,6 @@ def _translated() -> Iterator[None]:
 
 def actor_of(caller: Caller) -> Actor:
     return Actor(kind=ActorKind.AGENT, agent=caller.agent.slug, credential_id=caller.key_id)
-
-
-def error_body(refusal: Refusal) -> dict[str, object]:
-    return {"error": {"code": refusal.code, "message": refusal.message, "details": refusal.details or {}}}
-
-
-def _respond(result: object, *, is_error: bool = False) -> ToolResponse:
-    return ToolResponse(content=Raw(encode(result)), is_error=is_error)
 
 
 async def decide(

@@ -1,25 +1,17 @@
 """Refusals of the gates: errors of JSON-RPC with their reason, raised before a tool runs."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from openslot.access.models import AGENTS
 from openslot.agents.models import AuditStatus
-from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal, RefusalKind
+from openslot.core.errors import Conflict, NotFound, Refusal, RefusalKind
 from openslot.i18n import Text
+from openslot.mcp.errors import RpcRefusal
 
 
-class GateRefusal(Refusal):
-    """A call that a gate has refused; `data` goes out beside the reason."""
+class GateRefusal(RpcRefusal):
+    """A call that a gate has refused."""
 
-    kind = RefusalKind.FORBIDDEN
-    rpc_code: ClassVar[int]
     recorded_as: AuditStatus
     """What the audit record of the call says."""
-
-    def __init__(self, message: str, *, data: Mapping[str, object] | None = None) -> None:
-        super().__init__(message)
-        self.data: dict[str, object] = {"reason": self.code, **(data or {})}
 
 
 class CostKept(Refusal):
@@ -57,15 +49,6 @@ class ApprovalNotFound(NotFound):
 
     code = "approval_not_found"
     message = Text("This approval does not exist any more")
-
-
-class OriginNotAllowed(Forbidden):
-    """The request names another site as its origin or its host."""
-
-    code = "origin_not_allowed"
-
-    def __init__(self, header: str) -> None:
-        super().__init__(f"The header {header} must name this installation")
 
 
 class InsufficientScope(GateRefusal):

@@ -1,14 +1,13 @@
-"""Wire shapes that several tools share, and how tools/list shows a tool."""
+"""Wire shapes that several tools share, and the arguments that the gates add to a tool."""
 
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from openslot.agents.models import Tier
-from openslot.agents.registry import Tool
-from openslot.core.text import describe_checked
+from openslot.agents.registry import AgentTool
+from openslot.mcp.tools import JsonSchema, schema_of
 
 
 class Decided(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -22,9 +21,6 @@ class Decided(Struct, frozen=True, kw_only=True, rename="camel"):
     """None: nobody else had to approve."""
 
 
-JsonSchema = dict[str, Any]
-
-REFERENCES = "#/$defs/{name}"
 CONFIRM: JsonSchema = {"type": "boolean", "const": True, "description": "Must be true: this tool changes something"}
 APPROVAL: JsonSchema = {
     "approvalId": {
@@ -40,24 +36,7 @@ APPROVAL: JsonSchema = {
 }
 
 
-def describe_tool(tool: Tool) -> Raw:
-    described = {
-        "name": tool.name,
-        "title": tool.name.replace("_", " ").capitalize(),
-        "description": tool.description,
-        "inputSchema": input_schema(tool),
-        "outputSchema": schema_of(tool.result),
-        "annotations": {
-            "readOnlyHint": tool.tier is Tier.T1,
-            "destructiveHint": tool.is_destructive,
-            "idempotentHint": tool.is_idempotent,
-            "openWorldHint": tool.reaches_outside,
-        },
-    }
-    return Raw(msgspec.json.encode(described))
-
-
-def input_schema(tool: Tool) -> JsonSchema:
+def input_schema(tool: AgentTool) -> JsonSchema:
     """Write the schema of a tool's arguments, with those that the gates read."""
     schema = schema_of(tool.arguments)
     if tool.tier is Tier.T1:
@@ -67,11 +46,3 @@ def input_schema(tool: Tool) -> JsonSchema:
         "properties": {**schema.get("properties", {}), **added},
         "required": [*schema.get("required", []), "confirm"],
     }
-
-
-def schema_of(kind: type[Struct]) -> JsonSchema:
-    """Write the schema of a Struct with an object at its root, as the protocol asks for, and its parts beside it."""
-    (root,), parts = msgspec.json.schema_components([kind], schema_hook=describe_checked, ref_template=REFERENCES)
-    named = parts.pop(root["$ref"].rpartition("/")[2])
-    whole = {key: value for key, value in named.items() if key not in {"title", "description"}}
-    return whole | ({"$defs": parts} if parts else {})

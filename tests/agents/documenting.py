@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from openslot.agents.registry import Tool
-from openslot.agents.schemas import input_schema, schema_of
+from openslot.agents.registry import AgentTool
+from openslot.agents.schemas import input_schema
 from openslot.agents.tools import TOOLS
+from openslot.mcp.tools import schema_of
 from tests.agents.table import TABLE
 
 PAGE = Path(__file__).parents[2] / "docs" / "agent-tools.md"
@@ -38,7 +39,7 @@ def write_page() -> str:
     return "\n".join(parts)
 
 
-def _overview(tools: list[Tool]) -> list[str]:
+def _overview(tools: list[AgentTool]) -> list[str]:
     head = ["| Tool | Scope | Tier | Arguments | Result |", "|---|---|---|---|---|"]
     return [
         *head,
@@ -49,12 +50,12 @@ def _overview(tools: list[Tool]) -> list[str]:
     ]
 
 
-def _describe(tool: Tool) -> str:
+def _describe(tool: AgentTool) -> str:
     words = " ".join(tool.description.split())
     return f"**`{tool.name}`**: {words}\n"
 
 
-def _arguments(tool: Tool) -> str:
+def _arguments(tool: AgentTool) -> str:
     schema = input_schema(tool)
     required = schema.get("required", ())
     shown = []

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.agents.models import AuditStatus, CallRecord, Tier, ToolCall
-from openslot.agents.registry import CallTarget, Tool, tool
+from openslot.agents.registry import AgentTool, CallTarget, tool
 from openslot.agents.schemas import Decided
 from openslot.core.ids import new_id
 from openslot.core.work import Work, system_clock
@@ -57,7 +57,7 @@ async def write_something(work: Work) -> None:
     )
 
 
-def probe(do: Callable[[Work, ToolCall], Awaitable[None]], tier: Tier, **declared: Any) -> Tool:
+def probe(do: Callable[[Work, ToolCall], Awaitable[None]], tier: Tier, **declared: Any) -> AgentTool:
     """Declare a tool that does this."""
 
     async def probe_tool(work: Work, call: ToolCall, arguments: ProbeFields) -> Probed:

@@ -7,11 +7,12 @@ import jsonschema_rs
 import pytest
 
 from openslot.agents.models import Tier
-from openslot.agents.registry import Tool, tool
+from openslot.agents.registry import AgentTool, tool
 from openslot.agents.roster import ROSTER, with_implied
-from openslot.agents.schemas import input_schema, schema_of
+from openslot.agents.schemas import input_schema
 from openslot.agents.tools import TOOLS
 from openslot.agents.tools.audit import AuditFindings
+from openslot.mcp.tools import schema_of
 from tests.agents.conftest import Connect
 from tests.support.agent import TestAgent
 
@@ -29,7 +30,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("each", TOOLS, ids=lambda each: each.name)
-def test_schemas_are_objects_that_stand_alone(each: Tool) -> None:
+def test_schemas_are_objects_that_stand_alone(each: AgentTool) -> None:
     for schema in (input_schema(each), schema_of(each.result)):
         jsonschema_rs.meta.validate(schema)
         assert schema["type"] == "object"
@@ -37,7 +38,7 @@ def test_schemas_are_objects_that_stand_alone(each: Tool) -> None:
 
 
 @pytest.mark.parametrize("each", TOOLS, ids=lambda each: each.name)
-def test_nothing_but_the_known_fields_is_accepted(each: Tool) -> None:
+def test_nothing_but_the_known_fields_is_accepted(each: AgentTool) -> None:
     found = list(objects(input_schema(each)))
 
     assert found
@@ -45,7 +46,7 @@ def test_nothing_but_the_known_fields_is_accepted(each: Tool) -> None:
 
 
 @pytest.mark.parametrize("each", TOOLS, ids=lambda each: each.name)
-def test_the_fields_of_the_gates_are_in_the_schema(each: Tool) -> None:
+def test_the_fields_of_the_gates_are_in_the_schema(each: AgentTool) -> None:
     schema = input_schema(each)
     added = {Tier.T1: set(), Tier.T2: {"confirm"}, Tier.T3: {"confirm", "approvalId", "decision"}}[each.tier]
 

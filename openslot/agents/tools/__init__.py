@@ -1,6 +1,6 @@
 """Every tool of the server, by domain."""
 
-from openslot.agents.registry import Tool
+from openslot.agents.registry import AgentTool
 from openslot.agents.tools import (
     analytics,
     audit,
@@ -33,5 +33,5 @@ TOOLS = tuple(
         images,
     )
     for each in vars(domain).values()
-    if isinstance(each, Tool)
+    if isinstance(each, AgentTool)
 )

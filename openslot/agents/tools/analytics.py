@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Meta
 
 from openslot.accounts.plans import RANK
-from openslot.agents.registry import about, naming, tool
+from openslot.agents.registry import about, tool
 from openslot.agents.tools.analytics_shapes import (
     MAX_DAYS,
     MAX_SOURCES,
@@ -44,6 +44,7 @@ from openslot.core.shapes import Shape
 from openslot.core.text import LINE
 from openslot.core.times import iso
 from openslot.core.work import Work
+from openslot.mcp.tools import naming
 
 USUAL_COHORTS = {"week": 12, "month": 6}
 PERIODS = {"today": 1, "7d": 7, "30d": 30, "90d": 90}

@@ -7,11 +7,11 @@ from uuid import UUID
 from msgspec import Meta, Struct, field
 
 from openslot.accounts.plans import Plan
-from openslot.agents.registry import ToolArguments
 from openslot.analytics.models import DayStep, FunnelStep, UtcDays
 from openslot.core.errors import Invalid
 from openslot.core.moments import Moment, read_span
 from openslot.core.times import Instant
+from openslot.mcp.tools import ToolArguments
 
 MAX_DAYS, USUAL_DAYS, MAX_SOURCES = 366, 30, 50
 _WHOLE_DAYS = "A date in UTC; of a date-time the whole day counts"

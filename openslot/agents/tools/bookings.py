@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Meta
 
 from openslot.agents.models import Tier
-from openslot.agents.registry import USER, RangePaging, UserId, about, get_user, naming, tool
+from openslot.agents.registry import USER, UserId, about, get_user, tool
 from openslot.agents.schemas import Decided
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingEntry, BookingRef, Status
@@ -15,6 +15,7 @@ from openslot.core.shapes import Shape
 from openslot.core.text import ReasonText
 from openslot.core.times import Instant
 from openslot.core.work import Work
+from openslot.mcp.tools import RangePaging, naming
 from openslot.routing.listings import Listing
 
 BookingId = Annotated[UUID, Meta(description="The booking's id")]

@@ -8,11 +8,12 @@ from msgspec import Meta, Struct
 from openslot.agents import codebase
 from openslot.agents.codebase import Codebase, FileLines, FileMatch, find_codebase
 from openslot.agents.history import CodeChange, HistorySource, read_history
-from openslot.agents.registry import naming, tool
+from openslot.agents.registry import tool
 from openslot.core.shapes import Shape
 from openslot.core.text import LINE
 from openslot.core.times import Instant
 from openslot.core.work import Runtime, Work
+from openslot.mcp.tools import naming
 
 FilePath = Annotated[
     str, Meta(pattern=LINE, max_length=500, description="Relative to the root", examples=["openslot/app.py"])

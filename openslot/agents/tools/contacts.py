@@ -9,11 +9,12 @@ from msgspec.structs import asdict
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.agents.models import Tier
-from openslot.agents.registry import USER, Paging, Search, UserId, about, get_user, inside, naming, read_given, tool
+from openslot.agents.registry import USER, Search, UserId, about, get_user, tool
 from openslot.contacts import operations as contacts
 from openslot.contacts import schemas
 from openslot.contacts.models import Contact
 from openslot.core.work import Work
+from openslot.mcp.tools import Paging, inside, naming, read_given
 from openslot.routing.listings import Listing
 
 ContactId = Annotated[UUID, Meta(description="The contact's id")]

@@ -8,7 +8,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from openslot.accounts import operations as accounts
-from openslot.agents.registry import USER, Paging, UserId, about, get_user, naming, tool
+from openslot.agents.registry import USER, UserId, about, get_user, tool
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
 from openslot.availability.schemas import ShownSlots, show_open
@@ -18,6 +18,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.event_types.schemas import DetailedEventType, ListedEventType, WantedMinutes, show_detailed
+from openslot.mcp.tools import Paging, naming
 from openslot.routing.listings import Listing
 
 EventTypeId = Annotated[UUID, Meta(description="The event type's id")]

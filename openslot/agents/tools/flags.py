@@ -5,13 +5,14 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from openslot.agents.models import Tier
-from openslot.agents.registry import Search, UserId, about, get_user, naming, tool
+from openslot.agents.registry import Search, UserId, about, get_user, tool
 from openslot.core.shapes import Shape
 from openslot.core.text import LINE
 from openslot.core.times import Instant
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import Flag, FlagForUser, FlagOverride
+from openslot.mcp.tools import naming
 
 Key = Annotated[str, Meta(pattern=LINE, max_length=100, description="The flag's key", examples=["booking_holds"])]
 FLAG = about("flag", "key")

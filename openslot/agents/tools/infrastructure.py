@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from openslot import __version__
 from openslot.agents.models import Tier
-from openslot.agents.registry import about, naming, tool
+from openslot.agents.registry import about, tool
 from openslot.agents.schemas import Decided
 from openslot.core.errors import NotFound
 from openslot.core.shapes import Shape
@@ -21,6 +21,7 @@ from openslot.doctor.system_tests import PartResult, SystemPart
 from openslot.flags import switches
 from openslot.flags.models import ChannelStatus, OutgoingChannel
 from openslot.jobs.health import PeriodicHealth, PeriodicState, count_workers, list_health
+from openslot.mcp.tools import naming
 
 CHECKED_WITHIN = 30.0
 """Seconds."""

@@ -10,13 +10,14 @@ from openslot.accounts.plans import Plan
 from openslot.accounts.schemas import Me
 from openslot.agents import registry
 from openslot.agents.models import Tier
-from openslot.agents.registry import USER, Paging, RangePaging, RequiredReason, Search, UserId, tool
+from openslot.agents.registry import USER, RequiredReason, Search, UserId, tool
 from openslot.agents.schemas import Decided
 from openslot.core.errors import Invalid
 from openslot.core.shapes import Shape
 from openslot.core.text import EmailAddress
 from openslot.core.times import Instant
 from openslot.core.work import Work
+from openslot.mcp.tools import Paging, RangePaging, inside, naming, read_given
 from openslot.people import operations as people
 from openslot.routing.listings import Listing
 
@@ -125,7 +126,7 @@ async def get_user(work: Work, *, user_id: UserId | None = None, email: EmailAdd
         return show_user(await registry.get_user(work, user_id))
     if email is None:
         raise Invalid(details={"userId": "is required without email"})
-    with registry.naming("email"):
+    with naming("email"):
         return show_user(await accounts.get_user_by_email(work, email))
 
 
@@ -175,11 +176,11 @@ async def update_user_settings(work: Work, *, user_id: UserId, settings: NewSett
     changed. The time zone is that of the account; the working hours of existing schedules stay as they are. It needs
     confirm: true and costs nothing.
     """
-    given = registry.read_given(settings, argument="settings")
+    given = read_given(settings, argument="settings")
     if "timezone" in given:
         given["zone"] = given.pop("timezone")
     user = await registry.get_user(work, user_id)
-    with registry.inside("settings"):
+    with inside("settings"):
         return _show_settings(await accounts.change_settings(work, user, UserSettings(**given)))
 
 

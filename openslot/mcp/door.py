@@ -1,0 +1,71 @@
+"""What the doors of all tool servers share: requests that are meant for us, and errors as JSON-RPC writes them."""
+
+from urllib.parse import urlsplit
+
+from openslot.access.door import is_address, is_loopback
+from openslot.core.config import Settings
+from openslot.core.errors import RateLimited, Refusal, RefusalKind
+from openslot.http.doors import JSON, Exchange, Headers
+from openslot.http.edge import check_declared_size
+from openslot.http.errors import headers_of, status_of
+from openslot.mcp.errors import OriginNotAllowed
+from openslot.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, write_error
+from openslot.routing import Response
+
+MAX_BYTES = 256 * 1024
+CODES = {
+    RefusalKind.UNAUTHENTICATED: UNAUTHORIZED,
+    RefusalKind.RATE_LIMITED: RATE_LIMITED,
+    RefusalKind.INTERNAL: INTERNAL_ERROR,
+    RefusalKind.UNAVAILABLE: INTERNAL_ERROR,
+}
+
+
+def admit(exchange: Exchange) -> None:
+    """Refuse what is not meant for us or is too large, before its credential is looked at."""
+    check_origin(exchange.headers, exchange.runtime.settings)
+    check_declared_size(exchange.headers, MAX_BYTES)
+
+
+def check_origin(headers: Headers, settings: Settings) -> None:
+    """Refuse a request from another site's page, or to a name that is not ours but leads here."""
+    host, origin = headers.get("host", "").strip().lower(), headers.get("origin")
+    if host and not _is_own_host(host, settings):
+        raise OriginNotAllowed("Host")
+    if origin is not None and not _is_own_origin(origin.strip().lower(), host, settings):
+        raise OriginNotAllowed("Origin")
+
+
+def _is_own_host(host: str, settings: Settings) -> bool:
+    """Accept the public name, this machine, and, while no public name is set, every plain address of it."""
+    if is_loopback(host) or (settings.base_url is None and is_address(host)):
+        return True
+    return _name(f"//{host}") == _name(settings.public_url)
+
+
+def _is_own_origin(origin: str, host: str, settings: Settings) -> bool:
+    """Accept our own pages, and on this machine those of other programs of it."""
+    own = urlsplit(settings.public_url.lower())
+    if origin == f"{own.scheme}://{own.netloc}":
+        return True
+    return is_loopback(host) and is_loopback(_name(origin) or "")
+
+
+def _name(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def refuse_with_rpc(refusal: Refusal, exchange: Exchange) -> Response:
+    """Refuse with an error of JSON-RPC; the message is not read yet, so it has no id."""
+    body = write_error(None, CODES.get(refusal.kind, INVALID_REQUEST), refusal.message, error_data(refusal))
+    headers = {"content-type": JSON, "x-error-code": refusal.code, **headers_of(refusal)}
+    return Response(status=status_of(refusal), headers=headers, body=body)
+
+
+def error_data(refusal: Refusal) -> dict[str, object]:
+    if isinstance(refusal, RateLimited):
+        return {"reason": refusal.code, "retryAfterSeconds": refusal.retry_after}
+    return {"reason": refusal.code}

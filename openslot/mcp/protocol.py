@@ -1,0 +1,199 @@
+"""The one implementation of the protocol: a message, or a batch, is answered for a server as its version asks."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from openslot import __version__
+from openslot.access.models import Entry
+from openslot.core.work import Runtime
+from openslot.http.doors import JSON, Exchange
+from openslot.http.errors import headers_of, status_of, translate
+from openslot.mcp import jsonrpc as rpc
+from openslot.mcp.door import CODES, error_data
+from openslot.mcp.errors import RpcRefusal
+from openslot.mcp.jsonrpc import RpcFault, RpcMessage
+from openslot.mcp.tools import ToolResponse
+from openslot.routing import Response
+
+LARGEST_BATCH = 20
+# What a caller may do can change at any moment, and another one has other tools.
+NOT_CACHED = {"ttlMs": 0, "cacheScope": "private"}
+ACCEPTED = Response(status=202)
+
+encode = msgspec.json.Encoder().encode
+EntryT = TypeVar("EntryT", bound=Entry)
+
+
+class RpcContext(NamedTuple, Generic[EntryT]):
+    """The request that brought a message, and who sent it."""
+
+    runtime: Runtime
+    entry: EntryT
+    request_id: str
+    headers: Mapping[str, str]
+    address: str
+
+
+class ToolParams(NamedTuple):
+    """Which tool is called, and with what."""
+
+    name: str
+    given: Mapping[str, object]
+
+
+async def _nothing(context: Any, message: object) -> None: ...
+
+
+class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
+    """One tool server: what it says of itself, and what its door does with messages."""
+
+    name: str
+    title: str
+    instructions: str
+    list_tools: Callable[[RpcContext[EntryT]], tuple[Raw, ...]]
+    """Returns the described tools that the caller may use, in an order that does not change."""
+    call_tool: Callable[[RpcContext[EntryT], RpcMessage], Awaitable[ToolResponse]]
+    count_batched: Callable[[RpcContext[EntryT]], Awaitable[None]]
+    """Counts one more message of a batch, or refuses it: each but the first is a request of its own."""
+    begin: Callable[[RpcContext[EntryT], RpcMessage], Awaitable[None]] = _nothing
+    """Comes before each message is answered, and may refuse it."""
+    introduced: Callable[[RpcContext[EntryT], object], Awaitable[None]] = _nothing
+    """Gets what a client says of itself."""
+
+    @property
+    def info(self) -> dict[str, str]:
+        return {"name": self.name, "title": self.title, "version": __version__}
+
+    @property
+    def introduction(self) -> dict[str, object]:
+        return {"capabilities": {"tools": {}}, "instructions": self.instructions}
+
+    @property
+    def complete(self) -> dict[str, object]:
+        """What every result has in the version without a handshake."""
+        return {"resultType": "complete", "_meta": {rpc.SERVER_INFO: self.info}}
+
+
+async def serve(server: ToolServer[EntryT], entry: EntryT, request: Exchange) -> Response:
+    """Answer the JSON-RPC messages of a request."""
+    context = RpcContext(request.runtime, entry, request.request_id, request.headers, request.address)
+    try:
+        value = rpc.read_body(request.body)
+        if isinstance(value, list):
+            return await _answer_batch(server, context, value)
+    except RpcFault as fault:
+        return _to_error(None, fault)
+    return await _answer_one(server, context, value) or ACCEPTED
+
+
+async def _answer_batch(server: ToolServer[EntryT], context: RpcContext[EntryT], batch: list[object]) -> Response:
+    """Answer each message of a batch; every one but the first counts as a request of its own."""
+    if context.headers.get(rpc.VERSION_HEADER, rpc.WITH_BATCHES) != rpc.WITH_BATCHES:
+        rpc.read_version(context.headers)
+        raise RpcFault(rpc.INVALID_REQUEST, "This version of the protocol has no batches: send one message")
+    if not 1 <= len(batch) <= LARGEST_BATCH:
+        raise RpcFault(rpc.INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
+    answers = [await _answer_one(server, context, value, place=place) for place, value in enumerate(batch, 1)]
+    written = [each.body for each in answers if each is not None and isinstance(each.body, bytes)]
+    return Response(headers={"content-type": JSON}, body=b"[" + b",".join(written) + b"]") if written else ACCEPTED
+
+
+async def _answer_one(
+    server: ToolServer[EntryT], context: RpcContext[EntryT], value: object, *, place: int | None = None
+) -> Response | None:
+    """Answer one message; None if nobody waits for an answer."""
+    message_id = rpc.id_of(value)
+    try:
+        message = rpc.read_message(value)
+        if message is None:
+            return None
+        version = rpc.find_version(message, context.headers)
+        if message.id is None:
+            return None
+        if place is not None:
+            await _check_batched(server, context, message, place)
+        result = await _answer(server, context, message, is_stateless=version == rpc.STATELESS)
+        return Response(headers={"content-type": JSON}, body=rpc.write_result(message_id, result))
+    except Exception as fault:  # noqa: BLE001 - the edge of one message, whose id the answer must have
+        return _to_error(message_id, fault)
+
+
+async def _check_batched(
+    server: ToolServer[EntryT], context: RpcContext[EntryT], message: RpcMessage, place: int
+) -> None:
+    if message.method == "initialize":
+        raise RpcFault(rpc.INVALID_REQUEST, "initialize must not be part of a batch")
+    if place > 1:
+        await server.count_batched(context)
+
+
+async def _answer(
+    server: ToolServer[EntryT], context: RpcContext[EntryT], message: RpcMessage, *, is_stateless: bool
+) -> Raw:
+    if message.method == "initialize" and is_stateless:
+        raise _not_found(message.method, is_stateless=is_stateless)
+    await server.begin(context, message)
+    match message.method:
+        case "tools/call":
+            return _write_call(server, await server.call_tool(context, message), is_stateless=is_stateless)
+        case "tools/list":
+            if message.params.get("cursor") is not None:
+                raise RpcFault(rpc.INVALID_PARAMS, "There is only one page of tools: leave out cursor", http_status=200)
+            return _write_tools(server, server.list_tools(context), is_stateless=is_stateless)
+        case "initialize":
+            version = rpc.choose_version(message.params.get("protocolVersion"))
+            await server.introduced(context, message.params.get("clientInfo"))
+            return Raw(encode({"protocolVersion": version, **server.introduction, "serverInfo": server.info}))
+        case "ping" if not is_stateless:
+            return Raw(b"{}")
+        case "server/discover" if is_stateless:
+            await server.introduced(context, message.meta.get(rpc.CLIENT_INFO))
+            shown = {**server.introduction, "supportedVersions": rpc.SUPPORTED, **server.complete, **NOT_CACHED}
+            return Raw(encode(shown))
+    raise _not_found(message.method, is_stateless=is_stateless)
+
+
+def _write_tools(server: ToolServer[EntryT], tools: Sequence[Raw], *, is_stateless: bool) -> Raw:
+    shown: dict[str, Any] = {"tools": tools}
+    return Raw(encode(shown | ({**server.complete, **NOT_CACHED} if is_stateless else {})))
+
+
+def _write_call(server: ToolServer[EntryT], answered: ToolResponse, *, is_stateless: bool) -> Raw:
+    """Write a tool's result twice, as the protocol asks for: structured, and as a text for older clients."""
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": bytes(answered.content).decode()}],
+        "structuredContent": answered.content,
+        "isError": answered.is_error,
+    }
+    return Raw(encode(result | (server.complete if is_stateless else {})))
+
+
+def _not_found(method: str, *, is_stateless: bool) -> RpcFault:
+    words = f"There is no method named {method[:100]!r}"
+    return RpcFault(rpc.METHOD_NOT_FOUND, words, http_status=404 if is_stateless else 200)
+
+
+def _to_error(message_id: str | int | None, fault: Exception) -> Response:
+    if isinstance(fault, RpcFault | RpcRefusal):
+        status, headers = fault.http_status if isinstance(fault, RpcFault) else 200, {}
+        body = rpc.write_error(message_id, fault.rpc_code, fault.message, fault.data)
+    else:
+        refusal = translate(fault)
+        status, headers = status_of(refusal), headers_of(refusal)
+        body = rpc.write_error(
+            message_id, CODES.get(refusal.kind, rpc.INTERNAL_ERROR), refusal.message, error_data(refusal)
+        )
+    return Response(status=status, headers={"content-type": JSON, **headers}, body=body)
+
+
+def read_params(params: Mapping[str, Any]) -> ToolParams:
+    """Read which tool a call names and what it is given."""
+    name, given = params.get("name"), params.get("arguments")
+    if not isinstance(name, str):
+        raise RpcFault(rpc.INVALID_PARAMS, "params.name must be a string", http_status=200)
+    if given is not None and not isinstance(given, dict):
+        raise RpcFault(rpc.INVALID_PARAMS, "params.arguments must be an object", http_status=200)
+    return ToolParams(name, given or {})
