@@ -88,7 +88,8 @@ async def test_all_deliveries_of_another_arrive_while_many_owners_names_are_neve
 ) -> None:
     async with receiving() as healthy, working(runtime):
         await besiege(runtime)
-        await until(lambda: count_silent(names) == 2 * HOSTILE_OWNERS)
+        # All of them hang on a quick machine; on a slow one, as many as have places once their owners are suspected.
+        await until(lambda: count_silent(names) >= PLACES // 4)
         owner = await add_owner(runtime, "healthy", f"http://{HEALTHY}:{healthy.port}/hook")
         for number in range(HEALTHY_EVENTS):
             await happen(runtime, owner, number)
