@@ -1,5 +1,6 @@
 """The verbs of event types, the only writers of its table."""
 
+from collections.abc import Sequence
 from itertools import count
 from uuid import UUID
 
@@ -17,7 +18,14 @@ from openslot.event_types import errors, store
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
 from openslot.event_types.ports import Conferences
-from openslot.event_types.rules import check_redirect, find_changed, find_event_type_faults, order_durations, take_edits
+from openslot.event_types.rules import (
+    EDITED,
+    check_redirect,
+    find_changed,
+    find_event_type_faults,
+    order_durations,
+    take_edits,
+)
 from openslot.event_types.store import EVENT_TYPES
 from openslot.i18n import Text
 from openslot.schedules import operations as schedules
@@ -147,10 +155,13 @@ async def get_for_change(work: Work, owner: User, event_type_id: UUID) -> EventT
     return await get_event_type(work, owner, event_type_id)
 
 
-async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition: str) -> EventType:
+async def edit_event_type(
+    work: Work, owner: User, edited: EventType, *, edition: str, fields: Sequence[str] = EDITED
+) -> EventType:
     """Save the fields that a form edits, unless one of them has changed since the form was shown."""
     current = await get_for_change(work, owner, edited.id)
-    if find_changed(current, since=edition):
+    edited = take_edits(current, edited, fields)
+    if find_changed(current, since=edition, fields=fields):
         raise errors.EventTypeChanged
     if edited.schedule_id != current.schedule_id:
         await schedules.get_schedule(work, owner, edited.schedule_id)
@@ -158,7 +169,7 @@ async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition
         await _check_conference(work, edited)
     if edited.redirect_url != current.redirect_url:
         check_redirect(edited.redirect_url, own_url=work.runtime.settings.public_url)
-    return await change_event_type(work, take_edits(current, edited))
+    return await change_event_type(work, edited)
 
 
 async def set_active(work: Work, event_type: EventType, *, active: bool) -> EventType:

@@ -272,6 +272,8 @@ EDITED = (
     "durations",
     "redirect_url",
 )
+# A page of its own edits them.
+DETAILS = tuple(field for field in EDITED if field != "questions")
 LENGTH = 8
 
 
@@ -280,16 +282,18 @@ def edition_of(event_type: models.EventType) -> str:
     return "".join(_digits(getattr(event_type, field)) for field in EDITED)
 
 
-def find_changed(event_type: models.EventType, *, since: str) -> tuple[str, ...]:
+def find_changed(event_type: models.EventType, *, since: str, fields: Sequence[str] = EDITED) -> tuple[str, ...]:
     """Name the fields that are not what they were in an edition; all of them if it can't be read."""
     known = [since[place : place + LENGTH] for place in range(0, len(EDITED) * LENGTH, LENGTH)]
     return tuple(
-        field for field, digits in zip(EDITED, known, strict=True) if digits != _digits(getattr(event_type, field))
+        field
+        for field, digits in zip(EDITED, known, strict=True)
+        if field in fields and digits != _digits(getattr(event_type, field))
     )
 
 
-def take_edits(current: models.EventType, edited: models.EventType) -> models.EventType:
-    return replace(current, **{field: getattr(edited, field) for field in EDITED})
+def take_edits(current: models.EventType, edited: models.EventType, fields: Sequence[str] = EDITED) -> models.EventType:
+    return replace(current, **{field: getattr(edited, field) for field in fields})
 
 
 def _digits(value: object) -> str:

@@ -47,6 +47,7 @@ WITHOUT = {
     "/settings/profile/photo",
     "/event-types/new/preview",
     "/event-types/{event_type_id}/preview",
+    "/event-types/{event_type_id}/questions/preview",
     "/welcome/calendar",
     "/welcome/calendar/feed",
     "/admin/audit/verify",

@@ -1,90 +1,36 @@
-// One event type: the preview follows the form, questions change without a reload, and the code for other sites opens in
+// One event type: what the preview and rows need is loaded when the form is changed, and the code for other sites opens in
 // a dialog. Without this script, buttons and links do the same by new pages.
 
-const read = async (response) => new DOMParser().parseFromString(await response.text(), "text/html");
-
-// The preview: asked for when typing pauses, one request at a time, and put into the frame without a reload.
 const form = document.querySelector("[data-offer]");
-const frame = document.querySelector("[data-preview-frame]");
-const state = document.querySelector("[data-preview-state]");
-let timer = 0;
-let asking = null;
+let loaded;
+const load = () => (loaded ??= import(form.dataset.offer));
+const follow = () => load().then((preview) => preview.askSoon(), () => {});
 
-const put = (shown) => {
-  const inside = frame.contentDocument;
-  if (!inside?.body || !shown.querySelector("main")) return;
-  const accent = (page) => page.querySelector("link[href*='/accent/']");
-  const styled = accent(inside);
-  if (styled && styled.getAttribute("href") !== accent(shown).getAttribute("href")) {
-    // The former color stays until the new one is there.
-    const next = inside.importNode(accent(shown));
-    next.addEventListener("load", () => styled.remove(), { once: true });
-    styled.after(next);
-  }
-  inside.querySelector("main").replaceWith(inside.importNode(shown.querySelector("main"), true));
-  // Whoever changes a question wants to see it, and it is below the calendar.
-  if (document.activeElement?.closest("#questions")) {
-    const top = inside.querySelector(".details").getBoundingClientRect().top;
-    inside.documentElement.scrollTop += top;
-  }
-};
+// What a browser kept over a reload is not what the frame has loaded.
+const isKept = (field) =>
+  field.options ? [...field.options].some((one) => one.selected !== one.defaultSelected)
+  : field.type === "checkbox" ? field.checked !== field.defaultChecked
+  : field.type !== "hidden" && (field.defaultValue ?? "") !== field.value && field.tagName !== "BUTTON";
 
-const ask = async () => {
-  asking?.abort();
-  asking = new AbortController();
-  const { signal } = asking;
-  state.textContent = state.dataset.updating;
+document.querySelector("[data-preview-button]").hidden = true;
+form.addEventListener("focusin", load, { once: true });
+form.addEventListener("input", follow);
+form.addEventListener("submit", async (event) => {
+  const button = event.submitter;
+  if (button?.name !== "act" || form.dataset.plain) return;
+  event.preventDefault();
   try {
-    const response = await fetch(form.dataset.preview, { method: "POST", body: new URLSearchParams(new FormData(form)), signal });
-    if (!response.ok) throw new Error(response.statusText);
-    put(await read(response));
-    state.textContent = "";
+    await (await load()).change(button);
   } catch {
-    if (!signal.aborted) state.textContent = state.dataset.offline;
+    form.dataset.plain = "true";
+    form.requestSubmit(button);
   }
-};
-
-const askSoon = () => {
-  clearTimeout(timer);
-  timer = setTimeout(ask, 350);
-};
-
-// Questions: the server changes the form, and only their part of the page is replaced.
-const change = async (button) => {
-  const sent = new URLSearchParams(new FormData(form));
-  sent.set("act", button.value);
-  const response = await fetch(form.action, { method: "POST", body: sent });
-  const shown = await read(response);
-  const [here, there] = [document, shown].map((page) => page.getElementById("questions"));
-  if (!response.ok || !there) throw new Error(response.statusText);
-  here.replaceWith(document.importNode(there, true));
-  document.querySelector("#questions [autofocus]")?.focus();
-  askSoon();
-};
-
-if (form && frame) {
-  document.querySelector("[data-preview-button]").hidden = true;
-  form.addEventListener("input", askSoon);
-  form.addEventListener("submit", async (event) => {
-    const button = event.submitter;
-    if (button?.name !== "act" || form.dataset.plain) return;
-    event.preventDefault();
-    try {
-      await change(button);
-    } catch {
-      form.dataset.plain = "true";
-      form.requestSubmit(button);
-    }
-  });
-  // A field in a folded section must be seen before the browser can say what is wrong with it.
-  form.addEventListener("invalid", (event) => {
-    for (let fold = event.target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  }, true);
-  // What was typed before a reload, or is shown again with faults, is not what the frame has loaded.
-  const loaded = frame.contentDocument;
-  if (loaded?.readyState === "complete" && loaded.querySelector("main")) askSoon();
-  else frame.addEventListener("load", askSoon, { once: true });
-}
+});
+// A field in a folded section must be seen before the browser can say what is wrong with it.
+form.addEventListener("invalid", (event) => {
+  for (let fold = event.target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+}, true);
+if (form.dataset.watch || [...form.elements].some(isKept)) follow();
 
 // The code for other sites is loaded when it is asked for.
 for (const link of document.querySelectorAll("[data-opens]")) {

@@ -62,6 +62,12 @@ async def save(member: httpx2.AsyncClient, event_type: EventType, **changes: str
     return await member.post(f"/event-types/{event_type.id}", data=fields | changes)
 
 
+async def save_questions(member: httpx2.AsyncClient, event_type: EventType, **changes: str) -> httpx2.Response:
+    """Open the page of the questions, change some fields and send them."""
+    path = f"/event-types/{event_type.id}/questions"
+    return await member.post(path, data=read_fields((await member.get(path)).text) | changes)
+
+
 async def load(runtime: Runtime, owner: User, event_type: EventType) -> EventType:
     """Read an event type as it is saved."""
     return await event_types.get_event_type(runtime.work(OPERATOR), owner, event_type.id)

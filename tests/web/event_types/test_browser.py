@@ -27,8 +27,15 @@ STOP_TIME = """() => {
   let last = 0;
   window.setTimeout = (run) => { waiting.set(++last, run); return last; };
   window.clearTimeout = (id) => waiting.delete(id);
+  window.isWaiting = () => waiting.size > 0;
   window.passTime = () => { for (const [id, run] of [...waiting]) { waiting.delete(id); run(); } };
 }"""
+
+
+async def pass_time(page: Page) -> None:
+    """Let the time pass that the preview waits for."""
+    await page.wait_for_function("() => isWaiting()")
+    await page.evaluate("() => passTime()")
 
 
 @pytest.fixture
@@ -64,6 +71,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         "/event-types/new",
         "/event-types/new?start=phone",
         path,
+        f"{path}/questions",
         f"{path}/reminders?done=follow-up",
         f"{path}/embed",
         f"{path}/embed/try?mode=popup",
@@ -132,19 +140,24 @@ async def test_a_host_makes_moves_and_archives_an_event_type(
     await page.get_by_role("link", name="Group").click()
     await page.get_by_label("Name", exact=True).fill("Pottery class")
     await page.get_by_label("Duration in minutes").fill("90")
-    await page.locator("#questions > summary").click()
+    if not scripts:
+        await page.get_by_role("button", name="Show the preview").click()
+    await expect(inside.get_by_role("heading", name="Pottery class")).to_be_visible()
+    assert await list_names(runtime, user) == ["30 minute meeting"]
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_role("status").filter(has_text="was created")).to_be_visible()
+    await expect(page.get_by_label("Link", exact=True)).to_have_value("pottery-class")
+
+    await page.get_by_role("navigation", name="Event type").get_by_role("link", name="Questions").click()
     await page.get_by_role("button", name="Add a question").click()
     await page.get_by_label("Question", exact=True).fill("Have you done this before?")
     await page.get_by_label("Answer type").select_option("choice")
     await page.get_by_label("Options, one per line").fill("Never\nOften")
     if not scripts:
         await page.get_by_role("button", name="Show the preview").click()
-    await expect(inside.get_by_role("heading", name="Pottery class")).to_be_visible()
     await expect(inside.get_by_text("Have you done this before?")).to_be_visible()
-    assert await list_names(runtime, user) == ["30 minute meeting"]
-    await page.get_by_role("button", name="Create").click()
-    await expect(page.get_by_role("status").filter(has_text="was created")).to_be_visible()
-    await expect(page.get_by_label("Link", exact=True)).to_have_value("pottery-class")
+    await page.locator(".save-row .button-main").click()
+    await expect(page.get_by_role("status").filter(has_text="were saved")).to_be_visible()
 
     await page.get_by_role("navigation", name="Main").get_by_role("link", name="Event types").click()
     await page.get_by_role("button", name="Move Pottery class up").click()
@@ -166,24 +179,25 @@ async def test_the_preview_follows_the_form_and_can_not_be_used(
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.method) if request.url.endswith("/preview") else None)
     inside = page.frame_locator("iframe[name=preview]")
-    async with page.expect_response(lambda answer: answer.request.method == "POST"):
-        await page.goto(f"/event-types/{intro.id}")
+    await page.goto(f"/event-types/{intro.id}")
     await expect(inside.get_by_role("heading", name="30 minute meeting")).to_be_visible()
     await expect(page.get_by_role("button", name="Show the preview")).to_be_hidden()
+    await page.wait_for_load_state()
+    assert asked == ["GET"]
     await page.evaluate(STOP_TIME)
     asked.clear()
     await page.locator("#name").press("End")
     await page.locator("#name").press_sequentially(" with tea and cake")
     assert asked == []
-    await page.evaluate("() => passTime()")
+    await pass_time(page)
     await expect(inside.get_by_role("heading", name="30 minute meeting with tea and cake")).to_be_visible()
     await page.locator("#color").fill("#aa00ff")
-    await page.evaluate("() => passTime()")
+    await pass_time(page)
     await expect(inside.locator("link[href*='aa00ff']")).to_have_count(1)
     assert asked == ["POST", "POST"]
     await page.get_by_label("Duration in minutes").fill("")
     await page.get_by_label("Description (optional)").fill("<b>Bring</b> a friend")
-    await page.evaluate("() => passTime()")
+    await pass_time(page)
     await expect(inside.get_by_text("<b>Bring</b> a friend")).to_be_visible()
     await expect(inside.get_by_text("30 minutes", exact=True)).to_be_visible()
     await inside.locator(".starts button").first.click(force=True)
@@ -203,7 +217,7 @@ async def test_the_preview_shows_what_was_typed_before_the_script_arrived(
         await route.continue_()
 
     page, _ = await open_as(browser, client, runtime, user, viewport=WIDE)
-    await page.route("**/event-types*.js*", keep_back)
+    await page.route("**/event-type.js*", keep_back)
     inside = page.frame_locator("iframe[name=preview]")
     await page.goto(f"/event-types/{intro.id}", wait_until="commit")
     await expect(inside.get_by_role("heading", name="30 minute meeting")).to_be_visible()
@@ -233,14 +247,12 @@ async def test_rows_are_dragged_and_moved_by_key(
     assert faults == []
 
 
-async def test_questions_change_without_a_reload_and_a_folded_fault_is_shown(
+async def test_questions_change_without_a_reload(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType
 ) -> None:
     page, faults = await open_as(browser, client, runtime, user, viewport=WIDE)
-    await page.goto(f"/event-types/{rich.id}")
+    await page.goto(f"/event-types/{rich.id}/questions")
     await page.evaluate("window.stayed = true")
-    await page.get_by_label("Name", exact=True).fill("Typed before")
-    await page.locator("#questions > summary").click()
     await page.get_by_role("button", name="Move down Question 1").click()
     await expect(page.get_by_label("Question", exact=True).first).to_have_value("Which size?")
     await expect(page.get_by_label("Question", exact=True).nth(1)).to_be_focused()
@@ -248,7 +260,7 @@ async def test_questions_change_without_a_reload_and_a_folded_fault_is_shown(
     await expect(page.get_by_label("Question", exact=True)).to_have_count(1)
     await page.get_by_role("button", name="Add a question").click()
     await expect(page.get_by_label("Question", exact=True)).to_have_count(2)
-    await page.locator("#questions > summary").click()
+    await expect(page.locator("[data-save-bar]")).to_be_visible()
     await page.locator(".save-row .button-main").click()
     await expect(page.get_by_label("Question", exact=True).nth(1)).to_be_focused()
     await page.keyboard.type("Anything else?")
@@ -256,8 +268,25 @@ async def test_questions_change_without_a_reload_and_a_folded_fault_is_shown(
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("status").filter(has_text="saved")).to_be_visible()
     saved = await load(runtime, user, rich)
-    assert saved.name == "Typed before"
     assert [each.key for each in saved.questions] == ["size", "anything_else"]
+    assert faults == []
+
+
+async def test_a_folded_fault_is_shown_and_leaving_with_changes_asks_first(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType
+) -> None:
+    page, faults = await open_as(browser, client, runtime, user, viewport=WIDE)
+    await page.goto(f"/event-types/{rich.id}")
+    await page.locator("#limits > summary").click()
+    await page.locator("#per_day").fill("0")
+    await page.locator("#limits > summary").click()
+    await page.locator(".save-row .button-main").click()
+    await expect(page.locator("#per_day")).to_be_focused()
+    await page.locator("#per_day").fill("3")
+    await page.get_by_role("navigation", name="Event type").get_by_role("link", name="Questions").click()
+    await page.locator("#leave").get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("button", name="Add a question")).to_be_visible()
+    assert (await load(runtime, user, rich)).limits.per_day == 3
     assert faults == []
 
 

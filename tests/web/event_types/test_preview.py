@@ -20,9 +20,9 @@ from tests.web.event_types.conftest import load, offer, read_fields
 SLOT = 'name="start" value="'
 
 
-async def preview(member: httpx2.AsyncClient, event_type: EventType, **changes: str) -> str:
-    """Show the form of an event type with some fields changed."""
-    path = f"/event-types/{event_type.id}"
+async def preview(member: httpx2.AsyncClient, event_type: EventType, page: str = "", **changes: str) -> str:
+    """Show a form of an event type with some fields changed."""
+    path = f"/event-types/{event_type.id}{page}"
     fields = read_fields((await member.get(path)).text)
     answer = await member.post(f"{path}/preview", data=fields | changes)
     assert answer.status_code == 200
@@ -40,14 +40,15 @@ async def test_the_form_is_shown_as_it_would_be_and_nothing_is_saved(
         duration="60",
         seats="3",
         color="#aa00ff",
-        **{"questions.0.label": "Milk?", "questions.0.kind": "checkbox"},
     )
+    milk = {"questions.0.label": "Milk?", "questions.0.kind": "checkbox"}
+    asked = await preview(member, intro, "/questions", **milk)
 
     assert "Tea &amp; talk" in page
     assert "With &lt;b&gt;biscuits&lt;/b&gt;" in page
     assert "Up to 3 people" in page
     assert "3 seats left" in page
-    assert "Milk?" in page
+    assert "Milk?" in asked
     assert "/static/accent/aa00ff.css" in page
     assert await load(runtime, user, intro) == intro
 
@@ -61,7 +62,9 @@ async def test_a_question_that_depends_on_another_says_when_it_is_asked(
     )
 
     assert "Only if the answer to “Which size?” is: S" in await preview(member, asking)
-    moved = await preview(member, asking, **{"questions.1.show_key": "missing", "questions.1.show_values": "S"})
+    moved = await preview(
+        member, asking, "/questions", **{"questions.1.show_key": "missing", "questions.1.show_values": "S"}
+    )
     assert "Which size?" in moved
 
 
@@ -120,8 +123,12 @@ FAULTS: list[dict[str, str]] = [
     {"price": "1", "currency": "\ud7ff"},
     {"schedule": "x"},
     {"edition": "x" * 1000},
-    {"questions.0.label": "", "questions.1.label": "Kept"},
-    {"questions.0.label": "a", "questions.0.kind": "choice", "questions.1.label": "Kept"},
+]
+WRONG_QUESTIONS: list[dict[str, str]] = [
+    {"questions.0.label": ""},
+    {"questions.0.label": "a", "questions.0.kind": "choice"},
+    {"questions.0.label": "a", "questions.0.kind": "poem"},
+    {"edition": "x" * 1000},
 ]
 
 
@@ -137,9 +144,16 @@ async def test_a_field_with_a_fault_is_shown_as_it_is_saved(member: httpx2.Async
         assert "30 minute meeting" in page, wrong
         if "location_value" not in wrong:
             assert "Room 7" in page, wrong
-        if "questions.1.label" in wrong:
-            assert "Kept" in page, wrong
-            assert page.count('name="answers.') == 1, wrong
+
+
+async def test_a_question_with_a_fault_is_left_out(member: httpx2.AsyncClient, intro: EventType) -> None:
+    for wrong in WRONG_QUESTIONS:
+        page = await preview(member, intro, "/questions", **wrong, **{"questions.1.label": "Kept"})
+
+        assert "Kept" in page, wrong
+        assert page.count('name="answers.') == 1, wrong
+    many = {f"questions.{number}.label": "Q" for number in range(30)}
+    assert 'name="answers.' not in await preview(member, intro, "/questions", **many)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Questions in the form: added, removed and moved without a script, and read with keys of their own."""
+"""The page of the questions: added, removed and moved without a script, and read with keys of their own."""
 
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ from openslot.web.dashboard.event_types.questions import (
     write_questions,
 )
 from tests.support.page import read_page
-from tests.web.event_types.conftest import load, offer, read_fields, save
+from tests.web.event_types.conftest import load, offer, read_faults, read_fields, save_questions
 
 THREE = write_questions([Question(key, key.title()) for key in ("a", "b", "c")])
 
@@ -81,20 +81,21 @@ def test_options_are_lines_and_only_a_choice_has_them() -> None:
 async def test_questions_are_added_moved_and_saved_by_buttons_alone(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
 ) -> None:
-    path = f"/event-types/{intro.id}"
+    path = f"/event-types/{intro.id}/questions"
     fields = read_fields((await member.get(path)).text)
     for number, label in enumerate(("First", "Second")):
-        answer = await member.post(path, data={**fields, "name": "Typed before", "act": "add"})
+        answer = await member.post(path, data={**fields, "act": "add"})
         assert answer.status_code == 200
-        assert 'id="questions" open' in answer.text
+        assert 'data-watch="unsaved"' in answer.text
         fields = {**read_fields(answer.text), f"questions.{number}.label": label}
     fields = read_fields((await member.post(path, data={**fields, "act": "up.1"})).text)
     assert await load(runtime, user, intro) == intro
     fields |= {"questions.0.kind": "choice", "questions.0.options": "A\nB", "questions.0.required": "on"}
-    assert (await member.post(path, data=fields)).status_code == 303
+    answer = await member.post(path, data=fields)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?done=saved")
 
     saved = await load(runtime, user, intro)
-    assert saved.name == "Typed before"
+    assert saved.name == intro.name
     assert saved.questions == (
         Question("second", "Second", QuestionKind.CHOICE, required=True, options=("A", "B")),
         Question("first", "First"),
@@ -104,7 +105,7 @@ async def test_questions_are_added_moved_and_saved_by_buttons_alone(
 async def test_a_question_can_be_shown_for_an_answer_to_an_earlier_one(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
 ) -> None:
-    path = f"/event-types/{intro.id}"
+    path = f"/event-types/{intro.id}/questions"
     fields = read_fields((await member.get(path)).text)
     fields = read_fields((await member.post(path, data={**fields, "act": "add"})).text)
     assert "questions.0.show_key" not in fields
@@ -130,7 +131,7 @@ async def test_a_question_can_be_shown_for_an_answer_to_an_earlier_one(
 async def test_a_consent_is_always_required(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
 ) -> None:
-    await save(member, intro, **{"questions.0.label": "I agree", "questions.0.kind": "consent"})
+    await save_questions(member, intro, **{"questions.0.label": "I agree", "questions.0.kind": "consent"})
 
     [saved] = (await load(runtime, user, intro)).questions
     assert (saved.kind, saved.required) == (QuestionKind.CONSENT, True)
@@ -138,11 +139,11 @@ async def test_a_consent_is_always_required(
 
 async def test_there_are_twenty_questions_at_most(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     full = await offer(runtime, user, "full", questions=tuple(Question(f"q{n}", f"Q{n}") for n in range(20)))
-    page = (await member.get(f"/event-types/{full.id}")).text
+    page = (await member.get(f"/event-types/{full.id}/questions")).text
     assert "An event type can have 20 questions." in page
     assert 'value="add"' not in page
 
-    answer = await save(member, full, **{"questions.20.label": "One more"})
+    answer = await save_questions(member, full, **{"questions.20.label": "One more"})
     assert answer.status_code == 400
     assert "Must have at most 20 entries" in read_page(answer).text
 
@@ -151,8 +152,57 @@ async def test_the_answer_to_a_question_of_the_form_reaches_the_booking_page(
     member: httpx2.AsyncClient, intro: EventType
 ) -> None:
     labels = ["One", "Two", "Three"]
-    await save(member, intro, **{f"questions.{n}.label": label for n, label in enumerate(labels)})
+    await save_questions(member, intro, **{f"questions.{n}.label": label for n, label in enumerate(labels)})
     page = (await member.get("/mara/30min")).text
 
     places = [page.index(f'name="answers.{label.lower()}"') for label in labels]
     assert all(before < after for before, after in pairwise(places))
+
+
+FAULTS: list[tuple[dict[str, str], str, str]] = [
+    ({"questions.0.label": "", "questions.0.kind": "text"}, "questions.0.label", "Must be 1 to 200 characters"),
+    ({"questions.0.label": "x", "questions.0.key": "Size"}, "questions.0.key", "Must be a lower-case letter"),
+    ({"questions.0.label": "x", "questions.0.kind": "choice"}, "questions.0.options", "Must have 1 to 50 entries"),
+    ({"questions.0.label": "x", "questions.0.kind": "poem"}, "questions.0.kind", "Must be one of"),
+]
+
+
+async def test_a_fault_is_told_at_its_field_and_what_was_typed_stays(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    for sent, field, fault in FAULTS:
+        answer = await save_questions(member, intro, **sent)
+
+        assert answer.status_code == 400, sent
+        assert read_faults(answer.text)[field].startswith(fault), sent
+        shown = read_fields(answer.text)
+        assert all(shown[name] == text for name, text in sent.items() if not name.endswith(".kind")), sent
+        assert await load(runtime, user, intro) == intro, sent
+
+
+async def test_details_and_questions_are_saved_beside_each_other(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    path = f"/event-types/{intro.id}"
+    details = read_fields((await member.get(path)).text)
+    asked = read_fields((await member.get(f"{path}/questions")).text)
+    assert (await save_questions(member, intro, **{"questions.0.label": "Topic"})).status_code == 303
+    assert (await member.post(path, data={**details, "name": "Renamed"})).status_code == 303
+    late = await member.post(f"{path}/questions", data={**asked, "questions.0.label": "Budget"})
+
+    assert late.status_code == 409
+    assert "Questions: changed. Your value is shown below" in read_page(late).notices[0]
+    saved = await load(runtime, user, intro)
+    assert (saved.name, saved.questions) == ("Renamed", (Question("topic", "Topic"),))
+    assert (await member.post(f"{path}/questions", data=read_fields(late.text))).status_code == 303
+    saved = await load(runtime, user, intro)
+    assert (saved.name, saved.questions) == ("Renamed", (Question("budget", "Budget"),))
+
+
+async def test_every_page_of_an_event_type_leads_to_the_others(member: httpx2.AsyncClient, intro: EventType) -> None:
+    path = f"/event-types/{intro.id}"
+    pages = [path, f"{path}/questions", f"{path}/reminders"]
+    for each in pages:
+        shown = await member.get(each)
+        assert set(pages) <= set(read_page(shown).addresses), each
+        assert f'<a href="{each}" aria-current="page">' in shown.text

@@ -23,7 +23,7 @@ def paths(method: str, event_type: object = NOBODY) -> Iterator[str]:
 
 
 def test_every_page_is_known_here() -> None:
-    assert (len(list(paths("GET"))), len(list(paths("POST")))) == (11, 12)
+    assert (len(list(paths("GET"))), len(list(paths("POST")))) == (12, 14)
 
 
 async def test_a_form_of_another_site_is_refused_and_changes_nothing(
@@ -76,12 +76,13 @@ async def test_stored_text_stays_text(
     pages.append(await member.get(f"/event-types/new?from={intro.id}"))
     pages.append(await member.get(f"/event-types/{intro.id}/embed?theme=%22%3E%3Cxss-probe%3E&mode=%22%3E"))
     sent = dict.fromkeys(fields, text) | {"questions.0.label": text, "questions.0.options": text}
-    for path in (f"/event-types/{intro.id}", "/event-types"):
-        pages.append(await member.post(path, data=sent))
-        pages.append(await member.post(path, data={**sent, "act": "add"}))
+    asked = f"/event-types/{intro.id}/questions"
+    pages += [await member.post(path, data=sent) for path in (f"/event-types/{intro.id}", "/event-types", asked)]
+    pages.append(await member.post(asked, data={**sent, "act": "add"}))
     typed = {**fields, "name": text, "description": text, "location_value": text, "questions.0.label": text}
     pages.append(await member.post(f"/event-types/{intro.id}", data=typed))
-    pages.append(await member.post(f"/event-types/{intro.id}/preview", data={**typed, "questions.0.options": text}))
+    pages.append(await member.post(f"/event-types/{intro.id}/preview", data=typed))
+    pages.append(await member.post(f"{asked}/preview", data={**typed, "questions.0.options": text}))
     assert check_pages(pages) > 15
 
 

@@ -6,7 +6,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Question
+from openslot.event_types.models import EventType
 from tests.support.page import read_page
 from tests.web.event_types.conftest import load, offer, read_fields
 
@@ -41,14 +41,13 @@ async def test_saving_again_keeps_both_changes(
 ) -> None:
     path = f"/event-types/{intro.id}"
     first, second = await open_tab(member, intro), await open_tab(member, intro)
-    added = {"questions.0.label": "Topic", "questions.0.kind": "text"}
-    await member.post(path, data={**first, **added, "location_kind": "phone"})
+    await member.post(path, data={**first, "seats": "4", "location_kind": "phone"})
     refused = await member.post(path, data={**second, "name": "From two"})
     answer = await member.post(path, data=read_fields(refused.text))
 
     assert (refused.status_code, answer.status_code) == (409, 303)
     saved = await load(runtime, user, intro)
-    assert (saved.name, saved.location.kind, saved.questions) == ("From two", "phone", (Question("topic", "Topic"),))
+    assert (saved.name, saved.location.kind, saved.seats) == ("From two", "phone", 4)
 
 
 async def test_the_same_change_twice_is_told_and_saved(

@@ -16,7 +16,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugAlreadyExists
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
 from openslot.event_types.ports import Conferences
-from openslot.event_types.rules import MAX_QUESTIONS, edition_of, find_changed, suggest_slug
+from openslot.event_types.rules import DETAILS, edition_of, find_changed, suggest_slug
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
 from openslot.payments import queries
@@ -24,11 +24,10 @@ from openslot.routing import Form, Request, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.event_types import forms, questions
+from openslot.web.dashboard.event_types import forms
 from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
 from openslot.web.dashboard.event_types.locations import list_locations
 from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
-from openslot.web.dashboard.event_types.reminders import list_reminder_times
 from openslot.web.pages import locale_of, page, redirect
 
 NOTICES = {
@@ -46,34 +45,26 @@ FALLBACK, LONGEST_NAME = "meeting", 200
 USUAL_NOTICE = 240
 
 
-async def form_page(
-    work: Work, user: User, template: str, form: Form[forms.EventTypeForm], *, focus: str = "", **values: Any
-) -> Response:
+async def form_page(work: Work, user: User, template: str, form: Form[forms.EventTypeForm], **values: Any) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
     services = await work.runtime.ports.get(Conferences).list_offered(work, user.id)
-    attended = {name.partition(".")[0] for name in (*form.faults, focus)}
-    typed = questions.list_typed(form.values)
     shown = page(
         template,
         user,
         here="/event-types",
         form=form,
-        focus=focus,
+        focus="",
         base=f"{work.runtime.settings.public_url}/{user.username}/",
-        questions=typed,
-        deciding=questions.list_deciding(typed),
-        max_questions=MAX_QUESTIONS,
         schedules={str(each.id): each.name for each in own},
         locations=list_locations(services, form["location_kind"]),
         makes_links=bool(services),
         windows=forms.WINDOWS,
         units=forms.UNIT_NAMES,
-        kinds=questions.KINDS,
         currencies=_list_currencies(form["currency"]),
         refunds=forms.REFUNDS,
         takes_payments=await queries.takes_payments(work, user),
-        open_sections=[name for name, fields in forms.SECTIONS.items() if attended.intersection(fields)],
+        open_sections=[name for name, fields in forms.SECTIONS.items() if not form.faults.keys().isdisjoint(fields)],
         **values,
     )
     return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
@@ -104,11 +95,7 @@ async def show_event_type_form(work: Work, user: User, event_type_id: UUID) -> R
 
 @post("/event-types/{event_type_id}")
 async def save_event_type(work: Work, user: User, event_type_id: UUID, form: Form[forms.EventTypeForm]) -> Response:
-    """Save an event type, or change the questions of the form without saving it."""
     found = await event_types.get_overview(work, user, event_type_id)
-    if form["act"]:
-        values, focus = questions.change_questions(form.values, form["act"])
-        return await edit_page(work, user, found, Form(values=values), focus=focus)
     if not form.faults:
         edited, faults = forms.read_event_type(form.get(), found.event_type)
         faults |= {} if form.get().slug.strip() else {"slug": Text("Enter the last part of the link")}
@@ -121,7 +108,7 @@ async def save_event_type(work: Work, user: User, event_type_id: UUID, form: For
 async def _save(work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]) -> Response:
     try:
         async with work.attempt():
-            await event_types.edit_event_type(work, user, edited, edition=form["edition"])
+            await event_types.edit_event_type(work, user, edited, edition=form["edition"], fields=DETAILS)
     except EventTypeChanged:
         return await _show_changed(work, user, edited, form)
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
@@ -137,8 +124,8 @@ async def _save(work: Work, user: User, edited: EventType, form: Form[forms.Even
 async def _show_changed(work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]) -> Response:
     """Show the form with what was typed; fields that were only changed elsewhere take that change over."""
     found = await event_types.get_overview(work, user, edited.id)
-    elsewhere = find_changed(found.event_type, since=form["edition"])
-    ours = set(find_changed(edited, since=form["edition"]))
+    elsewhere = find_changed(found.event_type, since=form["edition"], fields=DETAILS)
+    ours = set(find_changed(edited, since=form["edition"], fields=DETAILS))
     saved, values = forms.write_values(found.event_type), dict(form.values)
     for field in elsewhere:
         if field not in ours:
@@ -160,11 +147,8 @@ def _list_changed(
 
 
 def _take(values: Mapping[str, str], saved: Mapping[str, str], fields: tuple[str, ...]) -> dict[str, str]:
-    def belongs(name: str) -> bool:
-        return name in fields or (fields == ("questions",) and name.startswith("questions."))
-
-    kept = {name: text for name, text in values.items() if not belongs(name)}
-    return kept | {name: text for name, text in saved.items() if belongs(name)}
+    kept = {name: text for name, text in values.items() if name not in fields}
+    return kept | {name: text for name, text in saved.items() if name in fields}
 
 
 async def edit_page(
@@ -173,7 +157,6 @@ async def edit_page(
     found: EventTypeOverview,
     form: Form[forms.EventTypeForm],
     *,
-    focus: str = "",
     changed: list[ChangedField] | None = None,
 ) -> Response:
     """Show the form of an event type beside its preview, and what else can be done with it."""
@@ -185,7 +168,6 @@ async def edit_page(
         "dashboard/event_types/edit.html",
         form,
         status=409 if changed is not None else None,
-        focus=focus,
         changed=changed,
         event_type=event_type,
         upcoming=found.upcoming,
@@ -200,7 +182,6 @@ async def edit_page(
         preview=f"{path}/preview",
         first_preview=f"{path}/preview",
         curl=curl(work, user, path),
-        reminders=await list_reminder_times(work, user, event_type),
     )
 
 
@@ -267,10 +248,7 @@ async def show_new_event_type(request: Request, work: Work, user: User) -> Respo
 
 @post("/event-types")
 async def create_event_type(request: Request, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
-    """Create an event type, or change the questions of the form without creating one."""
-    if form["act"]:
-        values, focus = questions.change_questions(form.values, form["act"])
-        return await _show(request, work, user, Form(values=values), focus=focus)
+    """Create an event type with what its form says and with the questions of what it begins with."""
     if form.faults:
         return await _show(request, work, user, form)
     sent = form.get()
@@ -279,7 +257,9 @@ async def create_event_type(request: Request, work: Work, user: User, form: Form
     except ScheduleNotFound:
         return await _show(request, work, user, form.with_faults({"schedule": NO_SCHEDULE}))
     free = await event_types.find_free_slug(work, user, suggest_slug(sent.name) or FALLBACK)
+    begun = await find_beginning(request, work, user)
     blank = event_types.draft(work, schedule, name=sent.name, slug=free, duration_minutes=sent.duration)
+    blank = replace(blank, questions=begun.questions if begun else ())
     wanted, faults = forms.read_event_type(sent, blank)
     if faults:
         return await _show(request, work, user, form.with_faults(faults))
@@ -318,18 +298,15 @@ async def _begin(request: Request, work: Work, user: User, point: StartingPoint)
     return replace(begun, questions=(Question("phone", label, QuestionKind.PHONE, required=True),))
 
 
-async def _show(
-    request: Request, work: Work, user: User, form: Form[forms.EventTypeForm], *, focus: str = ""
-) -> Response:
+async def _show(request: Request, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
     query = urlencode([(name, request.query[name]) for name in BEGINNINGS if name in request.query])
     return await form_page(
         work,
         user,
         "dashboard/event_types/new.html",
         form,
-        focus=focus,
         is_new=True,
         path=f"/event-types?{query}" if query else "/event-types",
-        preview="/event-types/new/preview",
+        preview=f"/event-types/new/preview?{query}",
         first_preview=f"/event-types/new/preview?{query}",
     )

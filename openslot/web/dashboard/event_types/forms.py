@@ -28,7 +28,6 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable
 from openslot.routing import WhenEmpty
 from openslot.web.dashboard.event_types.locations import read_location, write_location_kind
-from openslot.web.dashboard.event_types.questions import QuestionForm, read_questions, write_questions
 
 _CODES = """
 AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MAD MXN MYR NGN NOK NZD
@@ -82,7 +81,6 @@ REFUNDS = {
 UNIT_NAMES = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("days")}
 # The sections of the form that are folded, and the fields in each: one with a fault is shown open.
 SECTIONS = {
-    "questions": ("questions",),
     "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week", "per_invitee"),
     "more": ("seats", "price", "currency", "refund", "refund_hours", "confirmation", "redirect_url", "private"),
 }
@@ -151,7 +149,6 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     currency: ShortText = "EUR"
     refund: Literal["full", "until", "none"] = "full"
     refund_hours: int | None = None
-    questions: tuple[QuestionForm, ...] = ()
     redirect_url: Annotated[str, Meta(pattern=LINE, max_length=2048)] = ""
     confirmation: bool = False
     """Whether the host confirms each booking."""
@@ -159,8 +156,6 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     """Whether a new one is left off the host's page."""
     edition: Annotated[str, Meta(max_length=500)] = ""
     """What the form has shown of the event type when it was opened."""
-    act: ShortText = ""
-    """What to do with the form instead of saving it."""
 
 
 def write_values(event_type: EventType) -> dict[str, str]:
@@ -186,7 +181,6 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "currency": price.currency if price else "EUR",
         **_write_refund(event_type.refund_policy),
         "redirect_url": event_type.redirect_url or "",
-        **write_questions(event_type.questions),
     }
     ticked = {"private": event_type.is_private, "confirmation": event_type.requires_confirmation}
     return values | {name: "on" for name, is_ticked in ticked.items() if is_ticked}
@@ -220,7 +214,6 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         limits=Limits(sent.per_day, sent.per_week, sent.per_invitee),
         price=price,
         refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
-        questions=read_questions(sent.questions),
         requires_confirmation=sent.confirmation,
         redirect_url=sent.redirect_url.strip() or None,
     )
@@ -237,8 +230,7 @@ def read_durations(sent: EventTypeForm) -> tuple[int, ...] | None:
 
 def name_faults(faults: Mapping[str, str]) -> dict[str, str]:
     """Put what the domain finds wrong at the form's own fields."""
-    names = {field: FIELDS.get(field, field.replace(".showIf.", ".show_")) for field in faults}
-    named = {names[field]: fault for field, fault in faults.items()}
+    named = {FIELDS.get(field, field): fault for field, fault in faults.items()}
     return {field: fault if _is_said(fault) else WORDS.get(field, fault) for field, fault in named.items()}
 
 
@@ -307,7 +299,6 @@ EDITED_FIELDS = {
     "slot_interval_minutes": (Text("Start times"), ("interval",)),
     "limits": (Text("Limits"), ("per_day", "per_week", "per_invitee")),
     "seats": (Text("Seats"), ("seats",)),
-    "questions": (Text("Questions"), ("questions",)),
     "price": (Text("Price"), ("price", "currency")),
     "refund_policy": (Text("Refunds"), ("refund", "refund_hours")),
     "requires_confirmation": (Text("Confirmation"), ("confirmation",)),

@@ -1,8 +1,10 @@
 """The preview of an event type: its booking page as it would be if the form were saved, which can't be booked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 from uuid import UUID
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
@@ -28,8 +30,10 @@ from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import find_look, hours_of, show, show_zone
 from openslot.web.dashboard.event_types.editor import FALLBACK, find_beginning
 from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
+from openslot.web.dashboard.event_types.questions import QuestionsForm, describe_questions
 from openslot.web.pages import locale_of, page
 
+F = TypeVar("F", bound=Struct)
 # Fields that make sense only together.
 TOGETHER = (
     ("location_kind", "location_value"),
@@ -59,46 +63,70 @@ async def preview_changes(
     return await _show(request, work, user, read_leniently(form, saved))
 
 
+@post("/event-types/{event_type_id}/questions/preview", transaction="none")
+async def preview_questions(
+    request: Request, work: Work, user: User, event_type_id: UUID, form: Form[QuestionsForm]
+) -> Response:
+    """Show an event type with the questions of a form, without those that have faults, and save nothing."""
+    saved = await event_types.get_event_type(work, user, event_type_id)
+    described = _read(form, QuestionsForm, lambda sent: describe_questions(sent, saved), _leave_out)
+    return await _show(request, work, user, described or saved)
+
+
 @get("/event-types/new/preview")
 async def show_new_preview(request: Request, work: Work, user: User) -> Response:
-    begun = await find_beginning(request, work, user)
-    return await _show(request, work, user, begun or await _begin_blank(request, work, user))
+    return await _show(request, work, user, await _begin(request, work, user))
 
 
 @post("/event-types/new/preview", transaction="none")
 async def preview_new(request: Request, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
     """Show a new event type as a form describes it, and create nothing."""
-    return await _show(request, work, user, read_leniently(form, await _begin_blank(request, work, user)))
+    return await _show(request, work, user, read_leniently(form, await _begin(request, work, user)))
 
 
 def read_leniently(form: Form[EventTypeForm], base: EventType) -> EventType:
-    """Read what a form describes; a field with a fault is taken from the base, a question with one is left out."""
+    """Read what a form describes; a field with a fault is taken from the base."""
     saved = write_values(base)
-    mended = form
+
+    def mend(values: Mapping[str, str], faults: Mapping[str, str]) -> dict[str, str]:
+        wrong = set(faults)
+        for group in TOGETHER:
+            wrong |= set(group) if not wrong.isdisjoint(group) else set()
+        return {**values, **{name: saved.get(name, "") for name in wrong}}
+
+    return _read(form, EventTypeForm, lambda sent: read_event_type(sent, base), mend) or base
+
+
+def _read(
+    form: Form[F],
+    kind: type[F],
+    describe: Callable[[F], tuple[EventType, dict[str, str]]],
+    mend: Callable[[Mapping[str, str], Mapping[str, str]], dict[str, str]],
+) -> EventType | None:
     # What the form finds wrong is mended first; then the domain can look at the rest.
     for _ in range(TRIES):
-        if mended.faults:
-            mended = read_values(_mend(mended.values, mended.faults, saved), EventTypeForm)
+        if form.faults:
+            form = read_values(mend(form.values, form.faults), kind)
             continue
-        described, faults = read_event_type(mended.get(), base)
+        described, faults = describe(form.get())
         if not faults:
             return described
-        mended = mended.with_faults(faults)
-    return base
+        form = form.with_faults(faults)
+    return None
 
 
-def _mend(values: Mapping[str, str], faults: Mapping[str, str], saved: Mapping[str, str]) -> dict[str, str]:
-    questions = {name.rpartition(".")[0] for name in faults if name.startswith("questions.")}
-    sound = {name: text for name, text in values.items() if name.rpartition(".")[0] not in questions}
+def _leave_out(values: Mapping[str, str], faults: Mapping[str, str]) -> dict[str, str]:
+    """Leave out the questions that have faults, or all of them if they are too many."""
     if "questions" in faults:
-        sound = {name: text for name, text in sound.items() if not name.startswith("questions.")}
-    wrong = {name for name in faults if not name.startswith("questions")}
-    for group in TOGETHER:
-        wrong |= set(group) if not wrong.isdisjoint(group) else set()
-    return {**sound, **{name: saved.get(name, "") for name in wrong}}
+        return {}
+    wrong = {name.rpartition(".")[0] for name in faults}
+    return {name: text for name, text in values.items() if name.rpartition(".")[0] not in wrong}
 
 
-async def _begin_blank(request: Request, work: Work, user: User) -> EventType:
+async def _begin(request: Request, work: Work, user: User) -> EventType:
+    begun = await find_beginning(request, work, user)
+    if begun is not None:
+        return begun
     own = await schedules.list_schedules(work, user)
     if not own:
         raise ScheduleNotFound

@@ -1,16 +1,28 @@
-"""The questions of an event type's form: as typed, as read, and how one is added, removed or moved."""
+"""Pages: the questions of an event type, and how one is added, removed or moved, as typed and as read."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
+from uuid import UUID
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
 from openslot.core.text import LINE, PROSE
-from openslot.event_types.models import Question, QuestionKind, ShowIf
-from openslot.event_types.rules import WITH_OPTIONS
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.errors import EventTypeChanged
+from openslot.event_types.models import EventType, Question, QuestionKind, ShowIf
+from openslot.event_types.rules import MAX_QUESTIONS, WITH_OPTIONS, edition_of, find_event_type_faults
 from openslot.i18n import Text
+from openslot.routing import Form, Response, get, post
+from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
+from openslot.web.pages import page, redirect
+
+NOTICES = {"saved": Text("Your changes were saved.")}
 
 BEGIN = "questions."
 PARTS = ("label", "kind", "required", "options", "key", "show_key", "show_values")
@@ -42,6 +54,82 @@ class QuestionForm(Struct, frozen=True, kw_only=True):
     show_key: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
     """The earlier question that decides whether this one is asked; empty: it always is."""
     show_values: Annotated[str, Meta(pattern=PROSE, max_length=20_000)] = ""
+
+
+class QuestionsForm(Struct, frozen=True, kw_only=True):
+    questions: tuple[QuestionForm, ...] = ()
+    edition: Annotated[str, Meta(max_length=500)] = ""
+    """What the form has shown of the event type when it was opened."""
+    act: Annotated[str, Meta(max_length=100)] = ""
+    """What to do with the form instead of saving it."""
+
+
+@get("/event-types/{event_type_id}/questions")
+async def show_questions(work: Work, user: User, event_type_id: UUID) -> Response:
+    event_type = await event_types.get_event_type(work, user, event_type_id)
+    return _show(user, event_type, Form(values=_write_form(event_type)))
+
+
+@post("/event-types/{event_type_id}/questions")
+async def save_questions(work: Work, user: User, event_type_id: UUID, form: Form[QuestionsForm]) -> Response:
+    """Save the questions of an event type, or change those of the form without saving them."""
+    event_type = await event_types.get_event_type(work, user, event_type_id)
+    if form["act"]:
+        values, focus = change_questions(form.values, form["act"])
+        return _show(user, event_type, Form(values=values), focus=focus)
+    if form.faults:
+        return _show(user, event_type, form)
+    edited, faults = describe_questions(form.get(), event_type)
+    if faults:
+        return _show(user, event_type, form.with_faults(faults))
+    try:
+        async with work.attempt():
+            await event_types.edit_event_type(work, user, edited, edition=form["edition"], fields=("questions",))
+    except EventTypeChanged:
+        values = {**form.values, "edition": edition_of(event_type)}
+        return _show(user, event_type, Form(values=values), status=409)
+    except Invalid as refusal:
+        return _show(user, event_type, form.with_faults(_name_faults(refusal.faults)))
+    return redirect(f"/event-types/{event_type_id}/questions?done=saved")
+
+
+def _write_form(event_type: EventType) -> dict[str, str]:
+    return {**write_questions(event_type.questions), "edition": edition_of(event_type)}
+
+
+def _show(
+    user: User, event_type: EventType, form: Form[QuestionsForm], *, status: int | None = None, focus: str = ""
+) -> Response:
+    typed, path = list_typed(form.values), f"/event-types/{event_type.id}"
+    shown = page(
+        "dashboard/event_types/questions.html",
+        user,
+        status=status,
+        notices=NOTICES,
+        here="/event-types",
+        event_type=event_type,
+        path=path,
+        preview=f"{path}/questions/preview",
+        first_preview=f"{path}/preview",
+        form=form,
+        focus=focus,
+        questions=typed,
+        deciding=list_deciding(typed),
+        kinds=KINDS,
+        max_questions=MAX_QUESTIONS,
+    )
+    return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
+
+
+def describe_questions(sent: QuestionsForm, base: EventType) -> tuple[EventType, dict[str, str]]:
+    """Read an event type with the questions of a form, and every fault of them at its field."""
+    described = replace(base, questions=read_questions(sent.questions))
+    faults = _name_faults(find_event_type_faults(described))
+    return described, {field: fault for field, fault in faults.items() if field.startswith("questions")}
+
+
+def _name_faults(faults: Mapping[str, str]) -> dict[str, str]:
+    return {field.replace(".showIf.", ".show_"): fault for field, fault in faults.items()}
 
 
 def read_questions(sent: Iterable[QuestionForm]) -> tuple[Question, ...]:

@@ -56,11 +56,6 @@ class ShownFollowUp(Struct, frozen=True, kw_only=True):
     """Empty if no number is connected."""
 
 
-async def list_reminder_times(work: Work, user: User, event_type: EventType) -> list[Text]:
-    """List when people are reminded of the meetings of an event type."""
-    return [format_before(each) for each in (await mail.get_reminders(work, user.id, event_type.id)).minutes]
-
-
 @get("/event-types/{event_type_id}/reminders")
 async def show_reminders(work: Work, user: User, event_type_id: UUID, form: Form[Any] = Form()) -> Response:
     event_type = await event_types.get_event_type(work, user, event_type_id)
