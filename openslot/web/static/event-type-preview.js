@@ -55,6 +55,12 @@ export const askSoon = () => {
   timer = setTimeout(ask, 350);
 };
 
+// Currencies get their names in the reader's language.
+const names = new Intl.DisplayNames(document.documentElement.lang, { type: "currency" });
+for (const one of document.querySelectorAll("#currency > option")) {
+  if (/^[A-Z]{3}$/.test(one.text)) one.replaceWith(new Option(`${one.text}, ${names.of(one.text)}`, one.text, one.defaultSelected, one.selected));
+}
+
 // Rows: the server changes the form, and only their part of the page is replaced.
 export const change = async (button) => {
   const sent = new URLSearchParams(new FormData(form));

@@ -47,7 +47,7 @@ def read_fields(page: str) -> dict[str, str]:
         elif tag == "select":
             choice, values[name] = name, ""
         elif tag == "option" and ("selected" in given or not values[choice]):
-            values[choice] = given["value"]
+            values[choice] = given.get("value", unescape(text))
     return {name: value for name, value in values.items() if name and name != "csrf"}
 
 

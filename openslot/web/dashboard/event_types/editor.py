@@ -61,19 +61,13 @@ async def form_page(work: Work, user: User, template: str, form: Form[forms.Even
         makes_links=bool(services),
         windows=forms.WINDOWS,
         units=forms.UNIT_NAMES,
-        currencies=_list_currencies(form["currency"]),
+        currencies={code: code for code in dict.fromkeys((*forms.CURRENCIES, form["currency"] or "EUR"))},
         refunds=forms.REFUNDS,
         takes_payments=await queries.takes_payments(work, user),
         open_sections=[name for name, fields in forms.SECTIONS.items() if not form.faults.keys().isdisjoint(fields)],
         **values,
     )
     return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
-
-
-def _list_currencies(current: str) -> dict[str, object]:
-    """List the currencies to choose from, and the current one whatever it is."""
-    known: dict[str, object] = dict(forms.CURRENCY_NAMES)
-    return known if current in known or not current else {current: current, **known}
 
 
 class ChangedField(Struct, frozen=True, kw_only=True):

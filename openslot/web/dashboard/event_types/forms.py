@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
 
-from babel.numbers import get_currency_name, get_currency_precision
+from babel.numbers import get_currency_precision
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
@@ -24,8 +24,6 @@ from openslot.event_types.models import (
 from openslot.event_types.prices import SAID
 from openslot.event_types.rules import find_event_type_faults
 from openslot.i18n import PluralText, Text
-from openslot.i18n.languages import Locale
-from openslot.i18n.localization import Localizable
 from openslot.routing import WhenEmpty
 from openslot.web.dashboard.event_types.locations import read_location, write_location_kind
 
@@ -33,6 +31,7 @@ _CODES = """
 AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MAD MXN MYR NGN NOK NZD
 PEN PHP PLN QAR RON RSD SAR SEK SGD THB TRY TWD UAH USD VND ZAR
 """
+CURRENCIES = tuple(_CODES.split())
 SEPARATORS = re.compile(r"[\s,;]+")
 MINUTES = re.compile(r"[0-9]{1,9}", re.ASCII)
 AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
@@ -88,15 +87,6 @@ SECTIONS = {
 
 class BadAmount(Exception):
     """What was typed is not an amount of the currency; its argument says why, as a text for the page."""
-
-
-class CurrencyName(Localizable, frozen=True):
-    """A currency as people call it, such as `EUR, euro`."""
-
-    code: str
-
-    def localize(self, locale: Locale) -> str:
-        return f"{self.code}, {get_currency_name(self.code, locale=locale.formats)}"
 
 
 def read_price(text: str, currency: str) -> Money | None:
@@ -277,9 +267,6 @@ def _split_notice(minutes: int) -> tuple[int, str]:
 
 def _write(number: int | None) -> str:
     return "" if number is None else str(number)
-
-
-CURRENCY_NAMES = {code: CurrencyName(code) for code in _CODES.split()}
 
 
 # Each field of an event type: its name for people, and the fields of the form that describe it.
