@@ -101,11 +101,12 @@ async def run_load(
     tally.seconds += time.perf_counter() - began
 
 
-def send(method: str, path: str, key: str, body: object) -> bytes:
-    """Write a request with a JSON body."""
+def send(method: str, path: str, key: str, body: object, *, address: str = "") -> bytes:
+    """Write a request with a JSON body, as a proxy passes it on if it has an address."""
     content = msgspec.json.encode(body)
+    origin = f"X-Forwarded-For: {address}\r\n" if address else ""
     head = (
-        f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n"
+        f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n{origin}"
         f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
     )
     return head.encode() + content

@@ -7,10 +7,14 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from benchmarks.data import BenchmarkData
+from benchmarks.data import BUSY, BenchmarkData
 from benchmarks.load import get, send
 from openslot.core.times import iso
 from openslot.core.work import system_clock
+from openslot.demo.large import LargeHost
+from openslot.public_tools.booking import PATH
+
+ASSISTANTS = 10_000
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -55,6 +59,7 @@ def operations(data: BenchmarkData) -> list[Operation]:
         ),
         _slots(data.busy[0], days=7, busy=0),
         _slots(data.busy[50], days=7, busy=50, at_least=0.20, beyond=0.25),
+        _public_slots(data.hosts[: BUSY[50]], busy=50),
         _slots(data.busy[500], days=31, busy=500),
         _slots(data.busy[500], days=62, busy=500, at_least=0.05, beyond=0.10),
         _slots(data.busy[5_000], days=62, busy=5_000),
@@ -120,6 +125,32 @@ def _slots(
         at_least=at_least,
         beyond=beyond,
         count=2_000 if days < 31 else 600,
+    )
+
+
+def _public_slots(hosts: list[LargeHost], *, busy: int) -> Operation:
+    """Ask the public tool server for the times of a week, from many addresses: each has a limit."""
+    today = system_clock().date()
+    asked = {"timezone": "America/New_York", "startDate": str(today), "endDate": str(today + timedelta(days=6))}
+    messages = [
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "list_free_times", "arguments": {"eventTypeId": str(host.event_type_id), **asked}},
+        }
+        for host in hosts
+    ]
+    requests = [
+        send("POST", PATH, "", messages[n % len(messages)], address=f"10.0.{n // 250}.{n % 250}")
+        for n in range(ASSISTANTS)
+    ]
+    return Operation(
+        name=f"list_free_times, 7 days, {busy} busy",
+        # The door refuses requests to names that are not the installation's own.
+        requests=_cycle([request.replace(b"Host: bench", b"Host: localhost", 1) for request in requests]),
+        at_least=0.15,
+        count=2_000,
     )
 
 

@@ -14,7 +14,8 @@ from openslot.http.health import HEALTH
 from openslot.http.openapi import Operation, describe, list_operations, serve_description
 from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
-from openslot.routes import AGENTS, API, NOTICES, PAGES, SCIM
+from openslot.public_tools.server import public_tool_door
+from openslot.routes import AGENTS, API, NOTICES, PAGES, PUBLIC_TOOLS, SCIM
 from openslot.routing import HandlerFunction, Mount
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
@@ -39,6 +40,7 @@ def create_app(
         PAGES,
         SCIM,
         AGENTS,
+        PUBLIC_TOOLS,
         serve_description(lambda: describe(list_api(settings), WEBHOOKS, settings.public_url)),
         serve_reference(lambda: make_reference(list_api(settings), settings.public_url), limit=settings.limit_key),
         Mount(prefix="", handlers=more_routes),
@@ -94,5 +96,6 @@ def doors(settings: Settings) -> tuple[Door, ...]:
         ),
         scim_door(settings),
         agent_door(settings),
+        public_tool_door(settings),
         *web_doors(settings),
     )

@@ -26,8 +26,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
 from openslot.http.errors import translate
 from openslot.mcp import tools
-from openslot.mcp.jsonrpc import INVALID_PARAMS, RpcFault
-from openslot.mcp.protocol import read_params
+from openslot.mcp.jsonrpc import INVALID_PARAMS
+from openslot.mcp.protocol import read_params, unknown_tool
 from openslot.mcp.tools import ToolResponse, error_body, respond
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -69,8 +69,7 @@ async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any],
     recorder = Recorder(runtime=runtime, call=call, name=name, tool=tool, given=given)
     if tool is None:
         await audit.keep(runtime, recorder.write())
-        words = f"There is no tool named {name[:100]!r}; tools/list names those that this key may call"
-        raise RpcFault(INVALID_PARAMS, words, data={"reason": "unknown_tool"}, http_status=200)
+        raise unknown_tool(name, "tools/list names those that this key may call")
     try:
         asked = _pass_gates(tool, recorder)
         answer = await _read(runtime, asked) if tool.tier is Tier.T1 else await _write(runtime, asked)

@@ -44,6 +44,8 @@ class Door(Struct, frozen=True, kw_only=True):
     security: str | None = None
     """The name of its credential in the API's description."""
     open_to_other_origins: bool = False
+    allowed_headers: str = "Content-Type, Idempotency-Key"
+    """What pages of other sites may send, if it is open to them."""
     reads: RateLimit | None = None
     writes: RateLimit | None = None
     """Limits by address; counted before the work takes a connection, so that no request waits for a second one."""

@@ -35,7 +35,6 @@ HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 CLIENT_GONE = 499
 PREFLIGHT = {
     "access-control-allow-methods": "GET, POST, DELETE",
-    "access-control-allow-headers": "Content-Type, Idempotency-Key",
     "access-control-max-age": "86400",
 }
 ANY_ORIGIN = (
@@ -153,7 +152,8 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
 def _options(exchange: Exchange) -> Response:
     """List the methods of a path without authentication: a browser asks before it sends credentials."""
     if exchange.door.open_to_other_origins:
-        return Response(status=204, headers=PREFLIGHT)
+        allowed = {"access-control-allow-headers": exchange.door.allowed_headers}
+        return Response(status=204, headers={**PREFLIGHT, **allowed})
     check_host(exchange.headers)
     if exchange.found is None:
         raise NotFound

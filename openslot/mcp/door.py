@@ -27,16 +27,27 @@ def admit(exchange: Exchange) -> None:
     check_declared_size(exchange.headers, MAX_BYTES)
 
 
+def admit_any_origin(exchange: Exchange) -> None:
+    """Admit the pages of all sites, where no credential is looked at; the name must be ours."""
+    _check_name(exchange.headers, exchange.runtime.settings)
+    check_declared_size(exchange.headers, MAX_BYTES)
+
+
 def check_origin(headers: Headers, settings: Settings) -> None:
     """Refuse a request from another site's page, or to a name that is not ours but leads here."""
-    host, origin = headers.get("host", "").strip().lower(), headers.get("origin")
-    if host and not _is_own_host(host, settings):
-        raise OriginNotAllowed("Host")
+    host, origin = _check_name(headers, settings), headers.get("origin")
     if origin is not None and not _is_own_origin(origin.strip().lower(), host, settings):
         raise OriginNotAllowed("Origin")
 
 
-def _is_own_host(host: str, settings: Settings) -> bool:
+def _check_name(headers: Headers, settings: Settings) -> str:
+    host = headers.get("host", "").strip().lower()
+    if host and not is_own_host(host, settings):
+        raise OriginNotAllowed("Host")
+    return host
+
+
+def is_own_host(host: str, settings: Settings) -> bool:
     """Accept the public name, this machine, and, while no public name is set, every plain address of it."""
     if is_loopback(host) or (settings.base_url is None and is_address(host)):
         return True

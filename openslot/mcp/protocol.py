@@ -1,6 +1,7 @@
 """The one implementation of the protocol: a message, or a batch, is answered for a server as its version asks."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -20,7 +21,7 @@ from openslot.routing import Response
 
 LARGEST_BATCH = 20
 # What a caller may do can change at any moment, and another one has other tools.
-NOT_CACHED = {"ttlMs": 0, "cacheScope": "private"}
+NOT_CACHED = MappingProxyType({"ttlMs": 0, "cacheScope": "private"})
 ACCEPTED = Response(status=202)
 
 encode = msgspec.json.Encoder().encode
@@ -62,6 +63,8 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
     """Comes before each message is answered, and may refuse it."""
     introduced: Callable[[RpcContext[EntryT], object], Awaitable[None]] = _nothing
     """Gets what a client says of itself."""
+    caching: Mapping[str, object] = NOT_CACHED
+    """How long a client may keep what the server says of itself and its tools."""
 
     @property
     def info(self) -> dict[str, str]:
@@ -151,14 +154,14 @@ async def _answer(
             return Raw(b"{}")
         case "server/discover" if is_stateless:
             await server.introduced(context, message.meta.get(rpc.CLIENT_INFO))
-            shown = {**server.introduction, "supportedVersions": rpc.SUPPORTED, **server.complete, **NOT_CACHED}
+            shown = {**server.introduction, "supportedVersions": rpc.SUPPORTED, **server.complete, **server.caching}
             return Raw(encode(shown))
     raise _not_found(message.method, is_stateless=is_stateless)
 
 
 def _write_tools(server: ToolServer[EntryT], tools: Sequence[Raw], *, is_stateless: bool) -> Raw:
     shown: dict[str, Any] = {"tools": tools}
-    return Raw(encode(shown | ({**server.complete, **NOT_CACHED} if is_stateless else {})))
+    return Raw(encode(shown | ({**server.complete, **server.caching} if is_stateless else {})))
 
 
 def _write_call(server: ToolServer[EntryT], answered: ToolResponse, *, is_stateless: bool) -> Raw:
@@ -187,6 +190,11 @@ def _to_error(message_id: str | int | None, fault: Exception) -> Response:
             message_id, CODES.get(refusal.kind, rpc.INTERNAL_ERROR), refusal.message, error_data(refusal)
         )
     return Response(status=status, headers={"content-type": JSON, **headers}, body=body)
+
+
+def unknown_tool(name: str, advice: str) -> RpcFault:
+    words = f"There is no tool named {name[:100]!r}; {advice}"
+    return RpcFault(rpc.INVALID_PARAMS, words, data={"reason": "unknown_tool"}, http_status=200)
 
 
 def read_params(params: Mapping[str, Any]) -> ToolParams:

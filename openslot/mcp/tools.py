@@ -119,6 +119,17 @@ def schema_of(kind: type[Struct]) -> JsonSchema:
     return whole | ({"$defs": parts} if parts else {})
 
 
+def without_patterns(schema: Any) -> Any:
+    """Leave out regular expressions: some clients read all of a schema with an engine that does not know ours."""
+    if isinstance(schema, list):
+        return [without_patterns(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: without_patterns(each) for name, each in schema.items() if name != "pattern" or not isinstance(each, str)
+    }
+
+
 def read_arguments(given: Mapping[str, object], kind: type[Struct]) -> Any:
     """Read arguments, or refuse them with every fault; fields that the tool does not have are faults."""
     try:
@@ -141,7 +152,7 @@ def respond(result: object, *, is_error: bool = False) -> ToolResponse:
     return ToolResponse(content=Raw(encode(result)), is_error=is_error)
 
 
-def error_body(refusal: Refusal) -> dict[str, object]:
+def error_body(refusal: Refusal) -> dict[str, dict[str, object]]:
     return {"error": {"code": refusal.code, "message": refusal.message, "details": refusal.details or {}}}
 
 

@@ -1,7 +1,6 @@
 """The MCP inspector in strict mode and the conformance suite, against a live server."""
 
 import json
-import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,10 +11,10 @@ from openslot.agents.tools import TOOLS
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.agents.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED
-from tests.agents.mcp_peers import bearing, run_peer
 from tests.support.agent import PATH, make_key
+from tests.support.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED, read_results
 from tests.support.live import serving
+from tests.support.mcp_peers import bearing, run_peer
 
 
 @pytest.fixture
@@ -48,13 +47,3 @@ async def test_the_server_conforms_but_for_what_it_does_not_offer(url: str, tmp_
     for scenario, failed in found.items():
         allowed = failed if scenario in NOT_OFFERED else set(NOT_OFFERED_CHECKS.get(scenario, ()))
         assert failed <= allowed, (scenario, failed - allowed)
-
-
-def read_results(folder: Path) -> dict[str, set[str]]:
-    """Read which checks of each scenario have failed."""
-    found: dict[str, set[str]] = {}
-    for checks in folder.glob("server-*/checks.json"):
-        scenario = re.sub(r"-20\d\d-\d\d-\d\dT.*", "", checks.parent.name.removeprefix("server-"))
-        results = json.loads(checks.read_text("utf-8"))
-        found[scenario] = {check["id"] for check in results if check["status"] == "FAILURE"}
-    return found

@@ -41,6 +41,8 @@ INVITEE, GUEST = "li@wei.example", "guest@wei.example"
 ONE = "2026-03-16T13:00:00Z"
 # Who may know the link: the invitee by answers, pages and mails, and by the contract the host's own programs.
 MAY_WRITE_LINKS = {
+    # The assistant of whoever books.
+    "openslot.public_tools.booking",
     "openslot.bookings.api",
     "openslot.bookings.events",
     "openslot.integrations.mail.letters",

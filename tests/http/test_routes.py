@@ -55,6 +55,7 @@ WITHOUT = {
     "/admin/jobs/effects/retry",
     "/admin/system/backups",
     "/api/admin/agent-mcp",
+    "/mcp/public",
     # These ask Stripe, or are asked by it before anything is known of them.
     "/api/notices/stripe/{connection_id}",
     "/api/notices/gateway/{connection_id}",

@@ -16,6 +16,7 @@ class TestAgent:
     """One of the ten agents, with a key."""
 
     __test__ = False
+    path = PATH
 
     def __init__(self, client: httpx2.AsyncClient, key: str) -> None:
         self.client = client
@@ -27,8 +28,8 @@ class TestAgent:
         sent = {**self.headers, "Content-Type": "application/json"}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         if isinstance(body, bytes):
-            return await self.client.post(PATH, content=body, headers=sent)
-        return await self.client.post(PATH, json=body, headers=sent)
+            return await self.client.post(self.path, content=body, headers=sent)
+        return await self.client.post(self.path, json=body, headers=sent)
 
     async def ask(self, method: str, params: Any = None, **headers: str) -> dict[str, Any]:
         """Send one request and return the whole answer."""

@@ -1,4 +1,8 @@
-"""Scenarios of the conformance suite that need what this server does not offer, each with its reason."""
+"""Scenarios of the conformance suite that need what our servers do not offer, each with its reason."""
+
+import json
+import re
+from pathlib import Path
 
 DIAGNOSTIC = "calls a tool of the suite's own example server; ours has only the tools of the specification"
 PROMPTS = "needs prompts; the specification has none"
@@ -75,3 +79,13 @@ PASSED = {
     "2025-11-25": {"server-initialize", "ping", "tools-list", "dns-rebinding-protection"},
     "2026-07-28": {"tools-list", "dns-rebinding-protection", "http-header-validation"},
 }
+
+
+def read_results(folder: Path) -> dict[str, set[str]]:
+    """Read which checks of each scenario have failed."""
+    found: dict[str, set[str]] = {}
+    for checks in folder.glob("server-*/checks.json"):
+        scenario = re.sub(r"-20\d\d-\d\d-\d\dT.*", "", checks.parent.name.removeprefix("server-"))
+        results = json.loads(checks.read_text("utf-8"))
+        found[scenario] = {check["id"] for check in results if check["status"] == "FAILURE"}
+    return found

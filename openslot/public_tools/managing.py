@@ -1,0 +1,136 @@
+"""The public tools for a booking that was made: its manage link reads, reschedules and cancels it."""
+
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from openslot.bookings import operations as bookings
+from openslot.bookings import public_api, requests
+from openslot.bookings.errors import (
+    BookingAlreadyCancelled,
+    BookingAlreadyEnded,
+    BookingNotConfirmed,
+    BookingNotFound,
+    RescheduleByHostOnly,
+)
+from openslot.bookings.links import PAGE, read_manage_token
+from openslot.bookings.models import BookingDetails, BookingRef, Status
+from openslot.bookings.rules import is_over, name_wanted_time
+from openslot.bookings.schemas import CancelBody, RescheduleBody, show_managed
+from openslot.core.actor import PUBLIC
+from openslot.core.text import LINE, ReasonText
+from openslot.core.times import Zone
+from openslot.core.work import Work
+from openslot.mcp.tools import naming
+from openslot.payments import operations as payments
+from openslot.payments.models import PaymentState
+from openslot.public_tools.booking import FirstDay, LastDay, Start, list_times, tool
+from openslot.public_tools.schemas import QuotedBooking, ShownTimes, show_booking
+
+ManageUrl = Annotated[
+    str,
+    Meta(
+        pattern=LINE,
+        min_length=1,
+        max_length=500,
+        description="`manageUrl` of the booking, a secret of the person who booked",
+        examples=["https://book.example/manage/AZl8Lm…"],
+    ),
+]
+GivenReason = Annotated[ReasonText | None, Meta(description="Included in the email to the host and the invitee")]
+
+
+@tool(is_read_only=True)
+async def get_booking(work: Work, *, manage_url: ManageUrl) -> QuotedBooking:
+    """Read a booking by its manage link: when and where it is, and whether it can still be changed."""
+    with naming("manageUrl"):
+        return await _get_booking(work, _read_token(manage_url))
+
+
+async def _get_booking(work: Work, token: str) -> QuotedBooking:
+    try:
+        return show_booking(await public_api.get_managed_booking(work, token))
+    except BookingNotFound:
+        booking_id = read_manage_token(work.runtime, token)
+        found = await bookings.find_pending_with_host(work, booking_id)
+        payment = await payments.find_of_booking(work, booking_id)
+        if found is None or payment is None:
+            raise
+    shown = show_managed(*found, can_change=payment.state is not PaymentState.RELEASED)
+    return show_booking(shown if shown.can_change else replace(shown, status=Status.CANCELLED))
+
+
+def _read_token(url: str) -> str:
+    """Read the token of a manage link, or take a text for the token itself."""
+    return url.strip().partition("?")[0].rpartition(PAGE)[2].partition("/")[0]
+
+
+@tool(is_read_only=True)
+async def list_new_times(
+    work: Work,
+    *,
+    manage_url: ManageUrl,
+    timezone: Annotated[Zone | None, Meta(description="The invitee's own if omitted")] = None,
+    start_date: FirstDay = None,
+    end_date: LastDay = None,
+) -> ShownTimes:
+    """List the times to which a booking can be rescheduled, by its manage link."""
+    ref = BookingRef(read_manage_token(work.runtime, _read_token(manage_url)), None)
+    with naming("manageUrl"):
+        details = await _get_movable(work, ref)
+    booking = details.booking
+    return await list_times(
+        work,
+        name_wanted_time(booking, details.event_type),
+        timezone or booking.invitee_zone,
+        (start_date, end_date),
+        without=booking.seat_id or booking.claim_id,
+    )
+
+
+async def _get_movable(work: Work, ref: BookingRef) -> BookingDetails:
+    """Get a booking that its invitee can reschedule, or refuse as rescheduling it would."""
+    try:
+        details = await bookings.get_booking(work, ref)
+    except BookingNotFound:
+        await requests.get_with_host(work, ref.id)
+        raise BookingNotConfirmed from None
+    if details.booking.status is Status.CANCELLED:
+        raise BookingAlreadyCancelled
+    if is_over(details.booking, now=work.now):
+        raise BookingAlreadyEnded
+    if details.event_type.requires_confirmation:
+        raise RescheduleByHostOnly
+    return details
+
+
+@tool(is_destructive=True, reaches_outside=True, limit=public_api.booking_limit)
+async def reschedule_booking(
+    work: Work, *, manage_url: ManageUrl, new_start_time: Start, reason: GivenReason = None
+) -> QuotedBooking:
+    """Move a booking to another free time, from list_new_times. Do it only if the person wants it.
+
+    The host and the invitee are told by email. The booking keeps its manage link.
+    """
+    token, body = _read_token(manage_url), RescheduleBody(new_start_time=new_start_time, reason=reason)
+    with naming("manageUrl"):
+        await work.runtime.run(PUBLIC, lambda inner: public_api.reschedule_managed_booking(inner, token, body))
+        return await _get_booking(work, token)
+
+
+@tool(is_destructive=True, reaches_outside=True, limit=public_api.booking_limit)
+async def cancel_booking(work: Work, *, manage_url: ManageUrl, reason: GivenReason = None) -> QuotedBooking:
+    """Cancel a booking, or withdraw one that waits for its host or its payment. Do it only if the person wants it.
+
+    The time is free again, and it can't be undone. The host and the invitee are told by email. To cancel it again
+    changes nothing.
+    """
+    token = _read_token(manage_url)
+    with naming("manageUrl"):
+        if (await _get_booking(work, token)).status is Status.PENDING_PAYMENT:
+            await payments.give_up(work.runtime, read_manage_token(work.runtime, token))
+        else:
+            body = CancelBody(reason=reason)
+            await work.runtime.run(PUBLIC, lambda inner: public_api.cancel_managed_booking(inner, token, body))
+        return await _get_booking(work, token)
