@@ -267,6 +267,7 @@ def _claimed(
         event_type=found.inputs.event_type,
         starts_at=starts_at,
         ends_at=ends_at or starts_at + found.inputs.duration,
+        link=found.link,
     )
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from openslot.core.times import FOREVER
-from openslot.event_types.models import EventType
+from openslot.event_types.models import BookingLink, EventType
 from openslot.schedules.models import Schedule
 
 
@@ -21,7 +21,7 @@ class BySlug(Struct, frozen=True):
 
 
 class ByPage(Struct, frozen=True):
-    """An active event type by its host's username and its slug; a private one needs its token."""
+    """An active event type by its host's username and its slug; a private one needs its token, or that of a link."""
 
     username: str
     slug: str
@@ -30,7 +30,7 @@ class ByPage(Struct, frozen=True):
 
 
 class ById(Struct, frozen=True):
-    """An active event type by its id; a private one needs its token."""
+    """An active event type by its id; a private one needs its token, or that of a link."""
 
     event_type_id: UUID
     token: str | None = None
@@ -121,6 +121,8 @@ class Claimed(Struct, frozen=True, kw_only=True):
     event_type: EventType
     starts_at: datetime
     ends_at: datetime
+    link: BookingLink | None = None
+    """Through which it is booked."""
 
 
 class Hold(Struct, frozen=True, kw_only=True):
@@ -221,6 +223,9 @@ class SlotContext(Struct, frozen=True, kw_only=True):
     sends_messages: bool = False
     """Whether invitees who agree to it get messages: only a page knows it."""
     """The hash of the host's photo, and the color of their brand; read where a page is named."""
+
+    link: BookingLink | None = None
+    """The link whose token was given."""
 
 
 class MonthOfSlots(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from openslot.availability.models import (
 )
 from openslot.availability.slots import find_window, spans_of
 from openslot.core.times import FIRST_YEAR, LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
+from openslot.event_types.link_rules import check_open
 from openslot.event_types.rules import check_duration
 
 MONTHS_AHEAD = 12
@@ -92,7 +93,9 @@ def _window(inputs: SlotInputs) -> tuple[date, date]:
 
 
 def check_asked(which: EventTypeRef | Drafted, found: SlotContext) -> None:
-    """Refuse a duration that invitees can't choose; a booking keeps its own."""
+    """Refuse a link that is closed, and a duration that invitees can't choose; a booking keeps its own."""
+    if found.link is not None:
+        check_open(found.link, now=found.inputs.now)
     if not isinstance(which, ByBooking):
         check_duration(found.inputs.event_type, which.minutes)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from openslot.availability.grid import Interval
 from openslot.core.db import Db, Row
 from openslot.core.ids import fingerprint
 from openslot.core.times import ceil_second, floor_second
+from openslot.event_types.link_store import LINKS
 from openslot.event_types.models import EventType
 from openslot.event_types.rules import LONGEST_MINUTES
 from openslot.event_types.store import EVENT_TYPES, to_record
@@ -146,7 +148,19 @@ def _write_statement(which: models.EventTypeRef | models.Drafted) -> tuple[str, 
     if isinstance(which, models.Drafted):
         return f"{DRAFTED}s.owner_id = e.owner_id", (to_record(which.event_type),)
     condition, arguments = condition_of(which, first=5)
-    return (OF_PAGE if isinstance(which, models.ByPage) else SETTING) + condition, arguments
+    statement = OF_PAGE if isinstance(which, models.ByPage) else SETTING
+    if isinstance(which, models.ByPage | models.ById) and which.token is not None:
+        # The token is the last argument.
+        statement = _with_link(statement, f"${4 + len(arguments)}")
+    return statement + condition, arguments
+
+
+@cache
+def _with_link(statement: str, token: str) -> str:
+    link = f"left join booking_links l on l.event_type_id = e.id and l.token_hash = {token}"
+    return statement.replace("counted.*", f"counted.*, {LINKS.columns}", 1).replace(
+        "join schedules s on", f"{link} join schedules s on", 1
+    )
 
 
 def condition_of(which: models.EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:
@@ -169,7 +183,8 @@ def _hash(token: str | None) -> bytes | None:
 
 
 def _visible(token: str) -> str:
-    return f"(e.private_hash is null or e.private_hash = {token})"
+    return f"""(e.private_hash is null or e.private_hash = {token}
+        or exists (select from booking_links k where k.event_type_id = e.id and k.token_hash = {token}))"""
 
 
 def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> models.SlotContext:
@@ -203,6 +218,7 @@ def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> model
         host_photo=row.get("host_photo"),
         host_color=row.get("host_color"),
         sends_messages=row.get("sends_messages") or False,
+        link=LINKS.read(row) if row.get("l_id") else None,
     )
 
 

@@ -304,6 +304,15 @@ class SearchResults(Struct, frozen=True, kw_only=True):
         return bool(self.people or self.bookings or self.event_types)
 
 
+class HostNotes(Struct, frozen=True, kw_only=True):
+    """What only the host knows about a booking."""
+
+    private_notes: str = ""
+    link_id: UUID | None = None
+    """The link through which it was booked, one of those for a number of bookings."""
+    link_note: str | None = None
+
+
 class BookingChange(Struct, frozen=True, kw_only=True):
     """One thing that happened to a booking, with what is still known about it."""
 

@@ -30,6 +30,7 @@ from openslot.bookings.models import (
     EmailEntry,
     HistoryEntry,
     Host,
+    HostNotes,
     MessageConsent,
     SearchResults,
     Status,
@@ -41,6 +42,7 @@ from openslot.core.moments import Span
 from openslot.core.text import parse_email, parse_phone
 from openslot.core.times import find_zone
 from openslot.core.work import Work
+from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.event_types.rules import is_offered
 
@@ -64,7 +66,7 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     await _check_invitee(work, event_type, wanted.invitee.email)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
-        _stage_insert(work, pending, wanted)
+        _stage_insert(work, pending, claimed, wanted)
         if pending.status is Status.PENDING_CONFIRMATION:
             await requests.begin(work, pending, event_type)
         else:
@@ -79,7 +81,7 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await _locate(work, booking)
-    _stage_insert(work, booking, wanted)
+    _stage_insert(work, booking, claimed, wanted)
     base_url = work.runtime.settings.public_url
     await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
     return BookingDetails(booking, event_type, contact)
@@ -90,8 +92,10 @@ async def _locate(work: Work, booking: Booking) -> Booking:
     return replace(booking, location=location)
 
 
-def _stage_insert(work: Work, booking: Booking, wanted: BookingWanted) -> None:
+def _stage_insert(work: Work, booking: Booking, claimed: Claimed, wanted: BookingWanted) -> None:
     work.stage(store.insert_booking(booking, source=wanted.source))
+    if claimed.link is not None:
+        links.take_use(work, claimed.link, booking.id)
     if wanted.message_consent is not None:
         work.stage(store.insert_consent(booking, wanted.message_consent, now=work.now))
 
@@ -207,8 +211,8 @@ async def mark_no_show(work: Work, ref: BookingRef, *, no_show: bool = True) -> 
     return marked
 
 
-async def get_private_notes(work: Work, host: User, booking_id: UUID) -> str:
-    return await store.find_private_notes(work.db, host.id, booking_id)
+async def get_host_notes(work: Work, host: User, booking_id: UUID) -> HostNotes:
+    return await store.find_host_notes(work.db, host.id, booking_id)
 
 
 async def write_private_notes(work: Work, host: User, booking_id: UUID, notes: str) -> None:

@@ -13,6 +13,7 @@ from openslot.bookings.models import Booking, BookingDetails, Payment, Status
 from openslot.contacts import operations as contacts
 from openslot.core.errors import require
 from openslot.core.work import Work
+from openslot.event_types import links
 
 
 async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Booking:
@@ -33,6 +34,7 @@ async def confirm(work: Work, details: BookingDetails, *, payment: Payment | Non
         which = ByBooking(pending.event_type_id, pending.minutes)
         claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at)
         claim_id, seat_id, ends_at = claimed.claim_id, claimed.seat_id, claimed.ends_at
+        await links.take_again(work, pending.id)
     agreed = await store.find_consent(work.db, pending.id)
     contact = await contacts.find_or_add(
         work,
@@ -59,9 +61,13 @@ async def confirm(work: Work, details: BookingDetails, *, payment: Payment | Non
 
 
 async def free_pending(work: Work, booking_id: UUID) -> None:
-    """Free the time of a booking that was never confirmed; nobody is told, because only the invitee knew of it."""
+    """Free the time of a booking that was never confirmed, and the use of its link.
+
+    Nobody is told, because only the invitee knew of it.
+    """
     pending = (await _get(work, booking_id)).booking
     claims.free(work, pending.claim_id, pending.seat_id)
+    links.give_back(work, booking_id)
     await work.apply()
 
 

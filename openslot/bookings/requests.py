@@ -24,6 +24,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.errors import require
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
+from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.jobs.batches import repeat
 
@@ -120,6 +121,7 @@ async def _free(
 ) -> BookingRequest:
     booking = found.details.booking
     claims.free(work, booking.claim_id, booking.seat_id)
+    links.give_back(work, booking.id)
     work.stage(request_store.end_request(ended))
     await work.record(_tell(work, event, found.details, **more))
     return ended

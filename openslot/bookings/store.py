@@ -14,6 +14,7 @@ from openslot.bookings.models import (
     ConsentSource,
     HistoryEntry,
     Host,
+    HostNotes,
     MessageConsent,
     Payment,
 )
@@ -248,9 +249,13 @@ async def has_failed_link(db: Db, claim_id: UUID) -> bool:
     return bool(await db.fetchval(statement, claim_id))
 
 
-async def find_private_notes(db: Db, host_id: UUID, booking_id: UUID) -> str:
-    statement = "select private_notes from bookings where id = $1 and host_id = $2"
-    return await db.fetchval(statement, booking_id, host_id) or ""
+async def find_host_notes(db: Db, host_id: UUID, booking_id: UUID) -> HostNotes:
+    statement = """
+        select coalesce(b.private_notes, '') as private_notes, l.id as link_id, l.note as link_note
+        from bookings b left join booking_link_uses n on n.booking_id = b.id
+        left join booking_links l on l.id = n.link_id where b.id = $1 and b.host_id = $2"""
+    row = await db.fetchrow(statement, booking_id, host_id)
+    return HostNotes(**row) if row else HostNotes()
 
 
 async def update_private_notes(db: Db, host_id: UUID, booking_id: UUID, notes: str | None) -> bool:

@@ -37,6 +37,7 @@ GROUPS = {
     "messaging": "messaging",
     "payment": "payments",
     "event-type": "event_types",
+    "link": "links",
     "booking": "bookings",
     "brand": "brand",
     "flag": "flags",

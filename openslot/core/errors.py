@@ -17,6 +17,8 @@ class RefusalKind(StrEnum):
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     CONFLICT = "conflict"
+    GONE = "gone"
+    """It was there, and is closed for good."""
     OUTDATED = "outdated"
     """The caller has not seen the current version."""
     RATE_LIMITED = "rate_limited"
@@ -84,6 +86,13 @@ class Conflict(Refusal):
 
     code = "conflict"
     kind = RefusalKind.CONFLICT
+
+
+class Gone(Refusal):
+    """What was asked for is closed for good; nothing was changed."""
+
+    code = "gone"
+    kind = RefusalKind.GONE
 
 
 class RateLimited(Refusal):

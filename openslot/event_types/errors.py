@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from openslot.core.errors import Conflict, NotFound
+from openslot.core.errors import Conflict, Gone, NotFound
 from openslot.i18n import Text
 
 
@@ -33,6 +33,45 @@ class EventTypeInUse(Conflict):
 
     code = "event_type_in_use"
     message = Text("This event type has bookings. Deactivate it instead")
+
+
+class LinkNotFound(NotFound):
+    """No such link, or it belongs to somebody else."""
+
+    code = "link_not_found"
+    message = Text("Link not found")
+
+
+class TooManyLinks(Conflict):
+    """The event type has as many open links as it can have."""
+
+    code = "too_many_links"
+    message = Text("This event type has too many open links. Revoke some of them first")
+
+
+class LinkClosed(Gone):
+    """Nothing can be booked through the link any more."""
+
+
+class LinkUsedUp(LinkClosed):
+    """The link was used for as many bookings as it is for."""
+
+    code = "link_used_up"
+    message = Text("This link was already used")
+
+
+class LinkEnded(LinkClosed):
+    """The time until which the link could be used is over."""
+
+    code = "link_ended"
+    message = Text("This link has expired")
+
+
+class LinkRevoked(LinkClosed):
+    """The host has revoked the link."""
+
+    code = "link_revoked"
+    message = Text("The host has revoked this link")
 
 
 class HostNotFound(NotFound):

@@ -195,6 +195,66 @@ class SealedToken(Struct, frozen=True):
     sealed: bytes
 
 
+class LinkState(StrEnum):
+    """Whether something can be booked through a link."""
+
+    OPEN = "open"
+    USED_UP = "used_up"
+    ENDED = "ended"
+    REVOKED = "revoked"
+
+
+class BookingLink(Struct, frozen=True, kw_only=True):
+    """A link through which an event type can be booked a number of times."""
+
+    id: UUID
+    event_type_id: UUID
+    owner_id: UUID
+    uses: int
+    """For how many bookings it is."""
+
+    used: int = 0
+    ends_at: datetime | None = None
+    """Until when it can be used; None: it does not end."""
+
+    revoked_at: datetime | None = None
+    created_at: datetime
+    note: str | None = None
+    """What the host notes for themselves."""
+
+    def state(self, *, now: datetime) -> LinkState:
+        if self.revoked_at is not None:
+            return LinkState.REVOKED
+        if self.used >= self.uses:
+            return LinkState.USED_UP
+        return LinkState.ENDED if self.ends_at is not None and self.ends_at <= now else LinkState.OPEN
+
+
+class LinkBooking(Struct, frozen=True, rename="camel"):
+    """A booking that was made through a link."""
+
+    id: UUID
+    invitee_name: str
+    starts_at: datetime
+    status: str
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for its payment or its host."""
+        return self.status.startswith("PENDING")
+
+
+class HostLink(Struct, frozen=True, kw_only=True):
+    """A link as its host sees it."""
+
+    link: BookingLink
+    token: str | None
+    """None where the key of its seal is lost."""
+
+    bookings: tuple[LinkBooking, ...] = ()
+    """Those that have one of its uses, the newest first, up to a number."""
+
+
 class HostPage(Struct, frozen=True, kw_only=True):
     host_id: UUID
     name: str

@@ -1,13 +1,16 @@
 """The wire shapes of event types."""
 
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
 from openslot.core.shapes import Shape
+from openslot.core.text import LINE
 from openslot.core.times import Instant, iso
 from openslot.event_types import models
+from openslot.event_types.link_rules import LONGEST_NOTE, MAX_USES
 from openslot.event_types.rules import LONGEST_MINUTES, is_told_when_booked
 from openslot.schedules.models import WEEKDAYS, Hours, Schedule
 from openslot.schedules.rules import write_minute
@@ -162,9 +165,48 @@ class ShownOffer(Struct, frozen=True, kw_only=True, rename="camel"):
     event_type: OfferedEventType
 
 
+class LinkBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A link to create."""
+
+    uses: Annotated[int, Meta(ge=1, le=MAX_USES, description="For how many bookings it is", examples=[1])] = 1
+    ends_at: Annotated[
+        Annotated[datetime, Meta(tz=True, examples=["2026-03-31T18:00:00Z"])] | None,
+        Meta(description="Until when it can be used, ISO 8601 with an offset; null: it does not end"),
+    ] = None
+    note: Annotated[
+        Annotated[str, Meta(pattern=LINE, max_length=LONGEST_NOTE, examples=["For Jonas, after the fair"])] | None,
+        Meta(description="For yourself: nobody else reads it"),
+    ] = None
+
+
+class ShownLink(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A link through which an event type can be booked a number of times."""
+
+    id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e95"])]
+    url: Annotated[
+        str | None,
+        Meta(
+            description="Where it is booked; null if the key that sealed it is lost",
+            examples=["https://book.example/mara/intro-call?token=t3kV…"],
+        ),
+    ]
+    status: models.LinkState
+    uses: Annotated[int, Meta(description="For how many bookings it is", examples=[1])]
+    used: Annotated[int, Meta(description="How many of them are taken", examples=[0])]
+    ends_at: Instant | None
+    note: Annotated[str | None, Meta(examples=["For Jonas, after the fair"])]
+    booking_ids: Annotated[
+        list[str],
+        Meta(description="The bookings made through it, newest first, 20 at most; not those that wait for something"),
+    ]
+    created_at: Instant
+    revoked_at: Instant | None
+
+
 EMBEDDED_EVENT_TYPE = Shape(EmbeddedEventType, models.EventType)
 embed = EMBEDDED_EVENT_TYPE.show
 show_listed = Shape(ListedEventType, models.EventType).show
+_LINK = Shape(ShownLink, models.BookingLink, given=("url", "status", "booking_ids"))
 _DETAILED = Shape(DetailedEventType, models.EventType, given=("scheduling_config",))
 _OFFERED = Shape(OfferedEventType, models.EventType, names={"durations": "all_durations"}, given=("location",))
 _CONFIG = Shape(
@@ -181,6 +223,11 @@ _CONFIG = Shape(
     ),
 )
 show_host = Shape(ShownHost, models.HostPage).show
+
+
+def show_link(found: models.HostLink, *, url: str | None, now: datetime) -> ShownLink:
+    shown = [str(each.id) for each in found.bookings if not each.is_waiting]
+    return _LINK.show(found.link, url=url, status=found.link.state(now=now), booking_ids=shown)
 
 
 def show_detailed(event_type: models.EventType, schedule: Schedule) -> DetailedEventType:

@@ -141,6 +141,12 @@ BOOKINGS = _select(
     request=f"(select {_object('state lapses_at reason ended_at', 'r')} from booking_requests r"
     " where r.booking_id = b.id)",
 )
+LINKS = _select(
+    "id event_type_id uses used ends_at note bookings created_at revoked_at",
+    "booking_links l where l.owner_id = $1 order by l.id",
+    bookings="(select coalesce(json_agg(n.booking_id order by n.booking_id), '[]') from booking_link_uses n"
+    " where n.link_id = l.id and n.active)",
+)
 PAYMENTS = _select(
     "id booking_id status amount currency mode paid_at refunded_amount refund_policy receipt_url dispute session_id"
     " payment_intent_id created_at updated_at refunds",

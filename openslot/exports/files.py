@@ -264,6 +264,12 @@ FILES = (
         write_event_types,
     ),
     ExportFile(
+        "links.json",
+        "Links for a number of bookings, without their tokens, and the bookings that were made through each.",
+        ("booking_links", "booking_link_uses"),
+        as_list(content.LINKS),
+    ),
+    ExportFile(
         "bookings.json",
         "All your bookings, as the REST API shows them, without the links that can change them, and all requests.",
         ("bookings", "booking_requests"),

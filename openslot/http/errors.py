@@ -62,6 +62,7 @@ STATUSES = {
     RefusalKind.FORBIDDEN: 403,
     RefusalKind.NOT_FOUND: 404,
     RefusalKind.CONFLICT: 409,
+    RefusalKind.GONE: 410,
     RefusalKind.OUTDATED: 412,
     RefusalKind.RATE_LIMITED: 429,
     RefusalKind.INTERNAL: 500,

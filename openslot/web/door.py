@@ -25,13 +25,16 @@ TITLES = {
     403: Text("Not allowed"),
     404: Text("Page not found"),
     405: Text("Action not available"),
+    410: Text("Link closed"),
     413: Text("Request too large"),
     415: Text("Request could not be read"),
     429: Text("Too many attempts"),
     500: Text("Something went wrong"),
     503: Text("Temporarily unavailable"),
 }
-FOR_INVITEES = frozenset({"host_not_found", "event_type_not_found", "booking_not_found"})
+FOR_INVITEES = frozenset(
+    {"host_not_found", "event_type_not_found", "booking_not_found", "link_used_up", "link_ended", "link_revoked"}
+)
 NO_PAGE = Text("Nothing can be booked at this address. Check the link, or ask the person who sent it to you.")
 # By the refusal's code, for cases where what to do matters more than what happened.
 ADVICE = {

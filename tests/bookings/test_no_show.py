@@ -171,8 +171,8 @@ async def test_private_notes_go_with_the_contact(runtime: Runtime, user: User, s
         await contacts.delete_contact(work, user, booking.contact_id)
 
     async with runtime.transaction(actor) as work:
-        assert await bookings.get_private_notes(work, user, booking.id) == ""
-        assert await bookings.get_private_notes(work, user, other.id) == "Bring the two layouts"
-        assert await bookings.get_private_notes(work, stranger, other.id) == ""
+        assert (await bookings.get_host_notes(work, user, booking.id)).private_notes == ""
+        assert (await bookings.get_host_notes(work, user, other.id)).private_notes == "Bring the two layouts"
+        assert (await bookings.get_host_notes(work, stranger, other.id)).private_notes == ""
     stored = await runtime.pool.fetch("select fact::text from events")
     assert not [row for row in stored if "layouts" in row["fact"]]

@@ -33,8 +33,10 @@ from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.core.times import at_second
 from openslot.core.work import Runtime, Work
+from openslot.event_types import links
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.event_types.errors import LinkRevoked
+from openslot.event_types.models import EventType, HostLink
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
@@ -45,6 +47,7 @@ from tests.support.races import find_disorder
 EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths")
+LINKED = ("plain", "group", "asked")
 LENGTHS = (15, 30, 60)
 CHANGES: dict[str, dict[str, Any]] = {
     "padded": {"buffer_before": 15, "buffer_after": 15},
@@ -85,6 +88,7 @@ class Life(RuleBasedStateMachine):
         self.clock.now = MONDAY
         self.booked: list[Booking] = []
         self.holds: list[tuple[Hold, EventType, datetime, int | None]] = []
+        self.links: dict[str, list[HostLink]] = {kind: [] for kind in LINKED}
         self.is_deleted = False
         self.host, self.organization, self.offers = self.run(self._move_in())
 
@@ -107,6 +111,32 @@ class Life(RuleBasedStateMachine):
         if isinstance(made, Booking):
             self.booked.append(made)
             assert kind != "lengths" or made.minutes == (minutes or 30)
+
+    @rule(kind=sampled_from(LINKED), uses=integers(1, 2), minutes=sampled_from([None, 5, 60]))
+    def create_a_link(self, kind: str, uses: int, minutes: int | None) -> None:
+        ends_at = self.clock.now + timedelta(minutes=minutes) if minutes else None
+        self.links[kind].append(self.run(self._create_link(self.offers[kind], uses, ends_at)))
+
+    @rule(kind=sampled_from(LINKED), index=which, place=places)
+    def book_through_a_link(self, kind: str, index: int, place: int) -> None:
+        if not self.links[kind]:
+            return
+        link = self.links[kind][index % len(self.links[kind])]
+        made = self.run(self._book(self.offers[kind], self._start(place), None, minutes=None, token=link.token))
+        if isinstance(made, Booking):
+            assert link.link.ends_at is None or link.link.ends_at > self.clock.now
+            self.booked.append(made)
+
+    @rule(kind=sampled_from(LINKED), index=which)
+    def revoke_a_link(self, kind: str, index: int) -> None:
+        """Revoke one: from then on it opens nothing."""
+        if not self.links[kind]:
+            return
+        link = self.links[kind].pop(index % len(self.links[kind]))
+        self.run(self._revoke_link(link))
+        for place in range(14):
+            made = self.run(self._book(self.offers[kind], self._start(place), None, minutes=None, token=link.token))
+            assert isinstance(made, LinkRevoked)
 
     @rule(kind=sampled_from(KINDS), place=places, minutes=lengths)
     def hold(self, kind: str, place: int, minutes: int | None) -> None:
@@ -233,10 +263,26 @@ class Life(RuleBasedStateMachine):
     def _start(self, place: int) -> datetime:
         return MONDAY.replace(hour=9) + timedelta(minutes=30 * place)
 
-    async def _book(self, offer: EventType, start: datetime, hold_id: UUID | None, *, minutes: int | None) -> Booking:
+    async def _create_link(self, offer: EventType, uses: int, ends_at: datetime | None) -> HostLink:
+        async with self.runtime.transaction(OPERATOR) as work:
+            return (await links.create_link(work, self.host, offer.id, uses=uses, ends_at=ends_at))[1]
+
+    async def _revoke_link(self, link: HostLink) -> None:
+        async with self.runtime.transaction(OPERATOR) as work:
+            await links.revoke_link(work, self.host, link.link.id)
+
+    async def _book(
+        self,
+        offer: EventType,
+        start: datetime,
+        hold_id: UUID | None,
+        *,
+        minutes: int | None,
+        token: str | None = None,
+    ) -> Booking:
         async with self.runtime.transaction(PUBLIC) as work:
             invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
-            which = ById(offer.id, minutes=minutes)
+            which = ById(offer.id, token, minutes)
             wanted = BookingWanted(which=which, starts_at=start, invitee=invitee, hold_id=hold_id)
             return await bookings.create_booking(work, wanted)
 

@@ -22,6 +22,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.payments import operations, store
 from openslot.payments.models import StoredPayment
@@ -45,6 +46,8 @@ class Round(Struct, kw_only=True):
     books: Books
     host: User
     offer: EventType
+    token: str | None
+    """Of the link through which everything is booked."""
     payment: StoredPayment
     start: datetime
     booked: list[UUID]
@@ -99,7 +102,7 @@ async def refund(at: Round) -> None:
 
 
 async def book_the_same(at: Round) -> None:
-    at.booked.append(await book(at.runtime, at.offer, at.start))
+    at.booked.append(await book(at.runtime, at.offer, at.start, at.token))
 
 
 Writer = Callable[[Round], Awaitable[None]]
@@ -116,9 +119,9 @@ WRITERS: tuple[Writer, ...] = (
 )
 
 
-async def book(runtime: Runtime, offer: EventType, start: datetime) -> UUID:
+async def book(runtime: Runtime, offer: EventType, start: datetime, token: str | None) -> UUID:
     invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
-    wanted = BookingWanted(which=ById(offer.id), starts_at=start, invitee=invitee)
+    wanted = BookingWanted(which=ById(offer.id, token), starts_at=start, invitee=invitee)
     booking = await runtime.run(PUBLIC, lambda work: operations.book(work, wanted))
     await operations.open_checkout(runtime, booking.id)
     return booking.id
@@ -144,11 +147,13 @@ async def test_no_pair_of_writers_costs_money_or_time(
     postgres_log: Path,
 ) -> None:
     booked: list[UUID] = []
+    async with runtime.transaction(OPERATOR) as work:
+        token = (await links.create_link(work, user, paid.id, uses=1000))[1].token
     states = cycle(("waits", "paid", "confirmed", "confirmed"))
     for (one, other), _ in product(combinations_with_replacement(WRITERS, 2), range(ROUNDS)):
         number, state = next(starts), next(states)
         start = MONDAY.replace(hour=9) + timedelta(days=1 + number // 6 % 4 + number // 24 * 7, hours=number % 6)
-        booking_id = await book(runtime, paid, start)
+        booking_id = await book(runtime, paid, start, token)
         payment = await store.find_of_booking(runtime.pool, booking_id)
         assert payment is not None
         if state != "waits":
@@ -162,6 +167,7 @@ async def test_no_pair_of_writers_costs_money_or_time(
             books=books,
             host=user,
             offer=paid,
+            token=token,
             payment=payment,
             start=start,
             booked=booked,

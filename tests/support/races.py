@@ -64,7 +64,16 @@ select count(*) from bookings b join users u on u.id = b.host_id
 left join booking_requests r on r.booking_id = b.id
 where (b.status = 'CONFIRMED' or r.state = 'waiting') and (
     b.ends_at > u.disabled_at or b.created_at < u.left_at and b.ends_at > u.left_at)"""
+# A link whose uses are not those of its bookings, or a booking that has a use and not its time, or the other way round.
+LINKS = """
+select (select count(*) from booking_links l where l.used <> (
+            select count(*) from booking_link_uses n where n.link_id = l.id and n.active) or l.used > l.uses)
+     + (select count(*) from booking_link_uses n join bookings b on b.id = n.booking_id
+        join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+        where n.active <> (b.status in ('CONFIRMED', 'CANCELLED') or case when t.id is null then c.active
+                           else t.active end))"""
 FAULTS = {
+    "links": LINKS,
     "overlaps": OVERLAPS,
     "astray": ASTRAY,
     "shared": SHARED,

@@ -113,6 +113,9 @@ ROWS = (
     """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role)
     select organization_id, $1, $4, false, id, role from memberships where user_id = $1""",
     "insert into booking_requests values ($3, $1, 'confirmed', $4, null, $4)",
+    """insert into booking_links (id, event_type_id, owner_id, note, uses, used, created_at, token_hash, token_sealed)
+    select $2, event_type_id, $1, 'For jonas', 2, 1, $4, $9, $9 from bookings where id = $3""",
+    "insert into booking_link_uses select $3, id from booking_links where owner_id = $1",
     """insert into claim_seats (id, claim_id, created_at) select $2, claim_id, $4 from bookings where id = $3""",
     """insert into effects (id, reaction, key, state, next_try_at, tenant_id, created_at)
     values ($2, 'calendars.read', $6::text, 'queued', $4, $1, $4)""",

@@ -36,7 +36,7 @@ from openslot.web.booking_page.options import (
     with_minutes,
     with_zone,
 )
-from openslot.web.booking_page.refusals import follow_former, limit_views, list_warnings
+from openslot.web.booking_page.refusals import explain_closed, follow_former, limit_views, list_warnings
 from openslot.web.booking_page.sharing import preview_event_type, preview_host
 from openslot.web.booking_page.view import FRAMED, hours_of, manage_path, paying_policy, show, show_zone, zones_page
 from openslot.web.pages import redirect
@@ -64,6 +64,7 @@ class PageContext(Struct, frozen=True, kw_only=True):
 @get("/{username}/{slug}", is_public=True)
 @limit_views
 @follow_former
+@explain_closed
 async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
     context = _read_context(work, request, username, slug)
@@ -92,6 +93,7 @@ async def _pick(context: PageContext) -> forms.Picked:
 @post("/{username}/{slug}", transaction="none")
 @limit_views
 @follow_former
+@explain_closed
 async def book(work: Work, request: Request, username: str, slug: str, form: Form[forms.BookingForm]) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
     context = _read_context(work, request, username, slug, form)

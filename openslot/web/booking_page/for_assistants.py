@@ -21,6 +21,7 @@ from openslot.bookings.words import format_place
 from openslot.core.errors import Invalid, NotFound, RateLimited, Refusal
 from openslot.core.times import get_zone
 from openslot.core.work import Work
+from openslot.event_types.errors import LinkClosed
 from openslot.event_types.models import EventType, LocationKind
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_offered, is_told_when_booked
@@ -215,7 +216,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     which = replace(which, slug=which.slug.removesuffix(wanted.suffix))
     try:
         offer, event_type = await _read_offer(work, which, read_options(request))
-    except (NotFound, Invalid) as refusal:
+    except (NotFound, Invalid, LinkClosed) as refusal:
         return write_refusal(refusal, wanted)
     if wanted is Format.JSON:
         return _send_json(offer)

@@ -12,8 +12,9 @@ from openslot.bookings.errors import RescheduleLimitExceeded
 from openslot.bookings.public_api import READS
 from openslot.core.errors import NotFound, RateLimited, Refusal, RefusalKind
 from openslot.core.work import Work
+from openslot.event_types.errors import LinkClosed, LinkEnded, LinkRevoked, LinkUsedUp
 from openslot.http.doors import take
-from openslot.http.errors import headers_of
+from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
 from openslot.payments.errors import CheckoutNotOpened
 from openslot.routing import RateLimit, Request, Response
@@ -25,6 +26,16 @@ from openslot.web.pages import NOT_KEPT
 
 TOO_MANY = Text("Too many bookings were sent from your network. What you typed is still here.")
 NOT_PAID = Text("Nothing was booked or paid. What you typed is still here: try again in a moment.")
+
+ASK_FOR_LINK = Text("Ask the person who sent it to you for a new link.")
+ADVICE: dict[type[LinkClosed], Text] = {
+    LinkUsedUp: Text(
+        "It was for a limited number of bookings, and all of them are made. If one of them is yours, the link in its"
+        " confirmation email leads to it. Otherwise, ask the person who sent it to you for a new link."
+    ),
+    LinkEnded: ASK_FOR_LINK,
+    LinkRevoked: ASK_FOR_LINK,
+}
 
 VIEWS = RateLimit("page", 600)
 """Pages that one address may open: many people may share it, and each turns through months."""
@@ -61,6 +72,29 @@ def _show_too_many(request: Request, refusal: RateLimited) -> Response:
     wait = words.wait(refusal.retry_after)
     shown = show("booking/too_many.html", options, color=DEFAULT_COLOR, status=429, again=again, wait=wait)
     return replace(shown, headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)})
+
+
+def explain_closed(handler: Show) -> Show:
+    """Show why nothing can be booked through a link that is used up, has ended or was revoked."""
+
+    @wraps(handler)
+    async def show_or_explain(*, request: Request, **values: object) -> Response:
+        try:
+            return await handler(request=request, **values)
+        except LinkClosed as refusal:
+            options = read_options(request)
+            status, advice = status_of(refusal), ADVICE[type(refusal)]
+            shown = show(
+                "booking/closed.html",
+                options,
+                color=DEFAULT_COLOR,
+                status=status,
+                message=refusal.sentence,
+                advice=advice,
+            )
+            return replace(shown, headers={**shown.headers, "x-error-code": refusal.code})
+
+    return show_or_explain
 
 
 def list_warnings(refusal: Refusal, is_open: bool) -> tuple[str, ...]:

@@ -21,7 +21,15 @@ from openslot.bookings.events import (
     BookingRequested,
     BookingRescheduled,
 )
-from openslot.bookings.models import AnswerValue, Booking, BookingChange, BookingDetails, BookingRef, show_reason
+from openslot.bookings.models import (
+    AnswerValue,
+    Booking,
+    BookingChange,
+    BookingDetails,
+    BookingRef,
+    HostNotes,
+    show_reason,
+)
 from openslot.bookings.rules import CALENDAR
 from openslot.bookings.words import LINK_SHOWN_HERE
 from openslot.bookings.words import list_answers as list_by_question
@@ -164,9 +172,9 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
     details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
     changes = await bookings.list_changes(work, user, booking_id)
     effects = await timeline.list_timeline(work, user, booking_id)
-    stored = await bookings.get_private_notes(work, user, booking_id)
+    stored = await bookings.get_host_notes(work, user, booking_id)
     booking = details.booking
-    notes = form.of(PrivateNotesForm).begin({"private_notes": stored})
+    notes = form.of(PrivateNotesForm).begin({"private_notes": stored.private_notes})
     failed = sum(effect.state is EffectState.DEAD for effect in effects)
     is_over = rules.is_over(booking, now=work.now)
     badge, tone = status_badge(booking.status, is_over=is_over, no_show=booking.no_show, failed=failed)
@@ -188,7 +196,7 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         tone=tone,
         zone=words.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
         event_type=details.event_type,
-        facts=list(_list_facts(details)),
+        facts=list(_list_facts(details, stored)),
         money=await describe_payment(work, booking),
         chapters=tell_history(booking, changes, effects, user, now=work.now),
         can_change=rules.can_change(booking, now=work.now),
@@ -221,7 +229,7 @@ def _find_phone(details: BookingDetails) -> str | None:
     return location.value or (contact.phone if contact else None)
 
 
-def _list_facts(details: BookingDetails) -> Iterator[tuple[str, object]]:
+def _list_facts(details: BookingDetails, notes: HostNotes) -> Iterator[tuple[str, object]]:
     """List what is known about a meeting, each under its label; what nobody has said is left out."""
     booking = details.booking
     if where := place(booking.location):
@@ -233,6 +241,8 @@ def _list_facts(details: BookingDetails) -> Iterator[tuple[str, object]]:
         yield Text("Phone"), details.contact.phone
     if details.contact and details.contact.company:
         yield Text("Company"), details.contact.company
+    if notes.link_id is not None:
+        yield Text("Booked through"), notes.link_note or Text("One of your links")
     yield from list_answers(details)
 
 

@@ -27,6 +27,7 @@ from openslot.core.ids import fingerprint
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
 from openslot.demo.seed import seed
+from openslot.event_types import links
 from openslot.event_types import operations as event_types
 from openslot.runtime import open_runtime
 from openslot.web.cookies import csrf_token
@@ -41,6 +42,7 @@ CHANGING = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date", "s
 UNSTEADY = (
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<id>"),
     (re.compile(r"/manage/[\w-]{43}"), "/manage/<token>"),
+    (re.compile(r"token=[\w-]{43}"), "token=<token>"),
     (re.compile(r"svc_live_\w{38}"), "<key>"),
     (re.compile(r"openslot_session=[\w-]{43}"), "openslot_session=<token>"),
     (re.compile(r"\?v=[0-9a-f]{8}"), "?v=<version>"),
@@ -147,10 +149,16 @@ async def _people(work: Work) -> dict[str, str]:
         "foreign-contact": str(theirs.id),
         "foreign-booking": str(booked.id),
         "hold": str(held.id),
+        "link": await _create_link(work, mara),
         "foreign-event-type": str(their_offer),
         "api-key": str(keys[0].id),
         "manage": manage_token(work.runtime, await work.db.fetchval("select $1::uuid", found["managed"])),
     }
+
+
+async def _create_link(work: Work, host: User) -> str:
+    offered = await event_types.get_by_slug(work, host, "intro-call")
+    return str((await links.create_link(work, host, offered.id, uses=2))[1].link.id)
 
 
 async def _read_private_token(work: Work, host: User) -> str:

@@ -9,7 +9,9 @@ from openslot.accounts.models import User
 from openslot.accounts.operations import get_user_by_email
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.event_types import links
 from openslot.event_types.models import EventType
+from openslot.event_types.operations import get_by_slug
 from openslot.integrations.mail.operations import set_reminders
 from openslot.web.booking_page.refusals import VIEWS
 from tests.bookings.conftest import offer
@@ -54,6 +56,16 @@ async def _request(page: Page) -> AsyncIterator[str]:
     await page.get_by_role("button", name="Withdraw the request").click()
     await page.get_by_role("heading", name="Your request was withdrawn").wait_for()
     yield "withdrawn"
+
+
+async def make_closed_link(runtime: Runtime) -> str | None:
+    """Revoke a link of the page, and return its token."""
+    async with runtime.transaction(OPERATOR) as work:
+        host = await get_user_by_email(work, "mara@lindqvist.example")
+        found = await get_by_slug(work, host, PAGE.rpartition("/")[2])
+        _, made = await links.create_link(work, host, found.id)
+        await links.revoke_link(work, host, made.link.id)
+    return made.token
 
 
 async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:
@@ -101,6 +113,8 @@ async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) ->
         yield state
     await page.goto(f"{PAGE}/qr")
     yield "code"
+    await page.goto(f"{PAGE}?token={await make_closed_link(runtime)}")
+    yield "closed link"
     await open_pages(runtime, VIEWS.max_)
     await page.goto(PAGE)
     yield "too many"

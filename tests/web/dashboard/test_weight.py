@@ -29,6 +29,7 @@ PAGES = (
     "/bookings/new?type=intro-call",
     "/event-types",
     "/event-types/{type}",
+    "/event-types/{type}/links",
     "/contacts",
     "/account",
     "/analytics",

@@ -3,7 +3,9 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import httpx2
 import pytest
@@ -11,11 +13,18 @@ from playwright.async_api import Browser, Page, Route, expect
 
 from openslot.access import limits
 from openslot.accounts.models import User
+from openslot.accounts.operations import get_user
+from openslot.availability.models import ById
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Answers, BookingWanted, Invitee
+from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
+from openslot.event_types import links
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
 from openslot.messaging.connection_models import ConnectionChannel
 from openslot.web.dashboard.event_types.preview import PREVIEWS
 from tests.support.browsers import open_as
+from tests.support.clocks import MONDAY
 from tests.support.host import Book
 from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, WIDE, check_pages, unfold
@@ -58,10 +67,36 @@ async def rich(runtime: Runtime, user: User, book: Book) -> EventType:
     )
 
 
+async def make_links(runtime: Runtime, rich: EventType) -> UUID:
+    """Give an event type links in every state, and return the id of one that is open."""
+    async with runtime.transaction(OPERATOR) as work:
+        owner = await get_user(work, rich.owner_id)
+        until = work.now + timedelta(days=9)
+        made = [
+            await links.create_link(work, owner, rich.id, uses=uses, ends_at=until, note=note)
+            for uses, note in (
+                (1, None),
+                (3, "For the team of Jonas Okafor, after the fair in Lagos"),
+                (2, "Last year"),
+            )
+        ]
+        await links.revoke_link(work, owner, made[2][1].link.id)
+    start, invitee = MONDAY.replace(hour=14), Invitee(name="Li Wei", email="li@wei.example", zone="UTC")
+    answers: Answers = {"topic": "Sizes"}
+    for _, each in made[:2]:
+        which = ById(rich.id, each.token)
+        async with runtime.transaction(PUBLIC) as work:
+            await bookings.create_booking(
+                work, BookingWanted(which=which, starts_at=start, invitee=invitee, answers=answers)
+            )
+    return made[1][1].link.id
+
+
 async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[str]:
     """Go through every page and every state of it that looks different."""
     path = f"/event-types/{rich.id}"
     hidden = await runtime.pool.fetchval("select id from event_types where slug = 'hidden'")
+    link_id = await make_links(runtime, rich)
     for channel in (ConnectionChannel.SMS, ConnectionChannel.WHATSAPP):
         await insert_number(runtime, user_id=rich.owner_id, channel=channel)
     for each in (
@@ -73,6 +108,8 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         path,
         f"{path}/questions",
         f"{path}/reminders?done=follow-up",
+        f"{path}/links?done=created",
+        f"{path}/links/{link_id}/revoke",
         f"{path}/embed",
         f"{path}/embed/try?mode=popup",
         f"{path}/private",
@@ -98,6 +135,11 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
     await page.click("text=Save the follow-up")
     await page.wait_for_selector(".fault")
     yield "wrong follow-up"
+    await page.goto(f"{path}/links")
+    await page.fill("#ends", "2020-01-01T10:00")
+    await page.click("text=Create a link")
+    await page.wait_for_selector(".fault")
+    yield "a link that has ended"
     await page.goto(path)
     await page.evaluate("document.getElementById('offer').noValidate = true")
     await page.fill("#duration", "0")

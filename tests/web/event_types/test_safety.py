@@ -23,7 +23,7 @@ def paths(method: str, event_type: object = NOBODY) -> Iterator[str]:
 
 
 def test_every_page_is_known_here() -> None:
-    assert (len(list(paths("GET"))), len(list(paths("POST")))) == (12, 14)
+    assert (len(list(paths("GET"))), len(list(paths("POST")))) == (14, 16)
 
 
 async def test_a_form_of_another_site_is_refused_and_changes_nothing(
@@ -76,6 +76,9 @@ async def test_stored_text_stays_text(
     pages.append(await member.get(f"/event-types/new?from={intro.id}"))
     pages.append(await member.get(f"/event-types/{intro.id}/embed?theme=%22%3E%3Cxss-probe%3E&mode=%22%3E"))
     sent = dict.fromkeys(fields, text) | {"questions.0.label": text, "questions.0.options": text}
+    await member.post(f"/event-types/{intro.id}/links", data={"uses": "1", "note": text[:200]})
+    pages.append(await member.get(f"/event-types/{intro.id}/links"))
+    pages.append(await member.post(f"/event-types/{intro.id}/links", data={"uses": text, "ends": text, "note": text}))
     asked = f"/event-types/{intro.id}/questions"
     pages += [await member.post(path, data=sent) for path in (f"/event-types/{intro.id}", "/event-types", asked)]
     pages.append(await member.post(asked, data={**sent, "act": "add"}))

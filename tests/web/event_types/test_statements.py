@@ -4,8 +4,10 @@ from contextlib import nullcontext
 
 from openslot.accounts.models import User
 from openslot.app import create_app
+from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.event_types import links
 from openslot.event_types.models import EventType
 from tests.support.bookings import copy_booking
 from tests.support.host import Book, open_session
@@ -26,6 +28,8 @@ COSTS = {
     "/event-types/{id}/questions": 2,
     "/event-types/{id}/preview": 5,
     "/event-types/{id}/reminders": 5,
+    "/event-types/{id}/links": 3,
+    "/event-types/{id}/links/{link}/revoke": 3,
     "/event-types/{id}/embed": 2,
     "/event-types/{id}/embed/try": 2,
     "/event-types/{id}/delete": 2,
@@ -42,6 +46,8 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     for number in range(12):
         await offer(runtime, user, f"offer-{number}", is_private=number % 2 == 0, active=number % 3 > 0)
     hidden = await offer(runtime, user, "hidden", is_private=True)
+    async with runtime.transaction(OPERATOR) as work:
+        made = [await links.create_link(work, user, hidden.id) for _ in range(30)]
     session = await open_session(runtime, user)
     pool = CountingPool(runtime.pool)
     runtime.pool = pool
@@ -49,7 +55,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
         for path, cost in COSTS.items():
-            answer = await count_statements(client, pool, path.replace("{id}", str(hidden.id)))
+            answer = await count_statements(client, pool, path.format(id=hidden.id, link=made[0][1].link.id))
 
             assert answer == (200, cost), (path, pool.asked)
             assert cost <= MOST

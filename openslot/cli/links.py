@@ -1,0 +1,74 @@
+"""link …: links through which an event type can be booked a number of times."""
+
+from typing import Annotated
+
+import typer
+
+from openslot.accounts import operations as accounts
+from openslot.cli.command import Limit, PageNumber, command, group
+from openslot.cli.output import Answer, TableRows, pick
+from openslot.core.errors import Invalid
+from openslot.core.ids import parse_id
+from openslot.core.times import get_zone
+from openslot.core.work import Work
+from openslot.event_types import links
+from openslot.event_types import operations as event_types
+from openslot.event_types.link_rules import read_end
+from openslot.event_types.schemas import show_link
+
+app = group("Links for a number of bookings.")
+
+Slug = Annotated[str, typer.Argument(help="Short name of the event type")]
+HostEmail = Annotated[str, typer.Option("--user", help="Email address of its host")]
+
+
+@app.callback()
+def link() -> None:
+    """Links for a number of bookings."""
+
+
+@command(app, "create")
+async def create_link(
+    work: Work,
+    slug: Slug,
+    *,
+    user: HostEmail,
+    uses: Annotated[int, typer.Option(help="For how many bookings it is")] = 1,
+    ends_at: Annotated[
+        str | None,
+        typer.Option(help="Until when it can be used: ISO 8601, in the host's time zone unless it has an offset"),
+    ] = None,
+    note: Annotated[str | None, typer.Option(help="A note that only the host reads")] = None,
+) -> Answer:
+    """Create a link for one or several bookings of an event type, a private one too."""
+    host = await accounts.get_user_by_email(work, user)
+    until = read_end(ends_at, get_zone(host.zone)) if ends_at else None
+    if ends_at and until is None:
+        raise Invalid(details={"endsAt": "must be a time such as 2026-03-31T18:00"})
+    found = await event_types.get_by_slug(work, host, slug)
+    event_type, made = await links.create_link(work, host, found.id, uses=uses, ends_at=until, note=note)
+    url = links.find_url(work.runtime, host, event_type, made)
+    return Answer(show_link(made, url=url, now=work.now), url or "")
+
+
+@command(app, "list")
+async def list_links(work: Work, slug: Slug, *, user: HostEmail, page: PageNumber = 1, limit: Limit = 20) -> Answer:
+    """List the links of an event type, newest first."""
+    host = await accounts.get_user_by_email(work, user)
+    found = await event_types.get_by_slug(work, host, slug)
+    event_type, listed, total = await links.list_links(work, host, found.id, page=page, limit=limit)
+    shown = [show_link(each, url=links.find_url(work.runtime, host, event_type, each), now=work.now) for each in listed]
+    rows = [(each.id, each.status, f"{each.used}/{each.uses}", each.ends_at, each.note, each.url) for each in shown]
+    nothing = f"No links yet. Create one: openslot link create {slug} --user {user}"
+    table = TableRows(("Id", "Status", "Used", "Ends", "Note", "URL"), rows, nothing)
+    return Answer({"links": shown, "total": total}, table)
+
+
+@command(app, "revoke")
+async def revoke_link(
+    work: Work, link_id: Annotated[str, typer.Argument(help="Id of the link, from `link list`")], *, user: HostEmail
+) -> Answer:
+    """Close a link for good; what was booked through it stays."""
+    host = await accounts.get_user_by_email(work, user)
+    revoked = await links.revoke_link(work, host, parse_id(link_id))
+    return Answer(pick(revoked, "id revoked_at"), f"Revoked: {revoked.id}")

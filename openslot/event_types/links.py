@@ -1,0 +1,111 @@
+"""The verbs of links through which an event type can be booked a number of times."""
+
+from datetime import datetime
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.accounts.store import lock_host
+from openslot.core.db import Row
+from openslot.core.errors import Invalid, require
+from openslot.core.ids import fingerprint, new_id, new_token
+from openslot.core.secrets import SealBroken
+from openslot.core.work import Runtime, Work
+from openslot.event_types import errors, link_store, operations
+from openslot.event_types.link_rules import MAX_OPEN, find_link_faults
+from openslot.event_types.models import BookingLink, EventType, HostLink, SealedToken
+
+TOKENS = "booking links"
+
+
+async def create_link(
+    work: Work,
+    owner: User,
+    event_type_id: UUID,
+    *,
+    uses: int = 1,
+    ends_at: datetime | None = None,
+    note: str | None = None,
+) -> tuple[EventType, HostLink]:
+    """Make a link for a number of bookings of an event type, until some time or for ever."""
+    faults = find_link_faults(uses=uses, ends_at=ends_at, note=note, now=work.now)
+    if faults:
+        raise Invalid(details=faults)
+    event_type = await operations.get_for_change(work, owner, event_type_id)
+    if await link_store.count_open(work.db, event_type.id, now=work.now) >= MAX_OPEN:
+        raise errors.TooManyLinks
+    link = BookingLink(
+        id=new_id(),
+        event_type_id=event_type.id,
+        owner_id=owner.id,
+        uses=uses,
+        ends_at=ends_at,
+        created_at=work.now,
+        note=(note or "").strip() or None,
+    )
+    token = new_token()
+    sealed = work.runtime.cipher.seal(TOKENS, token.encode(), owner=link.id.bytes)
+    await link_store.insert_link(work.db, link, SealedToken(fingerprint(token), sealed))
+    return event_type, HostLink(link=link, token=token)
+
+
+async def list_links(
+    work: Work, owner: User, event_type_id: UUID, *, page: int = 1, limit: int
+) -> tuple[EventType, list[HostLink], int]:
+    """Read one page of the links of an event type, the newest first, and how many there are."""
+    event_type = await operations.get_event_type(work, owner, event_type_id)
+    rows = await link_store.list_rows(work.db, owner.id, event_type_id, limit=limit, offset=(page - 1) * limit)
+    return event_type, [_to_host_link(work, row) for row in rows if row["l_id"] is not None], rows[0]["total"]
+
+
+async def get_link(work: Work, owner: User, event_type_id: UUID, link_id: UUID) -> tuple[EventType, HostLink]:
+    event_type = await operations.get_event_type(work, owner, event_type_id)
+    row = require(await link_store.find_row(work.db, owner.id, link_id, event_type_id), errors.LinkNotFound)
+    return event_type, _to_host_link(work, row)
+
+
+async def revoke_link(work: Work, owner: User, link_id: UUID, *, event_type_id: UUID | None = None) -> BookingLink:
+    """Close a link for good; what was booked through it stays. Revoked again, it stays as it is."""
+    await lock_host(work.db, owner.id)
+    row = require(await link_store.find_row(work.db, owner.id, link_id, event_type_id), errors.LinkNotFound)
+    link = link_store.LINKS.read(row)
+    if link.revoked_at is not None:
+        return link
+    revoked = replace(link, revoked_at=work.now)
+    await link_store.update_revoked(work.db, revoked)
+    return revoked
+
+
+def find_url(runtime: Runtime, owner: User, event_type: EventType, found: HostLink) -> str | None:
+    """Write the address that a host gives to somebody; None if it can't be shown any more."""
+    if found.token is None:
+        return None
+    path = f"/{quote(owner.username)}/{event_type.slug}?{urlencode({'token': found.token})}"
+    return f"{runtime.settings.public_url}{path}"
+
+
+def take_use(work: Work, link: BookingLink, booking_id: UUID) -> None:
+    """Stage what takes one of a link's uses for a booking whose insert is staged; refused if none is left."""
+    work.stage(*link_store.take_use(link, booking_id, now=work.now))
+
+
+def give_back(work: Work, booking_id: UUID) -> None:
+    """Stage what gives the use of a link back, if a booking that was never confirmed has one."""
+    work.stage(*link_store.give_back(booking_id))
+
+
+async def take_again(work: Work, booking_id: UUID) -> None:
+    """Stage what takes the use again that a booking has given back; refused if another one has it."""
+    if await link_store.has_given_back(work.db, booking_id):
+        work.stage(*link_store.take_again(booking_id))
+
+
+def _to_host_link(work: Work, row: Row) -> HostLink:
+    link = link_store.LINKS.read(row)
+    try:
+        token = work.runtime.cipher.open(TOKENS, row["token_sealed"], owner=link.id.bytes).decode()
+    except SealBroken:
+        token = None
+    return HostLink(link=link, token=token, bookings=link_store.read_made(row))
