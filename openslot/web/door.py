@@ -66,7 +66,15 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
         check=check_form,
     )
     free = replace(pages, enter=enter_freely, check=None)
-    static = ("/static/", "/photos/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js")
+    static = (
+        "/static/",
+        "/photos/",
+        "/favicon.ico",
+        "/llms.txt",
+        "/.well-known/api-catalog",
+        "/robots.txt",
+        "/widget.js",
+    )
     return (
         pages,
         # To everyone but administrators of the platform, the page does not exist.

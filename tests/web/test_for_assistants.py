@@ -1,7 +1,9 @@
 """Public pages for assistants: Markdown and JSON by the address or by `Accept`, with what is needed to book."""
 
+import json
 import re
 from datetime import timedelta
+from typing import Any
 
 import httpx2
 import pytest
@@ -17,6 +19,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Money, Question, QuestionKind
 from openslot.routing import Request
 from openslot.web.booking_page.for_assistants import Format, choose_format, plain, quote
+from openslot.web.booking_page.sharing import preview_event_type
 from tests.support.clocks import clock
 from tests.support.private_tokens import get_private_token
 
@@ -239,6 +242,76 @@ async def test_assistants_share_the_limit_of_the_public_api(
     assert (await client.get("/mara")).status_code == 200
 
 
+def read_linked_data(page: httpx2.Response) -> dict[str, Any]:
+    """Read what a page tells search engines."""
+    (written,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page.text)
+    found: dict[str, Any] = json.loads(written)
+    return found
+
+
+async def test_pages_tell_search_engines_that_they_can_be_booked(
+    client: httpx2.AsyncClient, user: User, runtime: Runtime, settings: Settings
+) -> None:
+    name = "</script><xss-probe> &amp; 'x'"
+    await change(runtime, user, name=name)
+    page, host = await client.get("/mara/30min"), await client.get("/mara")
+
+    shown = read_linked_data(page)
+    assert shown["name"] == name
+    assert "<xss-probe" not in page.text
+    assert shown["potentialAction"]["@type"] == "ReserveAction"
+    assert shown["potentialAction"]["target"]["urlTemplate"] == f"{settings.public_url}/mara/30min?date={{date}}"
+    assert (read_linked_data(host)["@type"], read_linked_data(host)["name"]) == ("Person", "Mara Lindqvist")
+    assert "ld+json" not in (await client.get("/mara/30min?embed=1")).text
+
+
+async def test_a_price_is_told_and_what_can_not_be_booked_is_not(
+    client: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    event_type = await change(runtime, user, price=Money(4950, "EUR"))
+    assert "ld+json" not in (await client.get("/mara/30min")).text
+
+    payable = replace(event_type, accepts_payments=True)
+    shown = preview_event_type(runtime.work(OPERATOR), payable, "Mara", "mara").linked_data
+    assert json.loads(shown or "")["offers"] == {"@type": "Offer", "price": "49.50", "priceCurrency": "EUR"}
+
+
+async def test_pages_name_their_formats_and_the_tool_server(
+    client: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    link = (await client.get("/mara/30min")).headers["link"]
+    for target in re.findall(r"<([^>]+)>", link):
+        found = await client.get(target)
+        assert found.status_code == (405 if target == "/mcp/public" else 200), target
+    assert '</mcp/public>; rel="service"' in link
+    assert '</mara/30min.md>; rel="alternate"; type="text/markdown"' in link
+    assert '</mcp/public>; rel="service"' in (await client.get("/mara.json")).headers["link"]
+    async with runtime.transaction(OPERATOR) as work:
+        (event_type,), _ = await event_types.list_event_types(work, user)
+        private = await event_types.make_private(work, event_type)
+        token = await get_private_token(work, private)
+    hidden = await client.get(f"/mara/30min?token={token}")
+    assert (hidden.status_code, "ld+json" in hidden.text, "alternate" in hidden.headers["link"]) == (200, False, False)
+
+
+async def test_the_catalog_lists_what_programs_can_call(client: httpx2.AsyncClient, settings: Settings) -> None:
+    answer = await client.get("/.well-known/api-catalog")
+    head = await client.head("/.well-known/api-catalog")
+
+    assert answer.headers["content-type"].startswith("application/linkset+json; profile=")
+    assert 'rel="api-catalog"' in head.headers["link"]
+    linkset = answer.json()["linkset"]
+    assert [each["anchor"].removeprefix(settings.public_url) for each in linkset] == [
+        "/api/v1",
+        "/api/public",
+        "/mcp/public",
+    ]
+    for each in linkset:
+        for links in (links for name, links in each.items() if name != "anchor"):
+            path = links[0]["href"].removeprefix(settings.public_url)
+            assert (await client.get(path)).status_code == 200, path
+
+
 async def test_assistants_are_told_how_to_book(client: httpx2.AsyncClient, settings: Settings) -> None:
     answer = await client.get("/llms.txt")
 
@@ -246,6 +319,7 @@ async def test_assistants_are_told_how_to_book(client: httpx2.AsyncClient, setti
     assert answer.text.startswith("# Openslot\n\n> ")
     assert f"POST {settings.public_url}/api/bookings" in answer.text
     assert "At most 10 bookings per minute" in answer.text
+    assert f"{settings.public_url}/mcp/public" in answer.text
     described = (await client.get("/api/openapi.json")).json()["paths"]
     for path in re.findall(r"(?:GET|POST) \S+?(/api/\S+?)(?::|\s)", answer.text):
         assert path in described, path

@@ -34,6 +34,7 @@ from openslot.i18n.languages import DEFAULT, Locale
 from openslot.i18n.localization import Localizable, localize
 from openslot.integrations.mail.operations import sends_mail
 from openslot.payments.words import describe_policy, show_amount
+from openslot.public_tools.booking import PATH as TOOLS_PATH
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.options import Options, read_options
 
@@ -63,7 +64,19 @@ ICONS = {
     LocationKind.TEXT: "pin",
 }
 MAX_SLOTS = 40
-HEADERS = {"vary": "accept", "cache-control": "no-cache", "access-control-allow-origin": "*"}
+CATALOG = "/.well-known/api-catalog"
+SERVICE_LINKS = (
+    f'<{TOOLS_PATH}>; rel="service"; title="Model Context Protocol", <{CATALOG}>; rel="api-catalog", '
+    '</llms.txt>; rel="describedby"; type="text/plain"'
+)
+"""Where programs find what they can call, as a `Link` header says it."""
+HEADERS = {
+    "vary": "accept",
+    "cache-control": "no-cache",
+    "access-control-allow-origin": "*",
+    "link": SERVICE_LINKS,
+}
+LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 PLAIN = "text/plain; charset=utf-8"
 
 
@@ -279,6 +292,22 @@ def write_refusal(refusal: Refusal, wanted: Format) -> Response:
         wait = refusal.retry_after if isinstance(refusal, RateLimited) else None
         shown = _send_markdown("refused.md", message=refusal.message, details=refusal.details or {}, wait=wait)
     return replace(shown, status=status_of(refusal), headers={**headers, **shown.headers})
+
+
+@get(CATALOG)
+async def show_catalog(work: Work) -> Response:
+    """List what programs can call here, as RFC 9727 says."""
+    base = work.runtime.settings.public_url
+    api = {
+        "service-desc": [{"href": f"{base}/api/openapi.json", "type": JSON}],
+        "service-doc": [{"href": f"{base}/api/docs", "type": "text/html"}],
+        "status": [{"href": f"{base}/healthz"}],
+    }
+    tools = {"service-doc": [{"href": f"{base}/llms.txt", "type": "text/plain"}]}
+    anchors = {f"{base}/api/v1": api, f"{base}/api/public": api, f"{base}{TOOLS_PATH}": tools}
+    linkset = [{"anchor": anchor, **links} for anchor, links in anchors.items()]
+    headers = {"content-type": LINKSET, "cache-control": "public, max-age=3600", "link": SERVICE_LINKS}
+    return Response(headers={**headers, "access-control-allow-origin": "*"}, body=encode({"linkset": linkset}))
 
 
 @get("/llms.txt", is_public=True)

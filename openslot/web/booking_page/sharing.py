@@ -1,18 +1,24 @@
 """How a page looks where its link is shared, and its address as a QR code."""
 
+from decimal import Decimal
 from functools import lru_cache
 from io import BytesIO
 from urllib.parse import urlencode
 
+from babel.numbers import get_currency_precision
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
 from openslot.availability.models import ByPage
 from openslot.core.work import Work
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Money
+from openslot.event_types.rules import is_offered
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get
+from openslot.web.booking_page.for_assistants import SERVICE_LINKS, Format
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.refusals import follow_former, limit_views
 from openslot.web.pages import page
@@ -34,21 +40,55 @@ class SharePreview(Struct, frozen=True, kw_only=True):
     image: str
     is_listed: bool = True
     """Whether search engines may list the page."""
+    linked_data: Markup | None = None
+    """What search engines and assistants read of a page that is listed: whose it is, and that it can be booked."""
+
+    @property
+    def links(self) -> str:
+        """The page's `Link` header: its other formats, and where programs find all others."""
+        if not self.is_listed:
+            return SERVICE_LINKS
+        formats = (Format.MARKDOWN, Format.JSON)
+        others = [f'<{self.path}{each.suffix}>; rel="alternate"; type="{each.media_type}"' for each in formats]
+        return ", ".join([*others, SERVICE_LINKS])
 
 
 def preview_host(work: Work, name: str, username: str) -> SharePreview:
-    return _preview(work, f"/{username}", title=name, description=_invite(name))
+    preview = _preview(work, f"/{username}", title=name, description=_invite(name))
+    return replace(preview, linked_data=_link_data({"@type": "Person", "name": name}, target=preview.url))
 
 
 def preview_event_type(work: Work, event_type: EventType, host_name: str, username: str) -> SharePreview:
     """Describe an event type's page; a private one without its token, which is a secret."""
-    return _preview(
+    preview = _preview(
         work,
         f"/{username}/{event_type.slug}",
         title=Text("%(event)s with %(host)s", event=event_type.name, host=host_name),
         description=_shorten(event_type.description) or _invite(host_name),
         is_listed=not event_type.is_private,
     )
+    if event_type.is_private or not is_offered(event_type):
+        return preview
+    described: dict[str, object] = {
+        "@type": "Service",
+        "name": event_type.name,
+        "provider": {"@type": "Person", "name": host_name},
+    }
+    if event_type.price is not None:
+        described["offers"] = _describe_price(event_type.price)
+    return replace(preview, linked_data=_link_data(described, target=f"{preview.url}?date={{date}}"))
+
+
+def _describe_price(price: Money) -> dict[str, object]:
+    amount = Decimal(price.amount).scaleb(-get_currency_precision(price.currency))
+    return {"@type": "Offer", "price": str(amount), "priceCurrency": price.currency}
+
+
+def _link_data(described: dict[str, object], *, target: str) -> Markup:
+    """Write JSON-LD, so that nothing in it can end the element that it stands in."""
+    action = {"@type": "ReserveAction", "target": {"@type": "EntryPoint", "urlTemplate": target}}
+    written = {"@context": "https://schema.org", **described, "potentialAction": action}
+    return htmlsafe_json_dumps(written, separators=(",", ":"))
 
 
 def _preview(work: Work, path: str, *, title: str, description: str, is_listed: bool = True) -> SharePreview:

@@ -57,6 +57,8 @@ def show(
     accent = accent_url(options.accent or color)
     shown = page(template, None, status=status, locale=options.locale, options=options, accent=accent, **values)
     headers = {**shown.headers, "content-security-policy": policy, "vary": "accept, accept-language"}
+    if "preview" in values:
+        headers["link"] = values["preview"].links
     if not is_personal:
         # The page may be kept for the back button, but every visit requests it again.
         headers["cache-control"] = "private, no-cache"
