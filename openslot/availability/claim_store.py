@@ -27,6 +27,11 @@ INSERT_CLAIM = """
 insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
     holder_network, created_at)
 values ($1, $2, $3, $4, $5, $6, tstzrange($7, $8), $9, $10, $11, $12, $13)"""
+INSERT_CLAIMS = """
+insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, created_at)
+select w.id, $1::bigint, 'booking', $2::uuid, w.starts_at, w.ends_at, tstzrange(w.before, w.after), 1, $3::timestamptz
+from unnest($4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[], $8::timestamptz[])
+    as w (id, starts_at, ends_at, before, after)"""
 MOVE_CLAIM = """
 update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5)
 where id = $1 and active and kind <> 'hold'"""
@@ -36,6 +41,7 @@ update claims set kind = $2, expires_at = null, holder = null, holder_network = 
 where id = $1 and active and kind = 'hold'"""
 CONFIRM_CLAIM = "update claims set kind = 'booking' where id = $1 and active and kind in ('payment', 'request')"
 FREE_CLAIM = "update claims set active = false where id = $1 and active and kind <> 'hold'"
+FREE_CLAIMS = "update claims set active = false where id = any($1::uuid[]) and active and kind <> 'hold'"
 
 # A session has as many seats as its event type has when someone joins.
 JOIN_SESSION = "update claims set seats = $2 where id = $1 and active and kind = 'session'"
@@ -198,6 +204,16 @@ def insert_claim(
     return claim_id, Change(INSERT_CLAIM, (*taken, expires_at, holder, network, now), REFUSALS)
 
 
+def insert_claims(
+    inputs: SlotInputs, starts: Sequence[datetime], *, host_no: int, now: datetime
+) -> tuple[list[UUID], Change]:
+    """Take several times for bookings; the constraint refuses what overlaps."""
+    claim_ids = [new_id() for _ in starts]
+    spans = zip(*(span_of(inputs, start) for start in starts), strict=True)
+    about = (host_no, inputs.event_type.id, now)
+    return claim_ids, Change(INSERT_CLAIMS, (*about, claim_ids, list(starts), *map(list, spans)), REFUSALS)
+
+
 def move_claim(claim_id: UUID, inputs: SlotInputs, starts_at: datetime) -> Change:
     """Take other time with the same claim; the constraint refuses what overlaps."""
     return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(inputs, starts_at)), REFUSALS, lost=SlotUnavailable)
@@ -218,6 +234,10 @@ def confirm_seat(seat_id: UUID) -> Change:
 
 def free_claim(claim_id: UUID) -> Change:
     return Change(FREE_CLAIM, (claim_id,))
+
+
+def free_claims(claim_ids: Sequence[UUID]) -> Change:
+    return Change(FREE_CLAIMS, (list(claim_ids),))
 
 
 def join_session(claim_id: UUID, *, seats: int, now: datetime) -> tuple[Change, ...]:

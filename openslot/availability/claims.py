@@ -23,12 +23,13 @@ from openslot.availability.models import (
     Hold,
     SlotContext,
     SlotInputs,
+    Weeks,
 )
 from openslot.availability.months import check_asked
-from openslot.availability.slots import judge
+from openslot.availability.slots import is_askable, judge, repeat_weekly
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Invalid
-from openslot.core.times import at_second, floor_second
+from openslot.core.times import at_second, floor_second, get_zone
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType
@@ -60,6 +61,43 @@ async def claim(
         return await _keep(work, which, starts_at, held, kind_of=kind_of)
     found = await _judge(work, which, starts_at, field="startTime", asked_at=asked_at)
     return _take(work, found, starts_at, kind=kind_of(found.inputs.event_type), expires_at=None)
+
+
+async def judge_weeks(
+    work: Work, which: EventTypeRef, starts_at: datetime, *, weeks: int, hold_id: UUID | None = None
+) -> Weeks:
+    """Lock the host, and find in which of several weeks a time of the schedule's clock can be booked."""
+    await _lock(work, which)
+    held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
+    # A clock that is turned moves the last one by hours at most.
+    until = starts_at + timedelta(weeks=weeks) if is_askable(starts_at) else None
+    found = await _find(work, which, starts_at, until=until, without=held.claim_id if held else None)
+    inputs = found.inputs
+    if held is not None and (held.event_type_id, held.starts_at) != (inputs.event_type.id, starts_at):
+        raise Invalid(details={"holdId": "is for a different time"})
+    code = _check_start(inputs, starts_at, field="startTime")
+    starts = repeat_weekly(starts_at, get_zone(inputs.schedule.zone), weeks)
+    codes = [code, *(judge(inputs, start) for start in starts[1:])]
+    return Weeks(
+        found=found,
+        open=tuple(start for start, code in zip(starts, codes, strict=True) if code is Code.OPEN),
+        closed=tuple(start for start, code in zip(starts, codes, strict=True) if code is not Code.OPEN),
+        held_id=held.claim_id if held and code is Code.OPEN else None,
+    )
+
+
+def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
+    """Stage what takes the open weeks, for an event type with one seat; the caller's own hold becomes the first."""
+    inputs, fresh, taken = weeks.found.inputs, list(weeks.open), []
+    if weeks.held_id is not None:
+        first = fresh.pop(0)
+        work.stage(claim_store.keep_claim(weeks.held_id, inputs, first, kind=ClaimKind.BOOKING))
+        taken.append(_claimed(weeks.found, weeks.held_id, None, first))
+    if fresh:
+        claim_ids, change = claim_store.insert_claims(inputs, fresh, host_no=weeks.found.host_no, now=work.now)
+        work.stage(change)
+        taken += [_claimed(weeks.found, each, None, start) for each, start in zip(claim_ids, fresh, strict=True)]
+    return taken
 
 
 async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
@@ -119,6 +157,11 @@ def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
         work.stage(*claim_store.free_seat(seat_id))
 
 
+def free_all(work: Work, claim_ids: Sequence[UUID]) -> None:
+    """Stage the change that frees times that no one shares; the caller has locked their host."""
+    work.stage(claim_store.free_claims(claim_ids))
+
+
 async def _lock(work: Work, which: EventTypeRef) -> None:
     """Wait for the host's lock; what is read afterwards includes all earlier changes."""
     if not await claim_store.lock_host_of(work.db, which):
@@ -150,21 +193,29 @@ async def _judge(
     asked_at: datetime | None = None,
 ) -> SlotContext:
     found = await _find(work, which, starts_at, without=without)
-    code = judge(replace(found.inputs, now=asked_at) if asked_at else found.inputs, starts_at)
-    if code in NO_START:
-        raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
-    if code is not Code.OPEN:
+    inputs = replace(found.inputs, now=asked_at) if asked_at else found.inputs
+    if _check_start(inputs, starts_at, field=field) is not Code.OPEN:
         raise SlotUnavailable
     return found
 
 
-async def _find(work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None) -> SlotContext:
-    """Read what decides about a start, with the host's expired holds out of the way."""
+def _check_start(inputs: SlotInputs, starts_at: datetime, *, field: str) -> Code:
+    """Judge a start, and refuse one that could never be asked for."""
+    code = judge(inputs, starts_at)
+    if code in NO_START:
+        raise InvalidStartTime(field, explain_start(inputs, starts_at).reasons[0].sentence)
+    return code
+
+
+async def _find(
+    work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None, until: datetime | None = None
+) -> SlotContext:
+    """Read what decides about a start, or about all until another, with the host's expired holds out of the way."""
     found = await store.find_setting(
         work.db,
         which,
         asked_from=starts_at,
-        asked_until=starts_at + timedelta(seconds=1),
+        asked_until=until or starts_at + timedelta(seconds=1),
         now=work.now,
         without=without,
     )

@@ -125,6 +125,20 @@ class Claimed(Struct, frozen=True, kw_only=True):
     """Through which it is booked."""
 
 
+class Weeks(Struct, frozen=True, kw_only=True):
+    """The same local time in several weeks in a row, whose host is locked: which of them can be booked."""
+
+    found: "SlotContext"
+    open: tuple[datetime, ...]
+    closed: tuple[datetime, ...]
+    held_id: UUID | None
+    """The caller's own hold of the first of the open ones."""
+
+    @property
+    def event_type(self) -> EventType:
+        return self.found.inputs.event_type
+
+
 class Hold(Struct, frozen=True, kw_only=True):
     id: UUID
     expires_at: datetime

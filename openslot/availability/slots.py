@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from operator import itemgetter
 from zoneinfo import ZoneInfo
@@ -214,6 +214,16 @@ def judge(inputs: SlotInputs, starts_at: datetime) -> Code:
     start = floor_second(starts_at)
     causes = find_causes(make_query(inputs, asked=(start, start + 1)), start)
     return causes[0][0] if causes else Code.OPEN
+
+
+def repeat_weekly(starts_at: datetime, zone: ZoneInfo, weeks: int) -> list[datetime]:
+    """List a start and the same time of a zone's clock in the weeks after it, as calendars repeat it.
+
+    A time that the clock skips is as much later as the clock is turned; of two, it is the first.
+    """
+    wall = starts_at.astimezone(zone).replace(tzinfo=None)
+    later = ((wall + timedelta(weeks=week)).replace(tzinfo=zone).astimezone(UTC) for week in range(1, weeks))
+    return [starts_at, *later]
 
 
 def is_askable(starts_at: datetime) -> bool:

@@ -7,9 +7,10 @@ from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
-from openslot.bookings import operations, schemas
+from openslot.bookings import operations, schemas, series
 from openslot.bookings.links import list_manage_urls, manage_url
 from openslot.bookings.models import BookingRef, Status
+from openslot.bookings.series_schemas import read_recurrence, show_series
 from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.routing import Query, Success, get, patch, post
@@ -50,8 +51,12 @@ async def get_booking(work: Work, user: User, booking_id: UUID) -> schemas.Detai
 
 @post()
 async def create_booking(work: Work, user: User, data: schemas.BookingBody) -> schemas.CreatedBooking:
-    """Book an available slot of one of your event types for an invitee."""
+    """Book an available slot of one of your event types for an invitee, once or in several weeks in a row."""
     wanted = schemas.read_wanted(data, BySlug(user.id, data.event_type_slug, data.duration_minutes))
+    if data.recurrence:
+        made = await series.create_series(work, wanted, read_recurrence(data.recurrence))
+        shown = show_series(made, list_manage_urls(work.runtime, made.booking_ids))
+        return schemas.CreatedBooking(booking_id=str(made.bookings[0].id), series=shown)
     booking = await operations.create_booking(work, wanted)
     return schemas.CreatedBooking(booking_id=str(booking.id))
 
@@ -63,8 +68,9 @@ async def cancel_booking(
     booking_id: UUID,
     data: schemas.CancelBody | None = None,
 ) -> Success:
-    """Cancel one of your bookings. Cancelling it again changes nothing."""
-    await operations.cancel_booking(work, BookingRef(booking_id, user.id), reason=data.reason if data else None)
+    """Cancel one of your bookings, or its whole series. Cancelling it again changes nothing."""
+    cancel = series.cancel_series if data and data.series else operations.cancel_booking
+    await cancel(work, BookingRef(booking_id, user.id), reason=data.reason if data else None)
     return Success()
 
 

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -135,7 +136,7 @@ async def _tell_failed(work: Work, booking_id: UUID, reason: str) -> None:
 
 
 def _tell(
-    work: Work, event: type[BookingEvent], details: BookingDetails, booking: Booking, **more: str
+    work: Work, event: type[BookingEvent], details: BookingDetails, booking: Booking, **more: Any
 ) -> BookingEvent:
     base_url = work.runtime.settings.public_url
     return event(booking=booking, event_type=details.event_type, contact=details.contact, base_url=base_url, **more)

@@ -1,5 +1,10 @@
 """What bookings refuse."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
+from openslot.availability.errors import SlotUnavailable
+from openslot.bookings.words import ListOfDates
 from openslot.core.errors import Conflict, NotFound, RateLimited, Unavailable
 from openslot.i18n import Text
 
@@ -72,6 +77,17 @@ class InviteeLimitReached(Conflict):
 
     code = "invitee_limit_reached"
     message = Text("This email address has as many upcoming bookings of this event type as it can have")
+
+
+class SeriesUnavailable(SlotUnavailable):
+    """Some weeks of a series, or all of them, are not free, and nothing was booked."""
+
+    code = "series_unavailable"
+    message = Text("Not every week is free")
+
+    def __init__(self, closed: Sequence[datetime], zone: str) -> None:
+        dates = ListOfDates(tuple(closed), zone)
+        super().__init__(details={"recurrence": Text("is not free on %(dates)s", dates=dates)})
 
 
 class PaymentUnavailable(Unavailable):

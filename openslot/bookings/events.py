@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from openslot.bookings.links import begin_manage_url
 from openslot.bookings.models import Booking
 from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_booking
+from openslot.bookings.series_models import SeriesDate
 from openslot.contacts.models import Contact
 from openslot.core.events import Event
 from openslot.core.times import iso
@@ -23,6 +24,10 @@ class BookingEvent(Event, frozen=True, kw_only=True):
     contact: Contact | None
     base_url: str
     """Where the service was reached then: links begin with it."""
+    series: tuple[SeriesDate, ...] = ()
+    """All bookings of a series to which this happened at once, if this one stands for them."""
+    told_by: UUID | None = None
+    """The booking of its series that stands for it: people are told of both by one mail."""
 
     @property
     def tenant_id(self) -> UUID | None:
@@ -44,6 +49,8 @@ class BookingCreated(BookingEvent, frozen=True, kw_only=True):
     """A booking was created and confirmed."""
 
     type: ClassVar[str] = "booking.created"
+    skipped: tuple[datetime, ...] = ()
+    """The weeks of its series that were not free."""
 
 
 class BookingRequested(BookingEvent, frozen=True, kw_only=True):

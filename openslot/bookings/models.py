@@ -115,6 +115,8 @@ class Booking(Struct, frozen=True, kw_only=True):
     """In which language the invitee is written to; None: the host's."""
     no_show: bool = False
     """Whether the host has marked that the invitee did not come."""
+    series_id: UUID | None = None
+    """What it has in common with those that were booked with it; None: it was booked alone."""
 
     @property
     def minutes(self) -> int:
@@ -190,6 +192,7 @@ class BookingEntry(Struct, frozen=True, gc=False):
     created_at: Instant
     updated_at: Instant
     no_show: bool
+    series_id: UUID | None
     status: Status
     location: Location
     answers: Answers

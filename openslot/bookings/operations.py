@@ -36,6 +36,7 @@ from openslot.bookings.models import (
     Status,
 )
 from openslot.contacts import operations as contacts
+from openslot.contacts.models import Contact
 from openslot.core.db import Db
 from openslot.core.errors import Invalid, require
 from openslot.core.moments import Span
@@ -57,13 +58,13 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
 
 async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     """Book one open slot for one invitee; if it must be paid for or confirmed first, its time is taken meanwhile."""
-    wanted = _checked(wanted)
+    wanted = check_wanted(wanted)
     claimed = await claims.claim(
         work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id, kind_of=partial(_kind_of, work)
     )
     event_type = claimed.event_type
-    _check_for(work, claimed, wanted)
-    await _check_invitee(work, event_type, wanted.invitee.email)
+    check_for(work, event_type, wanted)
+    await check_invitee(work, event_type, wanted.invitee.email)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
         _stage_insert(work, pending, claimed, wanted)
@@ -72,22 +73,27 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
         else:
             await work.apply()
         return BookingDetails(pending, event_type, None)
-    contact = await contacts.find_or_add(
-        work,
-        owner_id=event_type.owner_id,
-        name=wanted.invitee.name,
-        email=wanted.invitee.email,
-        phone=wanted.message_consent.phone if wanted.message_consent else None,
-    )
+    contact = await find_contact(work, event_type, wanted)
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
-    booking = await _locate(work, booking)
+    booking = await locate(work, booking)
     _stage_insert(work, booking, claimed, wanted)
     base_url = work.runtime.settings.public_url
     await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
     return BookingDetails(booking, event_type, contact)
 
 
-async def _locate(work: Work, booking: Booking) -> Booking:
+async def find_contact(work: Work, event_type: EventType, wanted: BookingWanted) -> Contact:
+    """Find the contact who books, or add them."""
+    return await contacts.find_or_add(
+        work,
+        owner_id=event_type.owner_id,
+        name=wanted.invitee.name,
+        email=wanted.invitee.email,
+        phone=wanted.message_consent.phone if wanted.message_consent else None,
+    )
+
+
+async def locate(work: Work, booking: Booking) -> Booking:
     location = await conferences.settle(work, booking.location, claim_id=booking.claim_id, seat_id=booking.seat_id)
     return replace(booking, location=location)
 
@@ -95,7 +101,7 @@ async def _locate(work: Work, booking: Booking) -> Booking:
 def _stage_insert(work: Work, booking: Booking, claimed: Claimed, wanted: BookingWanted) -> None:
     work.stage(store.insert_booking(booking, source=wanted.source))
     if claimed.link is not None:
-        links.take_use(work, claimed.link, booking.id)
+        links.take_uses(work, claimed.link, booking.id)
     if wanted.message_consent is not None:
         work.stage(store.insert_consent(booking, wanted.message_consent, now=work.now))
 
@@ -125,7 +131,18 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         return booking
     if rules.is_over(booking, now=work.now):
         raise errors.BookingAlreadyEnded
-    cancelled = replace(
+    cancelled = draft_cancelled(work, booking, reason=reason)
+    claims.free(work, booking.claim_id, booking.seat_id)
+    work.stage(store.update_cancelled(cancelled))
+    base_url = work.runtime.settings.public_url
+    await work.record(
+        BookingCancelled(booking=cancelled, event_type=details.event_type, contact=details.contact, base_url=base_url)
+    )
+    return cancelled
+
+
+def draft_cancelled(work: Work, booking: Booking, *, reason: str | None) -> Booking:
+    return replace(
         booking,
         status=Status.CANCELLED,
         location=conferences.without_link(booking.location),
@@ -136,13 +153,6 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         no_show=False,
         updated_at=work.now,
     )
-    claims.free(work, booking.claim_id, booking.seat_id)
-    work.stage(store.update_cancelled(cancelled))
-    base_url = work.runtime.settings.public_url
-    await work.record(
-        BookingCancelled(booking=cancelled, event_type=details.event_type, contact=details.contact, base_url=base_url)
-    )
-    return cancelled
 
 
 async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *, reason: str | None = None) -> Booking:
@@ -174,7 +184,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     )
     if moved.claim_id != booking.claim_id:
         # A seat in another session: the link belongs to those who sit there.
-        moved = await _locate(work, moved)
+        moved = await locate(work, moved)
     work.stage(store.update_moved(moved))
     await work.record(
         BookingRescheduled(
@@ -303,7 +313,8 @@ async def _check_reschedules(work: Work, booking: Booking) -> None:
         raise errors.RescheduleLimitExceeded(retry_after=rules.seconds_until_free(taken_at, now=work.now))
 
 
-def _checked(wanted: BookingWanted) -> BookingWanted:
+def check_wanted(wanted: BookingWanted) -> BookingWanted:
+    """Refuse what is wrong before anything is looked up, and write the rest as it is kept."""
     faults = rules.find_wanted_faults(wanted)
     if faults:
         raise Invalid(details=faults)
@@ -322,21 +333,22 @@ def _checked(wanted: BookingWanted) -> BookingWanted:
     )
 
 
-def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
+def check_for(work: Work, event_type: EventType, wanted: BookingWanted) -> None:
+    """Refuse answers that were not asked for, or are missing, and what can't be paid."""
     must_answer = not rules.is_host(work.actor)
-    faults = rules.find_answer_faults(claimed.event_type.questions, wanted.answers, must_answer=must_answer)
+    faults = rules.find_answer_faults(event_type.questions, wanted.answers, must_answer=must_answer)
     if faults:
         raise Invalid(details=faults)
-    if must_answer and not is_offered(claimed.event_type):
+    if must_answer and not is_offered(event_type):
         raise errors.PaymentUnavailable
 
 
-async def _check_invitee(work: Work, event_type: EventType, email: str) -> None:
+async def check_invitee(work: Work, event_type: EventType, email: str, *, bookings: int = 1) -> None:
     """Refuse what an address books beyond its limit, except on the host's side; the host is locked."""
     limit = event_type.limits.per_invitee
     if limit is None or rules.is_host(work.actor):
         return
-    if await store.count_upcoming(work.db, event_type.id, email, now=work.now) >= limit:
+    if await store.count_upcoming(work.db, event_type.id, email, now=work.now) + bookings > limit:
         raise errors.InviteeLimitReached
 
 

@@ -12,7 +12,7 @@ from openslot.availability import operations as availability
 from openslot.availability.api import DurationMinutes, EndDate, StartDate, Timezone, check_days
 from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
-from openslot.bookings import operations, requests, schemas
+from openslot.bookings import operations, requests, schemas, series
 from openslot.bookings.errors import BookingNotConfirmed, BookingNotFound
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import BookingRef
@@ -106,10 +106,11 @@ async def get_managed_booking(work: Work, token: str) -> schemas.ManagedBooking:
 
 @post("/manage/{token}/cancel", summary="Cancel a booking by its manage link")
 async def cancel_managed_booking(work: Work, token: str, data: schemas.CancelBody | None = None) -> Success:
-    """Cancel the booking that a manage link belongs to, or withdraw what waits for the host."""
+    """Cancel the booking that a manage link belongs to, or its whole series, or withdraw what waits for the host."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
+    cancel = series.cancel_series if data and data.series else operations.cancel_booking
     try:
-        await operations.cancel_booking(work, ref, reason=data.reason if data else None)
+        await cancel(work, ref, reason=data.reason if data else None)
     except BookingNotFound:
         await requests.withdraw(work, ref.id)
     return Success()

@@ -9,11 +9,12 @@ from openslot.availability.models import ByBooking, Claimed
 from openslot.bookings.models import AnswerValue, Booking, BookingWanted, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.core.actor import Actor, ActorKind
+from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email, parse_phone
 from openslot.core.times import NOT_A_ZONE, find_zone
 from openslot.event_types.models import EventType, Money, Question, QuestionKind
-from openslot.event_types.rules import list_asked
+from openslot.event_types.rules import MAX_WEEKS, MIN_WEEKS, list_asked
 from openslot.i18n import PluralText, Text
 
 MAX_GUESTS = 10
@@ -131,6 +132,15 @@ def find_wanted_faults(wanted: BookingWanted) -> dict[str, str]:
     if wanted.message_consent and (fault := _phone_fault(wanted.message_consent.phone)):
         faults["messageConsent.phone"] = fault
     return faults
+
+
+def check_weeks(weeks: int, *, max_: int = MAX_WEEKS) -> None:
+    """Refuse a number of weeks that can't be booked at once, or not of an event type that has this maximum."""
+    if max_ == 1:
+        raise Invalid(details={"recurrence": Text("is not offered by this event type")})
+    if not MIN_WEEKS <= weeks <= max_:
+        fault = Text("must be from %(least)s to %(max)s", least=MIN_WEEKS, max=max_)
+        raise Invalid(details={"recurrence.weeks": fault})
 
 
 def find_answer_faults(

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from openslot.availability.models import EventTypeRef
 from openslot.bookings import models
+from openslot.bookings.series_schemas import BookingId, CreatedSeries, SeriesId, WantedRecurrence
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.shapes import Shape
@@ -21,7 +22,6 @@ from openslot.event_types.schemas import EmbeddedEventType, WantedMinutes, embed
 from openslot.i18n.languages import negotiate
 
 IsoMoment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
-BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="Token of a private event type")]
 GivenAnswers = Annotated[
@@ -67,6 +67,7 @@ class BookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forb
     """A booking to create."""
 
     event_type_slug: Annotated[str, Meta(pattern=LINE, max_length=200, examples=["intro-call"])]
+    recurrence: WantedRecurrence | None = None
 
 
 class ConsentText(Label):
@@ -106,12 +107,20 @@ class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel"
             examples=["newsletter"],
         ),
     ] = None
+    recurrence: WantedRecurrence | None = None
 
 
 class CancelBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The reason for a cancellation."""
+    """The reason for a cancellation, and whether it is the whole series."""
 
     reason: Annotated[ReasonText | None, Meta(examples=["Ill today, sorry"])] = None
+    series: Annotated[
+        bool,
+        Meta(
+            description="Whether to cancel all bookings of its series that are not over, this one or not",
+            examples=[False],
+        ),
+    ] = False
 
 
 class RescheduleBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -131,9 +140,10 @@ class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
 
 
 class CreatedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The created booking."""
+    """The created booking, or the first one of a series."""
 
     booking_id: BookingId
+    series: Annotated[CreatedSeries | UnsetType, Meta(description="Only if `recurrence` was sent")] = UNSET
 
 
 class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="camel"):
@@ -217,6 +227,10 @@ class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False)
     cancel_reason: str | None
     cancelled_by: Annotated[str | None, Meta(examples=["invitee"])]
     no_show: Annotated[bool, Meta(description="Whether the host has marked that the invitee did not come")]
+    series_id: Annotated[
+        SeriesId | None,
+        Meta(description="The same for all bookings that were made at once in several weeks; null: it was made alone"),
+    ]
 
 
 class ShownBooking(BookingFields, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -256,6 +270,7 @@ class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     host: ManagedHost
     cancelled_at: Instant | None
     cancel_reason: str | None
+    series_id: SeriesId | None
     can_change: Annotated[
         bool,
         Meta(
@@ -309,7 +324,7 @@ def read_wanted(
 SHOWN_BOOKING = Shape(ShownBooking, models.Booking, given=("event_type", "contact", "manage_url"))
 _MANAGED = Shape(ManagedBooking, models.Booking, given=("event_type", "host", "can_change"))
 show_created = Shape(
-    CreatedPublicBooking, models.Booking, names={"booking_id": "id"}, given=("manage_url", "payment_url")
+    CreatedPublicBooking, models.Booking, names={"booking_id": "id"}, given=("manage_url", "payment_url", "series")
 ).show
 show_entry = Shape(ShownBooking, models.BookingEntry, given=("manage_url",)).show
 show_detailed_entry = Shape(DetailedBooking, models.BookingEntry, given=("manage_url", "email_logs")).show

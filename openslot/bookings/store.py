@@ -1,12 +1,13 @@
 """All SQL of bookings."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
 from openslot.accounts.store import LOCK_HOST
-from openslot.bookings.events import BookingLinkFailed, BookingRescheduled
+from openslot.bookings.events import BookingCreated, BookingLinkFailed, BookingRescheduled
 from openslot.bookings.models import (
     Booking,
     BookingDetails,
@@ -29,6 +30,9 @@ from openslot.event_types.store import EVENT_TYPES
 
 BOOKINGS = Rows(Booking, "bookings b", prefix="b_")
 INSERT = BOOKINGS.insert("source")
+INSERT_SERIES = f"""
+insert into bookings ({BOOKINGS.stored.columns}, source)
+select {BOOKINGS.stored.columns}, $2::text from jsonb_populate_recordset(null::bookings, $1::text::jsonb)"""
 CANCELLED = BOOKINGS.stored.only(
     "status", "location", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "no_show", "updated_at"
 )
@@ -47,6 +51,9 @@ MOVED = BOOKINGS.stored.only(
 CONFIRMED = BOOKINGS.stored.only(
     "status", "ends_at", "contact_id", "claim_id", "seat_id", "location", "payment", "updated_at"
 )
+CANCEL_SERIES = f"""
+update bookings b set {", ".join(f"{name} = w.{name}" for name in CANCELLED.names)}
+from jsonb_populate_recordset(null::bookings, $1::text::jsonb) w where b.id = w.id"""
 LOCATED = BOOKINGS.stored.only("location", "updated_at")
 MARKED = BOOKINGS.stored.only("no_show", "updated_at")
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
@@ -94,6 +101,7 @@ WAITING = "b.status = 'CONFIRMED' and b.location ->> 'conference' <> '' and b.lo
 
 _location = msgspec.json.Decoder(Location)
 _actor = msgspec.json.Decoder(Actor)
+_moments = msgspec.json.Decoder(list[datetime])
 
 
 def to_details(row: Row) -> BookingDetails:
@@ -103,6 +111,23 @@ def to_details(row: Row) -> BookingDetails:
 
 def insert_booking(booking: Booking, *, source: str | None) -> Change:
     return Change(INSERT, (*BOOKINGS.values(booking), source))
+
+
+def insert_series(bookings: Sequence[Booking], *, source: str | None) -> Change:
+    return Change(INSERT_SERIES, (_write_rows(bookings), source))
+
+
+def _write_rows(bookings: Sequence[Booking]) -> str:
+    """Write bookings as rows of their table, in JSON, as PostgreSQL can read it."""
+    return msgspec.json.encode(bookings).decode()
+
+
+def insert_consents(bookings: Sequence[Booking], consent: MessageConsent, *, now: datetime) -> Change:
+    statement = """insert into message_consents (id, host_id, booking_id, phone, text, source, given_at)
+        select w.id, $1::uuid, w.booking_id, $2::text, $3::text, $4::text, $5::timestamptz
+        from unnest($6::uuid[], $7::uuid[]) as w (id, booking_id)"""
+    about = (bookings[0].host_id, consent.phone, consent.text, consent.source, now)
+    return Change(statement, (*about, [new_id() for _ in bookings], [each.id for each in bookings]))
 
 
 def insert_consent(booking: Booking, consent: MessageConsent, *, now: datetime) -> Change:
@@ -192,6 +217,36 @@ async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) 
 
 def update_cancelled(booking: Booking) -> Change:
     return _update(CANCELLED, booking)
+
+
+def update_series_cancelled(bookings: Sequence[Booking]) -> Change:
+    return Change(CANCEL_SERIES, (_write_rows(bookings),))
+
+
+async def list_series(db: Db, series_id: UUID) -> list[Booking]:
+    """Read all bookings of a series, by their starts."""
+    statement = f"""select {BOOKINGS.columns} from bookings b where b.series_id = $1 and {SHOWN}
+        order by b.starts_at, b.id"""
+    return [BOOKINGS.read(row) for row in await db.fetch(statement, series_id)]
+
+
+async def lock_series(db: Db, series_id: UUID, *, now: datetime) -> list[BookingDetails]:
+    """Read the bookings of a series that are on and not over, which nobody else changes until the commit.
+
+    The caller has locked their host.
+    """
+    statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
+        where b.series_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
+        order by b.starts_at, b.id for no key update of b"""
+    return [to_details(row) for row in await db.fetch(statement, series_id, now)]
+
+
+async def find_skipped(db: Db, booking_id: UUID) -> list[datetime]:
+    """Find the weeks that were not free when the first booking of a series was made."""
+    statement = f"""select v.fact -> 'skipped' from events v
+        where v.subject_id = $1 and v.type = '{BookingCreated.type}' and v.fact ? 'skipped' limit 1"""
+    found = await db.fetchval(statement, booking_id)
+    return _moments.decode(found) if found else []
 
 
 def update_confirmed(booking: Booking) -> Change:

@@ -8,10 +8,11 @@ from babel.dates import format_date, format_skeleton, format_time, get_timezone_
 
 from openslot.bookings.models import AnswerValue, Booking
 from openslot.core.text import one_line
-from openslot.core.times import get_zone
+from openslot.core.times import get_zone, iso
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
+from openslot.i18n.localization import Localizable, localize
 
 # In a mail, and on a page that will show it.
 LINK_FOLLOWS = Text("Video call. The link follows by email.")
@@ -81,6 +82,19 @@ def format_short(moment: datetime, zone: str, locale: Locale) -> Text:
     local = moment.astimezone(get_zone(zone))
     day = format_skeleton("MMMEd", local, locale=_parse(locale.formats))
     return Text("%(day)s, %(time)s", day=day, time=format_time_of_day(moment, zone, locale))
+
+
+class ListOfDates(Localizable, frozen=True):
+    """Several starts, as the clock of a zone shows them; programs get them in UTC."""
+
+    starts: tuple[datetime, ...]
+    zone: str
+
+    def localize(self, locale: Locale) -> str:
+        return "; ".join(str(localize(format_short(each, self.zone, locale), locale)) for each in self.starts)
+
+    def __str__(self) -> str:
+        return ", ".join(iso(each) for each in self.starts)
 
 
 def format_zone_name(zone: str, locale: Locale) -> Text | str:

@@ -19,8 +19,8 @@ LINKS = Rows(BookingLink, "booking_links l", prefix="l_")
 INSERT = LINKS.insert("token_hash", "token_sealed")
 # It repeats what was read under the host's lock: whoever forgets the lock must not use a link once too often.
 TAKE = """
-update booking_links set used = used + 1
-where id = $1 and used < uses and revoked_at is null and (ends_at is null or ends_at > $2)"""
+update booking_links set used = used + $3
+where id = $1 and used + $3 <= uses and revoked_at is null and (ends_at is null or ends_at > $2)"""
 # Somebody has paid who asked while the link was open: only its count decides.
 TAKE_AGAIN = """
 update booking_links l set used = l.used + 1 from booking_link_uses u
@@ -28,7 +28,7 @@ where u.booking_id = $1 and not u.active and l.id = u.link_id and l.used < l.use
 GIVE_BACK = """
 update booking_links l set used = l.used - 1 from booking_link_uses u
 where u.booking_id = $1 and u.active and l.id = u.link_id"""
-INSERT_USE = "insert into booking_link_uses (booking_id, link_id) values ($1, $2)"
+INSERT_USES = "insert into booking_link_uses (booking_id, link_id) select unnest($1::uuid[]), $2::uuid"
 MARK_USE = "update booking_link_uses set active = $2 where booking_id = $1 and active <> $2"
 MADE = f"""
 (select json_agg(m) from (
@@ -85,8 +85,9 @@ async def has_given_back(db: Db, booking_id: UUID) -> bool:
     return bool(await db.fetchval(statement, booking_id))
 
 
-def take_use(link: BookingLink, booking_id: UUID, *, now: datetime) -> tuple[Change, ...]:
-    return Change(TAKE, (link.id, now), lost=LinkUsedUp), Change(INSERT_USE, (booking_id, link.id))
+def take_uses(link: BookingLink, booking_ids: Sequence[UUID], *, now: datetime) -> tuple[Change, ...]:
+    taken = Change(TAKE, (link.id, now, len(booking_ids)), lost=LinkUsedUp)
+    return taken, Change(INSERT_USES, (list(booking_ids), link.id))
 
 
 def take_again(booking_id: UUID) -> tuple[Change, ...]:

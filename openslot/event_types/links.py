@@ -86,9 +86,9 @@ def find_url(runtime: Runtime, owner: User, event_type: EventType, found: HostLi
     return f"{runtime.settings.public_url}{path}"
 
 
-def take_use(work: Work, link: BookingLink, booking_id: UUID) -> None:
-    """Stage what takes one of a link's uses for a booking whose insert is staged; refused if none is left."""
-    work.stage(*link_store.take_use(link, booking_id, now=work.now))
+def take_uses(work: Work, link: BookingLink, *booking_ids: UUID) -> None:
+    """Stage what takes a link's use for each booking whose insert is staged; refused if too few are left."""
+    work.stage(*link_store.take_uses(link, booking_ids, now=work.now))
 
 
 def give_back(work: Work, booking_id: UUID) -> None:

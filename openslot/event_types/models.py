@@ -172,6 +172,15 @@ class EventType(Struct, frozen=True, kw_only=True):
     redirect_url: str | None = None
     """Where invitees are sent when they have booked; None: to the page of their booking."""
 
+    recurring_weeks: int | None = None
+    """For how many weeks in a row invitees can book at once; None: one booking at a time."""
+
+    @property
+    def max_weeks(self) -> int:
+        """For how many weeks it can be booked at once; what is paid, shared or confirmed is booked one by one."""
+        is_repeatable = self.price is None and self.seats == 1 and not self.requires_confirmation
+        return self.recurring_weeks if self.recurring_weeks and is_repeatable else 1
+
     @property
     def all_durations(self) -> tuple[int, ...]:
         return self.durations or (self.duration_minutes,)

@@ -20,6 +20,7 @@ MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
 MAX_DURATIONS = 10
 LONGEST_MINUTES = 1440
+MIN_WEEKS, MAX_WEEKS = 2, 52
 WITH_OPTIONS = (models.QuestionKind.CHOICE, models.QuestionKind.CHOICES)
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
@@ -85,6 +86,7 @@ def _number_faults(event_type: models.EventType) -> Faults:
     yield from _bounds("limits.perWeek", event_type.limits.per_week, 1, 1000)
     yield from _bounds("limits.perInvitee", event_type.limits.per_invitee, 1, 1000)
     yield from _bounds("seats", event_type.seats, 1, 1000)
+    yield from _recurrence_faults(event_type)
     yield from _bounds("position", event_type.position, 0, 1_000_000)
 
 
@@ -106,6 +108,18 @@ def _duration_faults(event_type: models.EventType) -> Faults:
     elif len(durations) > 1 and event_type.seats > 1:
         # Those who share a session share its end.
         yield "durations", Text("can't be combined with more than one seat")
+
+
+def _recurrence_faults(event_type: models.EventType) -> Faults:
+    if event_type.recurring_weeks is None:
+        return
+    yield from _bounds("recurringWeeks", event_type.recurring_weeks, MIN_WEEKS, MAX_WEEKS)
+    if event_type.price is not None:
+        yield "recurringWeeks", Text("can't be combined with a price")
+    elif event_type.seats > 1:
+        yield "recurringWeeks", Text("can't be combined with more than one seat")
+    elif event_type.requires_confirmation:
+        yield "recurringWeeks", Text("can't be combined with a confirmation by the host")
 
 
 def check_duration(event_type: models.EventType, minutes: int | None) -> None:
@@ -271,6 +285,7 @@ EDITED = (
     "requires_confirmation",
     "durations",
     "redirect_url",
+    "recurring_weeks",
 )
 # A page of its own edits them.
 DETAILS = tuple(field for field in EDITED if field != "questions")

@@ -27,6 +27,10 @@ Durations = Annotated[
         examples=[[30, 60]],
     ),
 ]
+RecurringWeeks = Annotated[
+    int | None,
+    Meta(description="For how many weeks in a row one can book at once; null: one booking at a time", examples=[12]),
+]
 WantedMinutes = Annotated[int, Meta(ge=1, le=LONGEST_MINUTES, examples=[30])] | None
 EventTypeId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 
@@ -112,6 +116,7 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
             examples=["https://shop.example/thanks"],
         ),
     ]
+    recurring_weeks: RecurringWeeks
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -141,6 +146,7 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
     requires_confirmation: RequiresConfirmation
     price: Annotated[models.Money | None, Meta(description="For each booking, whichever duration it has")]
     durations: Durations
+    recurring_weeks: RecurringWeeks
 
 
 class ShownHost(Struct, frozen=True, kw_only=True):

@@ -46,6 +46,7 @@ BOOKING_COLUMNS = (
     "privateNotes",
     "source",
     "createdAt",
+    "seriesId",
     "id",
 )
 PAYMENT_COLUMNS = (

@@ -7,9 +7,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from openslot.availability.models import ById
-from openslot.bookings.links import manage_url
+from openslot.bookings import series
+from openslot.bookings.links import list_manage_urls, manage_url
 from openslot.bookings.models import Status
 from openslot.bookings.schemas import CreatedPublicBooking, PublicBookingBody, read_wanted, show_created
+from openslot.bookings.series_schemas import read_recurrence, show_series
 from openslot.core.ids import parse_id
 from openslot.core.sources import name_campaign
 from openslot.core.work import Runtime, Work
@@ -50,7 +52,7 @@ async def add_payment_url(runtime: Runtime, response: Response) -> Response:
 
 @post("/api/bookings", retried_by=invitee_of, then=add_payment_url)
 async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
-    """Book an available slot of a host, as the booking page and the widget do.
+    """Book an available slot of a host, once or in several weeks in a row, as the booking page and the widget do.
 
     A slot that has a price is kept while the invitee pays at `paymentUrl`, and confirmed by the payment.
     """
@@ -63,5 +65,9 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
     )
     if data.source:
         wanted = replace(wanted, source=name_campaign(data.source))
+    if data.recurrence:
+        made = await series.create_series(work, wanted, read_recurrence(data.recurrence))
+        shown = show_series(made, list_manage_urls(work.runtime, made.booking_ids))
+        return show_created(made.bookings[0], manage_url=shown.bookings[0].manage_url, payment_url=UNSET, series=shown)
     booking = await operations.book(work, wanted)
-    return show_created(booking, manage_url=manage_url(work.runtime, booking.id), payment_url=UNSET)
+    return show_created(booking, manage_url=manage_url(work.runtime, booking.id), payment_url=UNSET, series=UNSET)

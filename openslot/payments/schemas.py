@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from openslot.bookings import models as bookings
-from openslot.bookings.schemas import BookingId
+from openslot.bookings.series_schemas import BookingId
 from openslot.payments.models import StoredPayment
 from openslot.payments.rules import describe
 

@@ -290,7 +290,8 @@ async def _book_once(
         hold_id=_read_id(arguments.hold_id, "holdId") if arguments.hold_id else None,
     )
     booking = await payments.book(work, wanted)
-    created = show_created(booking, manage_url=manage_url(work.runtime, booking.id), payment_url=msgspec.UNSET)
+    url = manage_url(work.runtime, booking.id)
+    created = show_created(booking, manage_url=url, payment_url=msgspec.UNSET, series=msgspec.UNSET)
     if request is not None:
         answer = idempotency.StoredResponse(status=200, headers={}, body=msgspec.json.encode(created))
         await idempotency.store_response(work, request, answer)

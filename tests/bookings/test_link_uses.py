@@ -220,7 +220,7 @@ async def test_a_use_is_guarded_even_without_the_hosts_lock(runtime: Runtime, us
 
     async def take(booking_id: UUID, seen: BookingLink = link) -> None:
         async with runtime.transaction(PUBLIC) as work:
-            links.take_use(work, seen, booking_id)
+            links.take_uses(work, seen, booking_id)
             await work.apply()
             await asyncio.sleep(0.05)
 

@@ -33,6 +33,7 @@ OTHER: dict[str, Any] = {
     "requires_confirmation": True,
     "durations": (30, 60),
     "redirect_url": "https://shop.example/thanks",
+    "recurring_weeks": 4,
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),

@@ -96,18 +96,18 @@ def write_letter(
         heading=BY_ROLE[recipient.role][kind],
         paragraphs=_write_paragraphs(meeting, kind, recipient),
         facts=_write_facts(meeting, recipient, locale),
-        quote=_find_quote(meeting, recipient),
+        quote=find_quote(meeting, recipient),
         button=join or _find_button(meeting, recipient, is_on=is_on),
         actions=_write_actions(meeting, recipient, join) if is_on else (),
         links_label=Text("Add to your calendar"),
         links=_write_links(meeting, recipient, entry) if has_entry and recipient.role is not RecipientRole.HOST else (),
-        footer=(_format_reason_for_mail(meeting, recipient),),
+        footer=(explain_mail(meeting, recipient),),
     )
 
 
 def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
     names = {"host": one_line(meeting.host.name), "invitee": meeting.invitee_name}
-    inviting = _tell_who_invites(meeting, kind, recipient)
+    inviting = tell_who_invites(meeting, kind, recipient)
     if recipient.role is RecipientRole.GUEST and kind is MailKind.CONFIRMATION:
         told = Text("%(invitee)s has booked a meeting with %(host)s and would like you to join.", **names)
         return told, *inviting
@@ -121,7 +121,7 @@ def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipie
     return inviting
 
 
-def _tell_who_invites(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
+def tell_who_invites(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
     host = one_line(meeting.host.name)
     if recipient.role is RecipientRole.HOST or kind is MailKind.REMINDER:
         return ()
@@ -202,7 +202,7 @@ def _format_answer(answer: AnswerValue) -> list[str]:
     return paragraph(answer).split("\n") if isinstance(answer, str) else [one_line(each) for each in answer]
 
 
-def _find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
+def find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
     """Find the text to quote: the host's text goes to everyone, an invitee's only to the host."""
     is_for_host = recipient.role is RecipientRole.HOST
     if meeting.reason:
@@ -244,7 +244,7 @@ def _write_links(meeting: MailedMeeting, recipient: Recipient, entry: CalendarEn
     return (*online, file) if recipient.role is RecipientRole.INVITEE else online
 
 
-def _format_reason_for_mail(meeting: MailedMeeting, recipient: Recipient) -> Text:
+def explain_mail(meeting: MailedMeeting, recipient: Recipient) -> Text:
     host = one_line(meeting.host.name)
     if recipient.role is RecipientRole.HOST:
         return Text("You received this email because people can book meetings with you.")
@@ -303,6 +303,8 @@ def read_meeting(
         calendar_url=calendar_url(runtime, booking.id),
         booking_url=booking_url(runtime, booking.id),
         is_reason_of_host=cause.kind is not ActorKind.PUBLIC,
+        dates=event.series if isinstance(event, BookingEvent) else (),
+        skipped=event.skipped if isinstance(event, BookingCreated) else (),
     )
     if isinstance(event, BookingRescheduled):
         return replace(
@@ -319,7 +321,7 @@ def read_meeting(
 def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:
     """Write what one person is told of a meeting, with the calendar entry that goes with it."""
     locale = choose_locale(recipient.locale, meeting.host.locale)
-    entry = _write_entry(meeting, recipient, locale)
+    entry = write_entry(meeting, recipient, locale)
     method = Method.CANCEL if kind is MailKind.CANCELLATION else Method.REQUEST
     is_host = recipient.role is RecipientRole.HOST
     invitee = MailAddress(meeting.booking.invitee_email, meeting.booking.invitee_name)
@@ -369,10 +371,10 @@ async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedM
         raise BookingNotFound
     meeting = read_meeting(work.runtime, details, host, cause=work.actor)
     invitee = list_recipients(details.booking, host)[0]
-    return meeting, _write_entry(meeting, invitee, choose_locale(invitee.locale, host.locale))
+    return meeting, write_entry(meeting, invitee, choose_locale(invitee.locale, host.locale))
 
 
-def _write_entry(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> CalendarEntry:
+def write_entry(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> CalendarEntry:
     """Write the meeting as a calendar entry, the same for everyone but for what only some may see."""
     booking, host = meeting.booking, MailAddress(meeting.host.email, meeting.host.name)
     invitee = Attendee(address=MailAddress(booking.invitee_email, find_name(booking.invitee_name) or ""))

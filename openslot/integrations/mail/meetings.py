@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import BrandedHost
 from openslot.bookings.models import Booking
+from openslot.bookings.series_models import SeriesDate
 from openslot.core.text import find_name
 from openslot.event_types.models import EventType
 from openslot.integrations.mail.models import (
@@ -54,6 +55,10 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     payment: StoredPayment | None = None
     """What was paid for it; None: nothing."""
     invited_by: InvitedBy = InvitedBy.MAIL
+    dates: tuple[SeriesDate, ...] = ()
+    """All dates of its series, if the mail is about all of them."""
+    skipped: tuple[datetime, ...] = ()
+    """The weeks of its series that were not free."""
 
     @property
     def invitee_name(self) -> str:

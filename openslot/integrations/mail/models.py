@@ -113,6 +113,8 @@ class Method(StrEnum):
 
     REQUEST = "REQUEST"
     CANCEL = "CANCEL"
+    PUBLISH = "PUBLISH"
+    """Several entries at once, which the other two can't have."""
 
 
 class Attachment(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """What mail does because something happened or is due: mails, reminders, notices to hosts, and tidying up."""
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from uuid import UUID
 
@@ -48,6 +48,7 @@ from openslot.integrations.mail.models import UNWANTED, MailKind, RecipientRole
 from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS
+from openslot.integrations.mail.series_mails import write_series_draft
 from openslot.jobs.batches import delete_old
 from openslot.payments.events import PaymentRefunded
 from openslot.people.deletions import SEND_LINK
@@ -125,16 +126,20 @@ OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
     """Make one mail for each participant of a meeting, and plan its reminders again."""
-    booking = read_event(effect).booking
+    event = read_event(effect)
+    booking = event.booking
     host = await operations.find_host(work, booking.host_id)
     if host is None:
         return Skipped(NO_HOST)
-    if is_over(booking, now=work.now):
+    if _is_over(event, now=work.now):
         return Skipped(OVER)
+    # What happens to bookings of a series is told in its order.
+    lane = f"mail:series:{booking.series_id}" if booking.series_id else effect.lane
     targets = tuple(
-        Target(reaction=SEND, target=name_recipient(to), lane=f"{effect.lane}@{to.email.casefold()}")
+        Target(reaction=SEND, target=name_recipient(to), lane=f"{lane}@{to.email.casefold()}")
         for to in list_recipients(booking, host)
-        if to.role is not RecipientRole.HOST or effect.event_type != BookingInvitationFailed.type
+        if event.told_by is None
+        and (to.role is not RecipientRole.HOST or effect.event_type != BookingInvitationFailed.type)
     )
     if effect.event_type in {BookingLinkAdded.type, BookingInvitationFailed.type}:
         # Its time is the same, and so are its reminders.
@@ -142,10 +147,15 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
     return Expanded(targets, await plan_reminders(work, booking, host, effect.actor))
 
 
+def _is_over(event: BookingEvent, *, now: datetime) -> bool:
+    """Answer whether a mail has lost its meaning; one about a series has it until the last date."""
+    return is_over(event.booking, now=now) and all(each.ends_at <= now for each in event.series)
+
+
 async def send(work: Work, effect: Effect) -> Outcome:
-    """Notify one person of what happened to a meeting."""
+    """Notify one person of what happened to a meeting, or to all of a series."""
     event = read_event(effect)
-    if is_over(event.booking, now=work.now):
+    if _is_over(event, now=work.now):
         return await leave_unsent(work, effect, OVER)
     kind = KINDS[effect.event_type][1]
     return await _tell(work, effect, event, kind, target=effect.target, cause=effect.actor, unless=NO_HOST)
@@ -171,7 +181,8 @@ async def _tell(
     meeting = await with_payment(work, read_meeting(work.runtime, about, host, cause=cause))
     if recipient.role is not RecipientRole.HOST:
         meeting = await with_inviter(work, meeting)
-    return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
+    write = write_series_draft if meeting.dates else write_draft
+    return await deliver(work, effect, write(meeting, kind, recipient, effect, cause), cause)
 
 
 async def with_inviter(work: Work, meeting: MailedMeeting) -> MailedMeeting:

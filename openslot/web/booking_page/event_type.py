@@ -10,6 +10,7 @@ from openslot.accounts.profiles import photo_path
 from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
+from openslot.bookings import series
 from openslot.bookings.errors import InviteeLimitReached, PaymentUnavailable
 from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
@@ -151,6 +152,10 @@ async def _book(context: PageContext, form: Form[forms.BookingForm]) -> str:
     work = context.work
     await take(work.runtime, booking_limit(work.runtime.settings), context.address)
     wanted = forms.read_wanted(context.which, form, context.options)
+    recurrence = forms.read_recurrence(form["weeks"], form["on_conflict"])
+    if recurrence is not None:
+        made = await work.runtime.run(PUBLIC, lambda own: series.create_series(own, wanted, recurrence))
+        return manage_path(work, made.bookings[0].id, context.options, done="booked")
     sent = paying.SentForm(path=context.path, key=forms.read_id(form["key"]), seen_price=form["price"])
     booking_id = await paying.book(work.runtime, wanted, sent)
     checkout = await paying.find_checkout(work, booking_id)

@@ -16,6 +16,7 @@ from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, Drafted, EventTypeRef, SlotContext
 from openslot.bookings.models import Answers, BookingWanted, ConsentSource, Invitee, MessageConsent
 from openslot.bookings.schemas import ConsentText
+from openslot.bookings.series_models import OnConflict, Recurrence
 from openslot.core.ids import SHAPE
 from openslot.core.sources import name_campaign
 from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, ReasonText
@@ -59,6 +60,8 @@ class BookingForm(Struct, frozen=True, kw_only=True):
     phone: Annotated[str, Meta(max_length=50)] = ""
     phone_key: Annotated[str, Meta(max_length=50)] = ""
     """The question whose answer is the phone number, if there is one."""
+    weeks: Annotated[str, Meta(max_length=10)] = ""
+    on_conflict: Annotated[str, Meta(max_length=10)] = ""
 
 
 class RescheduleForm(Struct, frozen=True, kw_only=True):
@@ -68,6 +71,8 @@ class RescheduleForm(Struct, frozen=True, kw_only=True):
 
 class CancelForm(Struct, frozen=True, kw_only=True):
     reason: ReasonText | None = None
+    series: Annotated[str, Meta(max_length=10)] = ""
+    """Whether all dates of its series are meant; empty: this one alone."""
 
 
 def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) -> BookingWanted:
@@ -84,6 +89,16 @@ def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) 
         hold_id=read_id(sent.hold),
         message_consent=_read_consent(form),
         source=read_source(form),
+    )
+
+
+def read_recurrence(weeks: str, on_conflict: str) -> Recurrence | None:
+    """Read in how many weeks to book; None: once. What is no number is refused as too few."""
+    if weeks in {"", "1"}:
+        return None
+    return Recurrence(
+        weeks=int(weeks) if weeks.isascii() and weeks.isdigit() else 0,
+        on_conflict=OnConflict.SKIP if on_conflict == OnConflict.SKIP else OnConflict.REFUSE,
     )
 
 
@@ -133,6 +148,8 @@ def name_faults(faults: Mapping[str, str], *, phone: str = "phone") -> dict[str,
         "inviteeTimezone": "tz",
         "durationMinutes": "duration",
         "messageConsent.phone": phone,
+        "recurrence": "weeks",
+        "recurrence.weeks": "weeks",
     }
     named: dict[str, str] = {}
     for field, fault in faults.items():
@@ -247,6 +264,7 @@ def write_fields(form: Form[BookingForm], picked: Picked, locale: Locale, *, kee
         questions=picked.found.inputs.event_type.questions,
         keeps_mail=keeps_mail,
         sends_messages=picked.found.sends_messages,
+        max_weeks=picked.found.inputs.event_type.max_weeks,
     )
     if form.faults or any(form.values.values()):
         return _write(form, asked, locale, picked)
@@ -259,6 +277,7 @@ class AskedFields(Struct, frozen=True, kw_only=True):
     questions: Questions
     keeps_mail: bool
     sends_messages: bool
+    max_weeks: int
 
     @property
     def phone_key(self) -> str:

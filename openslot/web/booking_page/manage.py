@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability.errors import SlotUnavailable
 from openslot.bookings import operations as bookings
+from openslot.bookings import series
 from openslot.bookings.errors import (
     BookingAlreadyCancelled,
     BookingAlreadyEnded,
@@ -19,7 +20,7 @@ from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.rules import can_change, name_wanted_time
-from openslot.bookings.words import LINK_SHOWN_HERE, format_day, format_hours, format_place, format_zone
+from openslot.bookings.words import LINK_SHOWN_HERE, format_day, format_hours, format_place, format_short, format_zone
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.times import get_zone, iso
@@ -93,7 +94,35 @@ async def show_booking(
         money=await paying.find_money(work, booking),
         starts_at=iso(booking.starts_at),
         ends_at=iso(booking.ends_at),
+        dates=await _list_dates(work, booking, options),
+        skipped=[
+            format_short(each, zone, locale)
+            for each in (await series.list_skipped(work, booking) if done == "booked" else ())
+        ],
     )
+
+
+class ShownDate(Struct, frozen=True, kw_only=True):
+    """A date of a booking's series."""
+
+    path: str | None
+    """Of its page; None: it is this one."""
+    day: str
+    time: str
+    is_cancelled: bool
+
+
+async def _list_dates(work: Work, booking: Booking, options: Options) -> list[ShownDate]:
+    zone, locale = booking.invitee_zone, options.locale
+    return [
+        ShownDate(
+            path=manage_path(work, each.id, options, done="") if each.id != booking.id else None,
+            day=format_day(each.starts_at, zone, locale),
+            time=format_hours(each.starts_at, each.ends_at, zone, locale),
+            is_cancelled=each.status is Status.CANCELLED,
+        )
+        for each in await series.list_series(work, booking)
+    ]
 
 
 class Managed(Struct, frozen=True, kw_only=True):
@@ -186,7 +215,8 @@ async def cancel(work: Work, request: Request, token: str, form: Form[forms.Canc
     if form.faults:
         return await _show_cancel(managed, form, Invalid())
     try:
-        await _change(managed, partial(bookings.cancel_booking, reason=form.get().reason))
+        verb = series.cancel_series if form["series"] and managed.booking.series_id else bookings.cancel_booking
+        await _change(managed, partial(verb, reason=form.get().reason))
     except RateLimited as refusal:
         return await _show_cancel(managed, form, refusal)
     except BookingAlreadyEnded:
@@ -284,6 +314,7 @@ async def _show_cancel(managed: Managed, form: Form[forms.CancelForm], refusal: 
     if not can_change(booking, now=managed.work.now):
         return redirect(managed.path.removesuffix("/cancel") + options.query)
     color, _ = await find_look(managed.work, event_type.owner_id, color=event_type.color)
+    dates = await series.list_series(managed.work, booking)
     shown = show(
         "booking/cancel.html",
         options,
@@ -299,6 +330,7 @@ async def _show_cancel(managed: Managed, form: Form[forms.CancelForm], refusal: 
         money=await paying.find_money(managed.work, rules.as_if_cancelled(booking, now=managed.work.now)),
         chosen=forms.show_start(booking.starts_at, get_zone(booking.invitee_zone), options.locale, hours_of(options)),
         form=form,
+        to_come=sum(can_change(each, now=managed.work.now) for each in dates),
         warnings=list_warnings(refusal, True) if refusal else (),
     )
     return replace(shown, headers={**shown.headers, **headers_of(refusal)}) if refusal else shown

@@ -11,7 +11,7 @@ from openslot.accounts.models import User
 from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, BySlug, EventTypeRef
 from openslot.bookings import operations as bookings
-from openslot.bookings import rules
+from openslot.bookings import rules, series
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
@@ -25,6 +25,7 @@ from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.booking_page.for_assistants import format_duration
+from openslot.web.booking_page.forms import read_recurrence
 from openslot.web.booking_page.options import read_minutes
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.overview import describe_event_type
@@ -42,6 +43,8 @@ FIELDS = {
     "inviteeEmail": "email",
     "inviteeTimezone": "timezone",
     "durationMinutes": "duration",
+    "recurrence": "weeks",
+    "recurrence.weeks": "weeks",
 }
 
 
@@ -112,6 +115,8 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     """The contact whose name and address the form was filled with."""
     duration: Annotated[str, Meta(max_length=10)] = ""
     """In minutes, if there is a choice."""
+    weeks: Annotated[str, Meta(max_length=10)] = ""
+    on_conflict: Annotated[str, Meta(max_length=10)] = ""
 
 
 @get("/bookings/new")
@@ -147,7 +152,7 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
     )
 
 
-@post("/bookings", shows=show_new_booking, at={Conflict: "start", NotFound: "type"})
+@post("/bookings", shows=show_new_booking, at={Conflict: "start", NotFound: "type"}, names={"recurrence": "weeks"})
 async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -> Response:
     sent = form.get()
     wanted = BookingWanted(
@@ -156,8 +161,12 @@ async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -
         invitee=Invitee(name=sent.name, email=sent.email, zone=sent.timezone),
         notes=sent.notes.strip() or None,
     )
+    recurrence = read_recurrence(form["weeks"], form["on_conflict"])
     try:
-        booking = await bookings.create_booking(work, wanted)
+        if recurrence is None:
+            booking = await bookings.create_booking(work, wanted)
+        else:
+            booking = (await series.create_series(work, wanted, recurrence)).bookings[0]
     except Invalid as refusal:
         faults = {FIELDS.get(field, "start"): fault for field, fault in refusal.faults.items()}
         raise Invalid(details=faults) from None
@@ -204,6 +213,8 @@ def _write_curl(
 
 class HostCancelForm(Struct, frozen=True, kw_only=True):
     reason: ReasonText = ""
+    series: Annotated[str, Meta(max_length=10)] = ""
+    """Whether all dates of its series are meant; empty: this one alone."""
 
 
 class HostRescheduleForm(Struct, frozen=True, kw_only=True):
@@ -228,13 +239,16 @@ async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostC
         event_type=details.event_type,
         money=await describe_payment(work, booking),
         form=form,
+        to_come=sum(rules.can_change(each, now=work.now) for each in await series.list_series(work, booking)),
         curl=curl(work, user, f"/bookings/{booking_id}/cancel", method="POST", body={"reason": form["reason"]}),
     )
 
 
 @post("/bookings/{booking_id}/cancel", shows=show_cancel, at={Conflict: "form"})
 async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
-    await bookings.cancel_booking(work, BookingRef(booking_id, user.id), reason=form.get().reason.strip())
+    sent = form.get()
+    cancel = series.cancel_series if sent.series else bookings.cancel_booking
+    await cancel(work, BookingRef(booking_id, user.id), reason=sent.reason.strip())
     return redirect(f"/bookings/{booking_id}?done=cancelled")
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
-from openslot.bookings import rules
+from openslot.bookings import rules, series
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -201,6 +201,7 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         chapters=tell_history(booking, changes, effects, user, now=work.now),
         can_change=rules.can_change(booking, now=work.now),
         can_mark=rules.can_mark_no_show(booking, now=work.now),
+        dates=await series.list_series(work, booking),
         notices=NOTICES,
         curl=curl(work, user, f"/bookings/{booking_id}"),
     )

@@ -48,6 +48,7 @@ FIELDS = {
     "limits.perDay": "per_day",
     "limits.perWeek": "per_week",
     "limits.perInvitee": "per_invitee",
+    "recurringWeeks": "weeks",
     "location.value": "location_value",
     "location.conference": "location_kind",
     "bookingWindow.days": "window_days",
@@ -80,7 +81,7 @@ REFUNDS = {
 UNIT_NAMES = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("days")}
 # The sections of the form that are folded, and the fields in each: one with a fault is shown open.
 SECTIONS = {
-    "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week", "per_invitee"),
+    "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week", "per_invitee", "weeks"),
     "more": ("seats", "price", "currency", "refund", "refund_hours", "confirmation", "redirect_url", "private"),
 }
 
@@ -134,6 +135,7 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     per_day: int | None = None
     per_week: int | None = None
     per_invitee: int | None = None
+    weeks: int | None = None
     seats: Number
     price: ShortText = ""
     currency: ShortText = "EUR"
@@ -167,6 +169,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "per_day": _write(event_type.limits.per_day),
         "per_week": _write(event_type.limits.per_week),
         "per_invitee": _write(event_type.limits.per_invitee),
+        "weeks": _write(event_type.recurring_weeks),
         "price": write_amount(price) if price else "",
         "currency": price.currency if price else "EUR",
         **_write_refund(event_type.refund_policy),
@@ -202,6 +205,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         min_notice_minutes=sent.notice * UNITS[sent.notice_unit],
         slot_interval_minutes=sent.interval,
         limits=Limits(sent.per_day, sent.per_week, sent.per_invitee),
+        recurring_weeks=sent.weeks,
         price=price,
         refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
         requires_confirmation=sent.confirmation,
@@ -290,4 +294,5 @@ EDITED_FIELDS = {
     "refund_policy": (Text("Refunds"), ("refund", "refund_hours")),
     "requires_confirmation": (Text("Confirmation"), ("confirmation",)),
     "redirect_url": (Text("Page after booking"), ("redirect_url",)),
+    "recurring_weeks": (Text("Recurring bookings"), ("weeks",)),
 }

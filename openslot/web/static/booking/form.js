@@ -53,8 +53,8 @@ export function enhanceForm(form) {
     form.querySelector("[data-problem]").hidden = true;
     await answered();
     const start = startOf();
-    // The plain form knows the price that its reader has seen, and what the box for messages says.
-    if ("priced" in form.dataset || field("messages")?.checked) return sendPlain(start);
+    // The plain form knows the price that was seen, the weeks, and what the box for messages says.
+    if ("plain" in form.dataset || field("messages")?.checked) return sendPlain(start);
     const body = JSON.stringify(wanted(start));
     if (sent.body !== body) sent = { body, key: newKey() };
     let response;
