@@ -242,9 +242,14 @@ def _list_facts(details: BookingDetails, notes: HostNotes) -> Iterator[tuple[str
         yield Text("Phone"), details.contact.phone
     if details.contact and details.contact.company:
         yield Text("Company"), details.contact.company
+    yield from list_link(notes)
+    yield from list_answers(details)
+
+
+def list_link(notes: HostNotes) -> Iterator[tuple[str, object]]:
+    """Name the link through which a meeting was booked, if it was one for a number of bookings."""
     if notes.link_id is not None:
         yield Text("Booked through"), notes.link_note or Text("One of your links")
-    yield from list_answers(details)
 
 
 def list_answers(details: BookingDetails) -> Iterator[tuple[str, object]]:

@@ -5,6 +5,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.bookings import operations as bookings
 from openslot.bookings import requests
 from openslot.bookings.models import BookingRef, FoundRequest, RequestState
 from openslot.core.errors import Conflict
@@ -13,7 +14,7 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
-from openslot.web.dashboard.bookings import list_answers
+from openslot.web.dashboard.bookings import list_answers, list_link
 from openslot.web.dashboard.rows import BookingRow, DayOfRows, group_by_day
 from openslot.web.pages import MailNotice, Notices, page, redirect
 
@@ -89,6 +90,7 @@ async def show_request(work: Work, user: User, booking_id: UUID, form: Form[Decl
         zone=words.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
         facts=[
             *([(Text("Guests"), ", ".join(booking.guests))] if booking.guests else []),
+            *list_link(await bookings.get_host_notes(work, user, booking_id)),
             *list_answers(found.details),
         ],
         until=Text("The time is kept until %(when)s. Without your answer the request lapses then.", when=kept_until),

@@ -152,3 +152,17 @@ async def test_a_link_in_a_browser_from_its_creation_to_its_end(
     assert closed is not None
     assert closed.status == 410
     await expect(page.locator("h1")).to_have_text("This link was already used")
+
+
+async def test_a_request_names_its_link(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    asked = await offer(runtime, user, "asked", requires_confirmation=True)
+    await member.post(path_of(asked), data={"uses": "1", "note": "After the fair"})
+    link = await only_link(runtime, user, asked)
+    wish = {"name": "Jonas Okafor", "email": "jonas@okafor.example", "tz": "UTC", "start": "2026-03-17T10:00:00Z"}
+    sent = await member.post(f"/mara/asked?token={link.token}", data=wish)
+    assert sent.status_code == 303, sent.text
+    booking_id = await runtime.pool.fetchval("select id from bookings")
+    page = (await member.get(path_of(asked))).text
+    assert f'href="/bookings/requests/{booking_id}"' in page
+    assert "Waiting" in page
+    assert "After the fair" in (await member.get(f"/bookings/requests/{booking_id}")).text
