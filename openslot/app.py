@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from openslot.access.models import CredentialKind
 from openslot.agents.door import agent_door
+from openslot.assistants.door import assistant_door, oauth_doors
 from openslot.bookings.public_api import READS, booking_limit
 from openslot.core.config import Settings
 from openslot.core.profiles import request_profile
@@ -15,7 +16,7 @@ from openslot.http.openapi import Operation, describe, list_operations, serve_de
 from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
 from openslot.public_tools.server import public_tool_door
-from openslot.routes import AGENTS, API, NOTICES, PAGES, PUBLIC_TOOLS, SCIM
+from openslot.routes import AGENTS, API, ASSISTANTS, NOTICES, PAGES, PUBLIC_TOOLS, SCIM
 from openslot.routing import HandlerFunction, Mount
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
@@ -41,6 +42,7 @@ def create_app(
         SCIM,
         AGENTS,
         PUBLIC_TOOLS,
+        ASSISTANTS,
         serve_description(lambda: describe(list_api(settings), WEBHOOKS, settings.public_url)),
         serve_reference(lambda: make_reference(list_api(settings), settings.public_url), limit=settings.limit_key),
         Mount(prefix="", handlers=more_routes),
@@ -97,5 +99,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
         scim_door(settings),
         agent_door(settings),
         public_tool_door(settings),
+        *oauth_doors(settings),
+        assistant_door(settings),
         *web_doors(settings),
     )

@@ -11,7 +11,7 @@ from openslot.scim.door import PREFIX
 
 # The order in which the API is described; a domain that is not named here comes last.
 ORDER = ("accounts", "bookings", "payments", "contacts", "event_types", "availability", "conversations", "calls")
-WITH_OWN_DOOR = frozenset({"agents", "public_tools", "scim", "web"})
+WITH_OWN_DOOR = frozenset({"agents", "assistants", "public_tools", "scim", "web"})
 
 
 def _domain_modules(name: str) -> Iterator[str]:
@@ -37,4 +37,5 @@ API = (
 PAGES = Mount(prefix="", handlers=collect("openslot.web"))
 SCIM = Mount(prefix=PREFIX, handlers=collect("openslot.scim"))
 PUBLIC_TOOLS = Mount(prefix="", handlers=collect("openslot.public_tools"))
+ASSISTANTS = Mount(prefix="", handlers=collect("openslot.assistants"))
 AGENTS = Mount(prefix=PATH, handlers=collect("openslot.agents"))

@@ -13,6 +13,8 @@ from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
 from openslot.analytics.models import FunnelStep
 from openslot.analytics.operations import ANALYTICS_JOBS
 from openslot.analytics.platform import PLATFORM_JOBS
+from openslot.assistants.events import ASSISTANT_EVENTS
+from openslot.assistants.operations import ASSISTANT_JOBS
 from openslot.availability.claims import AVAILABILITY_JOBS
 from openslot.bookings.conferences import CONFERENCE_REACTIONS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
@@ -90,6 +92,7 @@ EVENTS = (
     *OIDC_EVENTS,
     *PEOPLE_EVENTS,
     *AGENT_EVENTS,
+    *ASSISTANT_EVENTS,
 )
 CONSEQUENCES = (
     *PAYMENT_CONSEQUENCES,
@@ -138,6 +141,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *OIDC_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
+    *ASSISTANT_JOBS,
     *ANALYTICS_JOBS,
     *PLATFORM_JOBS,
     *EXPORT_JOBS,

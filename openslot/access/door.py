@@ -16,6 +16,7 @@ from openslot.access.entry_store import CredentialLookup, look_up
 from openslot.access.errors import ScimPlanRequired
 from openslot.access.models import (
     AgentEntry,
+    AssistantEntry,
     CredentialKind,
     Entry,
     LimitVerdict,
@@ -27,6 +28,7 @@ from openslot.access.models import (
 from openslot.access.sessions import notice_use
 from openslot.access.store import BUCKETS
 from openslot.accounts.member_store import to_own_memberships
+from openslot.accounts.models import AssistantPolicy
 from openslot.accounts.plans import PLANS_WITH_API, PLANS_WITH_SCIM, Plan, running
 from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
@@ -38,6 +40,8 @@ from openslot.core.outbound.targets import NAT64, embedded_address
 from openslot.core.work import Runtime
 from openslot.i18n import Text
 
+# How many times as often as other programs assistants from one address may fail to authenticate.
+ASSISTANTS_FAIL = 20
 BLOCKED = Text("Too many failed authentications from this address")
 
 
@@ -52,17 +56,17 @@ async def enter(runtime: Runtime, kind: CredentialKind, *, authorization: str, a
     """Authenticate the bearer of an active credential of this kind, and count the request."""
     credential, settings, rules = bearer(authorization), runtime.settings, RULES[kind]
     if not is_wellformed(credential, kind):
-        await refuse_failed(runtime, address)
-    lookup = CredentialLookup(fingerprint(credential), gate_of(address))
+        await refuse_failed(runtime, address, kind)
+    lookup = CredentialLookup(fingerprint(credential), gate_of(address, kind))
     row, turn = await runtime.batcher(rules.look_at).ask(lookup)
-    if row["failed"] >= settings.limit_failed_auth:
+    if row["failed"] >= _failed_limit(settings, kind):
         raise RateLimited(BLOCKED, retry_after=seconds_until(row["gate_free_at"], row["now"]))
     entry = None
     if row["credential_id"] is not None:
         verdict = read_verdict(row, rules.limit(settings), turn=turn)
         entry = rules.admit(row, verdict, credential, runtime.clock())
     if entry is None:
-        await refuse_failed(runtime, address)
+        await refuse_failed(runtime, address, kind)
     return entry
 
 
@@ -99,11 +103,26 @@ def _admit_provider(row: Row, verdict: LimitVerdict, _: str, now: datetime) -> E
     return Entry(actor=actor, limit=verdict)
 
 
+def _admit_assistant(row: Row, verdict: LimitVerdict, _: str, now: datetime) -> Entry | None:
+    verdict.check()
+    user = to_user(row, now=now)
+    return AssistantEntry(
+        actor=Actor(kind=ActorKind.ASSISTANT, user_id=user.id, credential_id=row["credential_id"]),
+        user=user,
+        grant_id=row["credential_id"],
+        client_name=row["client_name"],
+        scopes=frozenset(row["scopes"]),
+        resource=row["resource"],
+        policies=frozenset(map(AssistantPolicy, row["policies"])),
+        limit=verdict,
+    )
+
+
 async def _look_at(
     kind: CredentialKind, runtime: Runtime, lookups: Sequence[CredentialLookup]
 ) -> list[CredentialMatch]:
     """Check all waiting requests at once; requests with the same credential are numbered in order."""
-    limit, failed_limit = RULES[kind].limit(runtime.settings), runtime.settings.limit_failed_auth
+    limit, failed_limit = RULES[kind].limit(runtime.settings), _failed_limit(runtime.settings, kind)
     rows = await look_up(runtime.pool, kind, lookups, failed_limit=failed_limit, limit=limit, now=runtime.clock())
     turns: Counter[UUID] = Counter()
     matches = []
@@ -127,13 +146,15 @@ RULES = {
         (CredentialKind.API_KEY, "limit_key", _admit_key),
         (CredentialKind.AGENT_KEY, "limit_agent", _admit_agent),
         (CredentialKind.SCIM_TOKEN, "limit_scim", _admit_provider),
+        (CredentialKind.ASSISTANT_TOKEN, "limit_assistant", _admit_assistant),
     )
 }
 
 
-async def take_place(runtime: Runtime, key_id: UUID) -> LimitVerdict:
-    """Count one more request of an agent's key that is inside already, as part of a batch."""
-    return await limits.take(runtime.pool, f"{BUCKETS[CredentialKind.AGENT_KEY]}{key_id}", runtime.settings.limit_agent)
+async def take_place(runtime: Runtime, kind: CredentialKind, credential_id: UUID) -> LimitVerdict:
+    """Count one more request of a credential that is inside already, as part of a batch."""
+    limit = RULES[kind].limit(runtime.settings)
+    return await limits.take(runtime.pool, f"{BUCKETS[kind]}{credential_id}", limit)
 
 
 async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
@@ -158,16 +179,24 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
     )
 
 
-async def refuse_failed(runtime: Runtime, address: str) -> NoReturn:
-    verdict = await limits.take(runtime.pool, gate_of(address), runtime.settings.limit_failed_auth)
+async def refuse_failed(runtime: Runtime, address: str, kind: CredentialKind) -> NoReturn:
+    verdict = await limits.take(runtime.pool, gate_of(address, kind), _failed_limit(runtime.settings, kind))
     if not verdict.taken:
         raise RateLimited(BLOCKED, retry_after=verdict.retry_after)
     raise Unauthorized
 
 
-def gate_of(address: str) -> str:
-    """Name the log of failed authentications of an address: one for every door."""
-    return f"auth:{address}"
+def gate_of(address: str, kind: CredentialKind = CredentialKind.API_KEY) -> str:
+    """Name the log of failed authentications of an address: one for every door but that of assistants.
+
+    The assistants of many people come from the addresses of one company, and each begins without a token.
+    """
+    return f"{'assistants' if kind is CredentialKind.ASSISTANT_TOKEN else 'auth'}:{address}"
+
+
+def _failed_limit(settings: Settings, kind: CredentialKind) -> int:
+    limit = settings.limit_failed_auth
+    return limit * ASSISTANTS_FAIL if kind is CredentialKind.ASSISTANT_TOKEN else limit
 
 
 def bearer(authorization: str) -> str:

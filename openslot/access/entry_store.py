@@ -8,6 +8,7 @@ from typing import NamedTuple
 from openslot.access.limit_store import NOW, WINDOW, decide, live, verdict_columns
 from openslot.access.models import CredentialKind
 from openslot.access.store import BUCKETS, TABLES
+from openslot.accounts.organization_store import ASSISTANT_POLICIES
 from openslot.accounts.store import USER_COLUMNS
 from openslot.core.db import Db, Row
 
@@ -21,6 +22,10 @@ OWNERS = {
     CredentialKind.AGENT_KEY: (
         "g.slug, g.autonomy_level, g.email_level, k.scopes",
         "join agents g on g.slug = k.agent",
+    ),
+    CredentialKind.ASSISTANT_TOKEN: (
+        f"{USER_COLUMNS}, k.scopes, k.resource, k.client_name, {ASSISTANT_POLICIES} as policies",
+        "join users u on u.id = k.user_id and u.disabled_at is null",
     ),
 }
 

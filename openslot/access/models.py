@@ -14,7 +14,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from openslot.access.errors import LimitReached
-from openslot.accounts.models import OwnMembership, User
+from openslot.accounts.models import AssistantPolicy, OwnMembership, User
 from openslot.core.actor import Actor
 from openslot.core.text import Label
 from openslot.i18n import Text
@@ -33,15 +33,16 @@ AGENTS = (
     "content",
 )
 AGENT_KEY = re.compile(rf"svc_agent_({'|'.join(AGENTS)})_[0-9a-f]{{64}}")
-CHECKED_KEY = re.compile(r"(svc_(?:live|scim)_[0-9A-Za-z]{32})([0-9A-Za-z]{6})")
+CHECKED_KEY = re.compile(r"(svc_(?:live|scim|mcp)_[0-9A-Za-z]{32})([0-9A-Za-z]{6})")
 
 
 class CredentialKind(StrEnum):
-    """The three kinds of credentials for programs; each opens only its own door."""
+    """The kinds of credentials for programs; each opens only its own door."""
 
     API_KEY = "api_key"
     SCIM_TOKEN = "scim_token"  # noqa: S105 - a kind, not a token
     AGENT_KEY = "agent_key"
+    ASSISTANT_TOKEN = "assistant_token"  # noqa: S105 - a kind, not a token
 
 
 class KeyName(Label):
@@ -53,7 +54,11 @@ class KeyName(Label):
     schema: ClassVar[dict[str, object]] = {**Label.schema, "maxLength": longest}
 
 
-PREFIXES = {CredentialKind.API_KEY: "svc_live_", CredentialKind.SCIM_TOKEN: "svc_scim_"}
+PREFIXES = {
+    CredentialKind.API_KEY: "svc_live_",
+    CredentialKind.SCIM_TOKEN: "svc_scim_",
+    CredentialKind.ASSISTANT_TOKEN: "svc_mcp_",
+}
 
 
 def new_key(kind: CredentialKind, *, agent: str | None = None) -> str:
@@ -211,3 +216,17 @@ class AgentEntry(Entry, frozen=True, kw_only=True):
     email_level: int
     scopes: tuple[str, ...]
     limit: LimitVerdict
+
+
+class AssistantEntry(Entry, frozen=True, kw_only=True):
+    """The result of an assistant's authentication: whose it is, and what it may do there."""
+
+    user: User
+    grant_id: UUID
+    client_name: str
+    scopes: frozenset[str]
+    """What the user has allowed."""
+    resource: str
+    """For which server the token was issued."""
+    policies: frozenset[AssistantPolicy]
+    """What the organizations of the user say about assistants."""

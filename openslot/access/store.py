@@ -13,9 +13,16 @@ TABLES = {
     CredentialKind.API_KEY: ("api_keys", "user_id"),
     CredentialKind.SCIM_TOKEN: ("scim_tokens", "organization_id"),
     CredentialKind.AGENT_KEY: ("agent_keys", "agent"),
+    # The access token of a connection is replaced each time it is refreshed, the connection stays.
+    CredentialKind.ASSISTANT_TOKEN: ("assistant_grants", "user_id"),
 }
 # A credential's limit is counted in a log of its own, whose last stamp tells when it was last used.
-BUCKETS = {CredentialKind.API_KEY: "key:", CredentialKind.SCIM_TOKEN: "scim:", CredentialKind.AGENT_KEY: "agent:"}
+BUCKETS = {
+    CredentialKind.API_KEY: "key:",
+    CredentialKind.SCIM_TOKEN: "scim:",
+    CredentialKind.AGENT_KEY: "agent:",
+    CredentialKind.ASSISTANT_TOKEN: "assistant:",
+}
 LAST_STAMP = "date_trunc('minute', to_timestamp(r.stamps[cardinality(r.stamps)] / 1000000.0))"
 # A host with more event types has the same colors twice anyway.
 MAX_COLORED = 60

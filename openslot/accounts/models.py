@@ -32,6 +32,15 @@ class Role(StrEnum):
     MEMBER = "member"
 
 
+class AssistantPolicy(StrEnum):
+    """What the assistants of an organization's members may do; the strictest of several organizations counts."""
+
+    ALLOWED = "allowed"
+    READ = "read"
+    """Look things up, and change nothing."""
+    FORBIDDEN = "forbidden"
+
+
 class ColorTheme(StrEnum):
     LIGHT = "light"
     DARK = "dark"
@@ -128,6 +137,7 @@ class Organization(Struct, frozen=True, kw_only=True):
     """Whether the bookings of a suspended member stay."""
     departure_share: int = 20
     """How many members of a hundred a provider may suspend or remove within an hour."""
+    assistants: AssistantPolicy = AssistantPolicy.ALLOWED
     created_at: datetime
     updated_at: datetime
 

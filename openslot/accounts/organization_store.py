@@ -19,9 +19,13 @@ ORGANIZATIONS = Rows(
     computed={
         "keeps_bookings": "coalesce(s.keeps_bookings, false)",
         "departure_share": "coalesce(s.departure_share, 20)",
+        "assistants": "coalesce(s.assistants, 'allowed')",
     },
 )
 DOMAINS = Rows(Domain, "domains")
+# What the organizations of a user say about assistants.
+ASSISTANT_POLICIES = """array(select s.assistants from memberships n
+    join organization_settings s on s.organization_id = n.organization_id where n.user_id = u.id and n.active)"""
 SOURCE = "organizations o left join organization_settings s on s.organization_id = o.id"
 
 
@@ -92,10 +96,13 @@ async def update_organization(db: Db, organization: Organization) -> None:
 
 async def update_settings(db: Db, organization: Organization) -> None:
     statement = """
-        insert into organization_settings (organization_id, keeps_bookings, departure_share) values ($1, $2, $3)
+        insert into organization_settings (organization_id, keeps_bookings, departure_share, assistants)
+        values ($1, $2, $3, $4)
         on conflict (organization_id) do update
-        set keeps_bookings = excluded.keeps_bookings, departure_share = excluded.departure_share"""
-    await db.execute(statement, organization.id, organization.keeps_bookings, organization.departure_share)
+        set keeps_bookings = excluded.keeps_bookings, departure_share = excluded.departure_share,
+            assistants = excluded.assistants"""
+    chosen = organization.keeps_bookings, organization.departure_share, organization.assistants
+    await db.execute(statement, organization.id, *chosen)
 
 
 async def lock_organization(db: Db, organization_id: UUID) -> None:

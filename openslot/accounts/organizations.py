@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from openslot.accounts import errors
 from openslot.accounts import organization_store as store
 from openslot.accounts.events import DomainVerified, MemberRemoved
-from openslot.accounts.models import Domain, Organization
+from openslot.accounts.models import AssistantPolicy, Domain, Organization
 from openslot.accounts.organization_store import CountedOrganization
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import find_name_fault
@@ -114,15 +114,21 @@ async def follow_subscription(work: Work, organization_id: UUID, plan: Plan, *, 
 
 
 async def change_organization_settings(
-    work: Work, organization: Organization, *, keeps_bookings: bool | None = None, departure_share: int | None = None
+    work: Work,
+    organization: Organization,
+    *,
+    keeps_bookings: bool | None = None,
+    departure_share: int | None = None,
+    assistants: AssistantPolicy | None = None,
 ) -> Organization:
-    """Choose what happens to the bookings of suspended members, and how many may leave within an hour."""
+    """Choose what happens when members are suspended, how many may leave in an hour, and what their assistants may."""
     if departure_share is not None and not 0 <= departure_share <= 100:
         raise Invalid(details={"departureShare": Text("must be 0 to 100")})
     changed = replace(
         organization,
         keeps_bookings=organization.keeps_bookings if keeps_bookings is None else keeps_bookings,
         departure_share=organization.departure_share if departure_share is None else departure_share,
+        assistants=organization.assistants if assistants is None else assistants,
     )
     await store.update_settings(work.db, changed)
     return changed

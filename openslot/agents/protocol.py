@@ -5,7 +5,7 @@ from functools import lru_cache
 from msgspec import Raw
 
 from openslot.access.door import take_place
-from openslot.access.models import AgentEntry
+from openslot.access.models import AgentEntry, CredentialKind
 from openslot.agents import audit, budget, operations
 from openslot.agents.calls import call_tool, caller_of, keep_refused_meta
 from openslot.agents.models import AuditStatus, CallRecord
@@ -54,7 +54,7 @@ async def _count_model_cost(context: AgentContext, message: RpcMessage) -> None:
 
 
 async def _count_batched(context: AgentContext) -> None:
-    verdict = await take_place(context.runtime, context.entry.key_id)
+    verdict = await take_place(context.runtime, CredentialKind.AGENT_KEY, context.entry.key_id)
     if not verdict.taken:
         await _record_limited(context.runtime, context.entry, context.request_id)
         raise RateLimited(retry_after=verdict.retry_after)

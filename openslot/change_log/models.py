@@ -25,6 +25,7 @@ class ChangeAction(StrEnum):
     ORGANIZATION_CHANGED = "organization.changed"
     BRAND_CHANGED = "organization.brand_changed"
     LEAVING_CHANGED = "organization.leaving_changed"
+    ASSISTANTS_CHANGED = "organization.assistants_changed"
     MEMBER_INVITED = "member.invited"
     MEMBER_ADDED = "member.added"
     INVITATION_RESENT = "invitation.resent"

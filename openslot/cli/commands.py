@@ -27,6 +27,7 @@ GROUPS = {
     "key": "keys",
     "organization": "organizations",
     "scim": "scim",
+    "assistant": "assistants",
     "effect": "effects",
     "backup": "backup",
     "secret": "secret",

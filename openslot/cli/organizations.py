@@ -7,7 +7,7 @@ import typer
 
 from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import Domain, Member, Organization, Role
+from openslot.accounts.models import AssistantPolicy, Domain, Member, Organization, Role
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
@@ -86,15 +86,19 @@ async def change_settings(
     departure_share: Annotated[
         int | None, typer.Option(min=0, max=100, help="Percentage of members who may leave within an hour")
     ] = None,
+    assistants: Annotated[
+        AssistantPolicy | None, typer.Option(help="What the assistants that members connect may do")
+    ] = None,
 ) -> Answer:
-    """Show or change what happens when members leave.
+    """Show or change what happens when members leave, and what their assistants may do.
 
-    That is: to the bookings of suspended members, and what percentage of members may leave within an hour.
+    That is: what happens to the bookings of suspended members, what percentage of members may leave within an hour, and
+    whether the assistants that members connect are allowed, may only read, or are forbidden.
     """
     found = await organizations.get_organization(work, slug)
-    if keep_bookings is not None or departure_share is not None:
+    if (keep_bookings, departure_share, assistants) != (None, None, None):
         found = await organizations.change_organization_settings(
-            work, found, keeps_bookings=keep_bookings, departure_share=departure_share
+            work, found, keeps_bookings=keep_bookings, departure_share=departure_share, assistants=assistants
         )
     return _answer(found)
 
@@ -225,7 +229,7 @@ def _answer(organization: Organization) -> Answer:
 
 
 def _shape(organization: Organization) -> dict[str, object]:
-    names = "id name slug plan plan_until departure_share created_at"
+    names = "id name slug plan plan_until departure_share assistants created_at"
     return pick(organization, names, keep_bookings=organization.keeps_bookings)
 
 

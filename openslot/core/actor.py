@@ -13,6 +13,8 @@ class ActorKind(StrEnum):
     PUBLIC = "public"
     SCIM = "scim"
     AGENT = "agent"
+    ASSISTANT = "assistant"
+    """A program that a user has connected, on the user's behalf."""
     OPERATOR = "operator"
     SYSTEM = "system"
 

@@ -161,6 +161,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 5
     limit_scim: Annotated[PerMinute, Meta(description="Requests per minute for one SCIM token")] = 600
     limit_agent: Annotated[PerMinute, Meta(description="Requests per minute for one agent key")] = 120
+    limit_assistant: Annotated[PerMinute, Meta(description="Requests per minute for one connected assistant")] = 60
+    assistant_registration: Annotated[
+        bool,
+        Meta(
+            description="Let assistants that have no client metadata document register themselves, as older ones must"
+        ),
+    ] = True
     agent_budget: Annotated[Dollars, Meta(description="US dollars that an agent may spend per UTC day")] = Dollars(
         5_000_000
     )

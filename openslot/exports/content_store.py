@@ -106,6 +106,10 @@ SESSIONS = _select(
 KEYS = _select(
     "id name last_four created_at expires_at revoked_at last_used_at", "api_keys k where k.user_id = $1 order by k.id"
 )
+ASSISTANTS = _select(
+    "id client_id client_name site scopes created_at ends_at revoked_at last_used_at",
+    "assistant_grants g where g.user_id = $1 order by g.id",
+)
 SIGN_IN = _select(
     "two_factor_since recovery_codes_left identities",
     "users u where u.id = $1",

@@ -67,6 +67,8 @@ CONTACT_COLUMNS = ("name", "email", "phone", "company", "notes", "tags", "meetin
 NOT_EXPORTED = {
     "account_deletions": "exists only while the account is being deleted, when nobody can sign in to export it",
     "address_changes": "an address that waits to be confirmed for a day, and the hash of its link",
+    "assistant_codes": "hashes of codes that expire within a minute; assistants.json has what became of them",
+    "assistant_refresh_tokens": "hashes of tokens of the connections in assistants.json",
     "booking_counts": "totals of bookings.json, kept for speed",
     "busy_sources": "which calendars close times; calendars.json says it",
     "busy_spans": "times that were read from the user's own calendars and are read again every five minutes",
@@ -244,6 +246,12 @@ FILES = (
     ExportFile("invitations.json", "Invitations that you received.", ("invitations",), as_list(content.INVITATIONS)),
     ExportFile("sessions.json", "The devices on which you are signed in.", ("sessions",), as_list(content.SESSIONS)),
     ExportFile("api-keys.json", "Your API keys, without the keys themselves.", ("api_keys",), as_list(content.KEYS)),
+    ExportFile(
+        "assistants.json",
+        "The assistants that you have connected and what each may do, without their tokens.",
+        ("assistant_grants",),
+        as_list(content.ASSISTANTS),
+    ),
     ExportFile(
         "sign-in.json",
         "Since when you use two-factor authentication, and the identity providers that you sign in with.",

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from openslot.access import limits
 from openslot.access.door import enter
-from openslot.access.models import AgentEntry, CredentialKind, Entry, LimitVerdict
+from openslot.access.models import AgentEntry, AssistantEntry, CredentialKind, Entry, LimitVerdict
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
@@ -145,6 +145,13 @@ def get_user(exchange: Exchange) -> User:
 def get_agent_entry(exchange: Exchange) -> AgentEntry:
     entry = exchange.entry
     if not isinstance(entry, AgentEntry):
+        raise Unauthorized
+    return entry
+
+
+def get_assistant_entry(exchange: Exchange) -> AssistantEntry:
+    entry = exchange.entry
+    if not isinstance(entry, AssistantEntry):
         raise Unauthorized
     return entry
 

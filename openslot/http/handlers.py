@@ -12,7 +12,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.access import idempotency
-from openslot.access.models import AgentEntry, Entry
+from openslot.access.models import AgentEntry, AssistantEntry, Entry
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import parse_id
@@ -24,6 +24,7 @@ from openslot.http.doors import (
     Exchange,
     Handler,
     get_agent_entry,
+    get_assistant_entry,
     get_user,
 )
 from openslot.http.errors import status_of
@@ -47,7 +48,7 @@ ArgumentSource = Callable[[Exchange], object]
 SOURCES: dict[str, tuple[tuple[object, ArgumentSource], ...]] = {
     "work": ((Work, attrgetter("work")),),
     "user": ((User, get_user), (User | None, attrgetter("user"))),
-    "entry": ((Entry, attrgetter("entry")), (AgentEntry, get_agent_entry)),
+    "entry": ((Entry, attrgetter("entry")), (AgentEntry, get_agent_entry), (AssistantEntry, get_assistant_entry)),
     # A door's own handlers may also read what the edge knows about a request.
     "request": ((Request, lambda exchange: exchange), (Exchange, lambda exchange: exchange)),
 }

@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from openslot import __version__
 from openslot.access.models import Entry
+from openslot.core.errors import Refusal
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON, Exchange
 from openslot.http.errors import headers_of, status_of, translate
@@ -65,6 +66,8 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
     """Gets what a client says of itself."""
     caching: Mapping[str, object] = NOT_CACHED
     """How long a client may keep what the server says of itself and its tools."""
+    refused: Callable[[RpcContext[EntryT], Refusal], Mapping[str, str]] = lambda _context, _refusal: {}
+    """Returns the headers that its door adds to a refusal."""
 
     @property
     def info(self) -> dict[str, str]:
@@ -88,7 +91,7 @@ async def serve(server: ToolServer[EntryT], entry: EntryT, request: Exchange) ->
         if isinstance(value, list):
             return await _answer_batch(server, context, value)
     except RpcFault as fault:
-        return _to_error(None, fault)
+        return _to_error(server, context, None, fault)
     return await _answer_one(server, context, value) or ACCEPTED
 
 
@@ -121,7 +124,7 @@ async def _answer_one(
         result = await _answer(server, context, message, is_stateless=version == rpc.STATELESS)
         return Response(headers={"content-type": JSON}, body=rpc.write_result(message_id, result))
     except Exception as fault:  # noqa: BLE001 - the edge of one message, whose id the answer must have
-        return _to_error(message_id, fault)
+        return _to_error(server, context, message_id, fault)
 
 
 async def _check_batched(
@@ -179,16 +182,17 @@ def _not_found(method: str, *, is_stateless: bool) -> RpcFault:
     return RpcFault(rpc.METHOD_NOT_FOUND, words, http_status=404 if is_stateless else 200)
 
 
-def _to_error(message_id: str | int | None, fault: Exception) -> Response:
+def _to_error(
+    server: ToolServer[EntryT], context: RpcContext[EntryT], message_id: str | int | None, fault: Exception
+) -> Response:
     if isinstance(fault, RpcFault | RpcRefusal):
         status, headers = fault.http_status if isinstance(fault, RpcFault) else 200, {}
         body = rpc.write_error(message_id, fault.rpc_code, fault.message, fault.data)
     else:
         refusal = translate(fault)
-        status, headers = status_of(refusal), headers_of(refusal)
-        body = rpc.write_error(
-            message_id, CODES.get(refusal.kind, rpc.INTERNAL_ERROR), refusal.message, error_data(refusal)
-        )
+        status, headers = status_of(refusal), {**headers_of(refusal), **server.refused(context, refusal)}
+        code = CODES.get(refusal.kind, rpc.INVALID_REQUEST)
+        body = rpc.write_error(message_id, code, refusal.message, error_data(refusal))
     return Response(status=status, headers={"content-type": JSON, **headers}, body=body)
 
 

@@ -235,6 +235,7 @@ REMAINS = {
     "agent_reservations": "spend of agents",
     "agent_spend": "spend of agents",
     "agents": "the agents of the platform",
+    "assistant_clients": "programs that have asked for a connection",
     "approvals": "requests of agents, whose arguments are deleted when they are decided or expire",
     "kept_days": "which days were counted",
     "lanes": "the order of effects; the lanes of a deleted account are deleted with its events",

@@ -18,6 +18,7 @@ from openslot.accounts.models import User
 from openslot.accounts.operations import check_own_address
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.agents import emails
+from openslot.assistants import operations as assistants
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE, EmailAddress
 from openslot.core.work import Work
@@ -26,6 +27,7 @@ from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.consent import SCOPES
 from openslot.web.cookies import browser_of, cookies_for
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.security import CurrentPassword
@@ -42,6 +44,7 @@ NOTICES = {
     "password": Text("Your password was changed. All other devices were signed out."),
     "email": Text("Your email address was changed. All other devices were signed out."),
     "revoked": Text("The key was revoked. Requests that use it are refused."),
+    "disconnected": Text("The assistant was disconnected."),
 }
 NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 # A field that people do not see; whatever fills in every field fills in this one too.
@@ -86,6 +89,9 @@ async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tup
         sells_plans=work.runtime.settings.stripe_key is not None,
         may_use_api=user.effective_plan in PLANS_WITH_API,
         keys=keys,
+        assistants=await assistants.list_assistants(work, user),
+        scope_names=SCOPES,
+        tool_server=assistants.resource_of(work.runtime.settings),
         expiries=EXPIRIES,
         needs_code=await two_factor.is_on(work, user),
         new_key=new_key,
@@ -216,6 +222,20 @@ async def _get_key(work: Work, user: User, key_id: UUID) -> Credential:
         if key.id == key_id:
             return key
     raise CredentialNotFound
+
+
+@get("/account/assistants/{grant_id}/disconnect")
+async def ask_to_disconnect(work: Work, user: User, grant_id: UUID) -> Response:
+    assistant = await assistants.get_assistant(work, user, grant_id)
+    if not assistant.is_running(now=work.now):
+        return redirect("/account#assistants")
+    return page("account_assistant.html", user, here="/account", assistant=assistant, scope_names=SCOPES)
+
+
+@post("/account/assistants/{grant_id}/disconnect")
+async def disconnect_assistant(work: Work, user: User, grant_id: UUID) -> Response:
+    await assistants.disconnect(work, user, grant_id)
+    return redirect("/account?done=disconnected")
 
 
 @get("/unsubscribe/{token}")

@@ -18,7 +18,8 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import SecretRecentlyRotated
 from openslot.webhooks.models import EndpointRef, EndpointWanted
 
-KINDS = list(CredentialKind)
+# An assistant's token is replaced when it is refreshed.
+KINDS = [kind for kind in CredentialKind if kind is not CredentialKind.ASSISTANT_TOKEN]
 
 
 async def make(runtime: Runtime, user: User, kind: CredentialKind) -> tuple[UUID | str, Credential]:

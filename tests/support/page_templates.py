@@ -15,8 +15,16 @@ from openslot.web.api_docs import page as api_docs
 
 WALKS = {
     "account": (
-        *("account*.html", "api_docs.html", "invite.html", "login.html", "no_account.html", "refused.html"),
-        *("revoke.html", "setup.html"),
+        *(
+            "account*.html",
+            "consent/*",
+            "api_docs.html",
+            "invite.html",
+            "login.html",
+            "no_account.html",
+            "refused.html",
+        ),
+        *("consent/*", "revoke.html", "setup.html"),
         *("unsubscribe.html", "dashboard/your_data/not_deletable.html", "widget/no_demo.html"),
     ),
     "admin": ("admin/*",),

@@ -101,6 +101,14 @@ ROWS = (
     "insert into revenue values ($1, $4::date, 'EUR', 'test', 4900, 900, 1)",
     """insert into subscribers (id, user_id, mode, plan, status, created_at, updated_at)
     values ($2, $1, 'test', 'PRO', 'canceled', $4, $4)""",
+    """insert into assistant_grants (id, user_id, client_id, client_name, site, scopes, resource, hash, created_at,
+    expires_at, ends_at) values ($6, $1, 'c', 'Assistant of Lindqvist', 'a.example', '{bookings:read}', 'r', $9, $4, $4,
+    $4 + interval '1 day')""",
+    """insert into assistant_refresh_tokens (id, hash, grant_id, created_at, expires_at)
+    select $2, $9, id, $4, $4 from assistant_grants where user_id = $1""",
+    """insert into assistant_codes (id, hash, user_id, client_id, client_name, redirect_uri, site, scopes, resource,
+    challenge, created_at, expires_at)
+    values ($2, $9, $1, 'c', 'n', 'https://a.example/', 'a.example', '{}', 'r', 'x', $4, $4)""",
     "insert into recovery_codes values ($1, $9, $4)",
     "insert into pending_sign_ins values ($2, $1, $9, $9, $4, $4)",
     "insert into address_changes values ($2, $1, $9, 'mara2', 'mara', $9, $4, $4)",

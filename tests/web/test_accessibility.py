@@ -8,11 +8,12 @@ from playwright.async_api import Browser, Page
 from openslot.access import operations as access
 from openslot.access.address_changes import change_token
 from openslot.accounts.invitations import invitation_url, invite
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.organizations import add_organization
+from openslot.accounts.members import add_member, remove_member
+from openslot.accounts.models import AssistantPolicy, User, UserWanted
+from openslot.accounts.organizations import add_organization, change_organization_settings
 from openslot.accounts.plans import Plan
 from openslot.agents.emails import unsubscribe_token
+from openslot.assistants.clients import register
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
@@ -20,6 +21,48 @@ from openslot.people import operations as people
 from tests.support.browsers import open_page
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.passwords import PASSWORD
+
+
+async def visit_assistants(page: Page, runtime: Runtime, user: User) -> AsyncIterator[str]:
+    """Let a program ask, allow it, and disconnect it."""
+    async with runtime.transaction(OPERATOR) as work:
+        body = (
+            b'{"client_name": "An assistant with a rather long name", "redirect_uris": ["http://localhost/callback"]}'
+        )
+        client = await register(work, body)
+        harbor = await add_organization(work, name="Quay", slug="quay")
+        await add_member(work, harbor, user)
+        await change_organization_settings(work, harbor, assistants=AssistantPolicy.READ)
+    challenge = "x" * 43
+    address = (
+        f"/oauth/authorize?client_id={client.id}&redirect_uri=http://localhost:9/callback&response_type=code"
+        f"&code_challenge={challenge}&code_challenge_method=S256&scope=bookings:write+contacts:read+offline_access"
+    )
+    await page.goto(address)
+    yield "consent"
+    await page.goto(address.replace("S256", "plain"))
+    yield "a wrong request"
+    await page.goto("/oauth/authorize?client_id=unknown")
+    yield "an unknown program"
+    await runtime.pool.execute(
+        """insert into assistant_grants (id, user_id, client_id, client_name, site, scopes, resource, hash, created_at,
+        expires_at, ends_at) values ($1, $2, $3, $4, 'localhost:9', '{bookings:read,contacts:read,offline_access}',
+        'r', '', now(), now(), now() + interval '1 day')""",
+        new_id(),
+        user.id,
+        client.id,
+        client.name,
+    )
+    await page.goto("/account")
+    yield "connected assistants"
+    await page.click("a[href$='/disconnect']")
+    await page.wait_for_selector(".button-bad")
+    yield "disconnect"
+    await page.click(".button-bad")
+    await page.wait_for_selector("[role=status]")
+    yield "disconnected"
+    async with runtime.transaction(OPERATOR) as work:
+        await remove_member(work, harbor, user)
 
 
 async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterator[str]:
@@ -68,6 +111,9 @@ async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterat
     await page.click(".button-bad")
     await page.wait_for_selector("[role=status]")
     yield "revoked"
+    async for name in visit_assistants(page, runtime, user):
+        yield name
+    await page.goto("/account")
     await page.fill("#current", "x")
     await page.fill("#password", "short")
     await page.click("form[action='/account/password'] button")

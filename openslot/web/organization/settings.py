@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from openslot.access import two_factor
 from openslot.accounts import members, organizations, profiles
 from openslot.accounts.errors import OrganizationPlanRequired, OwnerRequired
-from openslot.accounts.models import ChosenBrand, MemberFilter, Organization, OwnMembership, Role, User
+from openslot.accounts.models import AssistantPolicy, ChosenBrand, MemberFilter, Organization, OwnMembership, Role, User
 from openslot.accounts.plans import Plan, running
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Invalid
@@ -25,6 +25,11 @@ from openslot.web.pages import page, redirect
 
 HERE = "/organization/settings"
 MAX_NAMED = 20
+ASSISTANT_POLICIES = {
+    AssistantPolicy.ALLOWED: Text("Members decide"),
+    AssistantPolicy.READ: Text("Assistants may only read"),
+    AssistantPolicy.FORBIDDEN: Text("No assistants"),
+}
 NO_PASSWORD = Text("Your account has no password. Set one first, so that we can ask you for it.")
 
 
@@ -42,6 +47,10 @@ class BrandForm(Struct, frozen=True, kw_only=True):
 class DeparturesForm(Struct, frozen=True, kw_only=True):
     keeps: bool
     share: Annotated[int, Meta(ge=0, le=100), WhenEmpty(Text("Enter a number from 0 to 100"))]
+
+
+class AssistantsForm(Struct, frozen=True, kw_only=True):
+    assistants: Annotated[AssistantPolicy, WhenEmpty(Text("Choose one of these"))]
 
 
 @get("/organization/settings")
@@ -64,6 +73,8 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
         names=form.of(NamesForm).begin({"name": organization.name, "slug": organization.slug}),
         brand=form.of(BrandForm).begin(brand),
         leaving=form.of(DeparturesForm).begin({**keeps, "share": str(organization.departure_share)}),
+        policies=ASSISTANT_POLICIES,
+        assistants=form.of(AssistantsForm).begin({"assistants": organization.assistants}),
         notices={"saved": Text("Saved.")},
     )
 
@@ -102,6 +113,16 @@ async def change_departures(request: Exchange, work: Work, user: User, form: For
         for each in (organization, changed)
     )
     await change.log(ChangeAction.LEAVING_CHANGED, organization.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
+
+
+@post("/organization/settings/assistants", shows=show_settings)
+async def change_assistants(request: Exchange, work: Work, user: User, form: Form[AssistantsForm]) -> Response:
+    change, sent = await current.begin_change(request, work, user), form.get()
+    organization = change.organization
+    changed = await organizations.change_organization_settings(work, organization, assistants=sent.assistants)
+    before, after = ({"assistants": each.assistants} for each in (organization, changed))
+    await change.log(ChangeAction.ASSISTANTS_CHANGED, organization.name, organization.id, before=before, after=after)
     return redirect(f"{HERE}?done=saved")
 
 

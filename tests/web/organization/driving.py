@@ -56,6 +56,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/settings/names": {"name": "Harbor & Sons", "slug": "harbor-sons"},
     "/organization/settings/brand": {"brand": "Harbor", "color": "#3155d9", "logo": ""},
     "/organization/settings/departures": {"keeps": "on", "share": "50"},
+    "/organization/settings/assistants": {"assistants": "read"},
 }
 # What the owner types to delete the organization.
 FORMS["/organization/delete"] = {"name": "Harbor", "password": PASSWORD}

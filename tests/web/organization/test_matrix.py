@@ -68,6 +68,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "POST /organization/settings/names": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/settings/brand": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/settings/departures": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/settings/assistants": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/delete": (200, 403, NOT, 200, NOT, NOT, NOT, "in"),
     "POST /organization/delete": (303, 403, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/log": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),

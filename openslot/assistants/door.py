@@ -1,0 +1,105 @@
+"""The doors of OAuth and of assistants: who holds a token of this server, and errors as OAuth writes them."""
+
+from msgspec.structs import replace
+
+from openslot.access.door import enter, refuse_failed
+from openslot.access.models import AssistantEntry, CredentialKind, Entry
+from openslot.accounts.models import AssistantPolicy
+from openslot.assistants.errors import AssistantScopeRequired, AssistantsForbidden, InvalidOAuthRequest, OAuthRefusal
+from openslot.assistants.models import AssistantScope
+from openslot.assistants.operations import resource_of
+from openslot.assistants.rules import READ_SCOPES, allowed_by, with_implied, write_scopes
+from openslot.core.config import Settings
+from openslot.core.errors import Refusal, RefusalKind, Unauthorized
+from openslot.http.doors import JSON, Door, Exchange, encode, enter_freely
+from openslot.http.errors import headers_of, status_of
+from openslot.http.forms import URLENCODED
+from openslot.http.security import api_headers
+from openslot.mcp.door import MAX_BYTES, admit, refuse_with_rpc
+from openslot.routing import RateLimit, Response
+
+PATH = "/mcp"
+METADATA = "/.well-known/oauth-protected-resource"
+READS = RateLimit("oauth-reads", 120)
+# The programs of many people come from the addresses of one company.
+WRITES = RateLimit("oauth-writes", 120)
+CODES = {
+    RefusalKind.RATE_LIMITED: "temporarily_unavailable",
+    RefusalKind.UNAVAILABLE: "temporarily_unavailable",
+    RefusalKind.INTERNAL: "server_error",
+}
+
+
+def oauth_doors(settings: Settings) -> tuple[Door, ...]:
+    """Open what programs need before they have a token; every page may ask, because no cookie counts here."""
+    tokens = Door(
+        name="oauth",
+        prefixes=("/oauth/token", "/oauth/revoke"),
+        enter=enter_freely,
+        refuse=refuse_with_oauth,
+        media_types=(URLENCODED,),
+        max_bytes=16 * 1024,
+        headers=api_headers(settings),
+        open_to_other_origins=True,
+        allowed_headers="Content-Type, MCP-Protocol-Version",
+        reads=READS,
+        writes=WRITES,
+    )
+    prefixes = ("/oauth/register", METADATA, "/.well-known/oauth-authorization-server")
+    return tokens, replace(tokens, name="oauth metadata", prefixes=prefixes, media_types=(JSON,))
+
+
+def refuse_with_oauth(refusal: Refusal, exchange: Exchange) -> Response:
+    """Refuse as RFC 6749 says: `error` is a name that programs know, `error_description` a sentence."""
+    if isinstance(refusal, OAuthRefusal) and not isinstance(refusal, InvalidOAuthRequest):
+        error = refusal.code
+    else:
+        error = CODES.get(refusal.kind, "invalid_request")
+    faults = ", ".join(f"{field} {fault}" for field, fault in (refusal.details or {}).items())
+    described = f"{refusal.message}: {faults}" if faults else refusal.message
+    headers = {"content-type": JSON, "x-error-code": refusal.code, **headers_of(refusal)}
+    body = encode({"error": error, "error_description": described})
+    return Response(status=status_of(refusal), headers=headers, body=body)
+
+
+async def enter_as_assistant(exchange: Exchange) -> Entry:
+    """Authenticate by an access token that was issued for this server, with what may be done with it now."""
+    runtime = exchange.runtime
+    kind = CredentialKind.ASSISTANT_TOKEN
+    authorization = exchange.headers.get("authorization", "")
+    entry = await enter(runtime, kind, authorization=authorization, address=exchange.address)
+    if not isinstance(entry, AssistantEntry) or entry.resource != resource_of(runtime.settings):
+        await refuse_failed(runtime, exchange.address, kind)
+    if AssistantPolicy.FORBIDDEN in entry.policies:
+        raise AssistantsForbidden
+    allowed = allowed_by(entry.policies, with_implied(map(AssistantScope, entry.scopes)))
+    return replace(entry, scopes=frozenset(allowed))
+
+
+def assistant_door(settings: Settings) -> Door:
+    return Door(
+        name="assistants",
+        prefixes=(PATH,),
+        enter=enter_as_assistant,
+        refuse=_refuse,
+        media_types=(JSON,),
+        max_bytes=MAX_BYTES,
+        headers=api_headers(settings),
+        admit=admit,
+    )
+
+
+def _refuse(refusal: Refusal, exchange: Exchange) -> Response:
+    """Refuse as every tool server does, and tell a program without a token where to get one."""
+    answer = refuse_with_rpc(refusal, exchange)
+    return replace(answer, headers={**answer.headers, **challenge(refusal, exchange.runtime.settings)})
+
+
+def challenge(refusal: Refusal, settings: Settings) -> dict[str, str]:
+    """Tell a program where to get a token, or for what else it must ask the user."""
+    metadata = f'resource_metadata="{settings.public_url}{METADATA}{PATH}"'
+    if isinstance(refusal, Unauthorized):
+        return {"WWW-Authenticate": f'Bearer {metadata}, scope="{write_scopes(READ_SCOPES)}"'}
+    if isinstance(refusal, AssistantScopeRequired):
+        return {"WWW-Authenticate": f'Bearer error="insufficient_scope", {metadata}, scope="{refusal.scope}"'}
+    return {}

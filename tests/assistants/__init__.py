@@ -1,0 +1,1 @@
+"""Tests of assistants that people connect."""

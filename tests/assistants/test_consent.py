@@ -1,0 +1,66 @@
+"""The consent page in a real browser: with and without scripts, sent back to the program, and never inside a frame."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+import pytest
+from playwright.async_api import Browser
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from tests.assistants.support import REDIRECT, ask, register
+from tests.support.browsers import open_as
+from tests.support.peers import serve
+
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_the_browser_comes_back_to_the_program_with_a_code(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, scripts: bool, host: str
+) -> None:
+    client_id = await register(client, f"http://{host}/callback")
+    async with serve(PAGE % (4, b"done")) as program:
+        back = f"http://{host}:{program.port}/callback"
+        page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
+        await page.goto(ask(client_id, redirect_uri=back))
+        await page.uncheck("[value='contacts:write']")
+        await page.click("button[value=allow]")
+        await page.wait_for_url(f"{back}?**")
+
+    found = parse_qs(urlsplit(page.url).query)
+    assert found.keys() == {"code", "state", "iss"}
+    assert found["state"] == ["the state & more"]
+    assert faults == []
+    scopes = await runtime.pool.fetchval("select scopes from assistant_codes")
+    assert "contacts:read" in scopes
+    assert "contacts:write" not in scopes
+
+
+async def test_the_page_is_never_shown_in_a_frame(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    address = f"{str(client.base_url).rstrip('/')}{ask(await register(client))}"
+    frame = f'<iframe src="{address.replace("&", "&amp;")}"></iframe>'.encode()
+    async with serve(PAGE % (len(frame), frame)) as trap:
+        page, _ = await open_as(browser, client, runtime, user)
+        refused: list[str] = []
+        page.on("console", lambda message: refused.append(message.text))
+        await page.goto(f"http://127.0.0.1:{trap.port}/")
+        await page.wait_for_timeout(500)
+
+        for shown in page.frames:
+            assert "Connect “" not in await shown.content()
+    assert any("frame-ancestors 'none'" in text for text in refused)
+
+
+async def test_a_refused_request_has_a_way_back_that_is_clicked_and_not_taken(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, _ = await open_as(browser, client, runtime, user)
+    await page.goto(ask(await register(client), code_challenge_method="plain"))
+    link = page.locator(f"a[href^='{REDIRECT}?error=invalid_request']")
+
+    assert urlsplit(page.url).path == "/oauth/authorize"
+    assert await link.inner_text() == "Go back to assistant.example"
