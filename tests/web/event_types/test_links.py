@@ -166,3 +166,21 @@ async def test_a_request_names_its_link(member: httpx2.AsyncClient, runtime: Run
     assert f'href="/bookings/requests/{booking_id}"' in page
     assert "Waiting" in page
     assert "After the fair" in (await member.get(f"/bookings/requests/{booking_id}")).text
+
+
+async def test_a_form_that_comes_too_late_says_why_nothing_was_booked(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, hidden: EventType
+) -> None:
+    await member.post(path_of(hidden), data={"uses": "1"})
+    page = f"/mara/hidden?token={(await only_link(runtime, user, hidden)).token}"
+    wish = {"name": "Jonas Okafor", "email": "jonas@okafor.example", "tz": "UTC"}
+    sent = [await member.post(page, data={**wish, "start": f"2026-03-17T{hour}:00:00Z"}) for hour in (10, 11)]
+    assert [each.status_code for each in sent] == [303, 410]
+    assert sent[1].headers["x-error-code"] == "link_used_up"
+    assert "This link was already used" in sent[1].text
+    assert "all of them are made" in sent[1].text
+    # It can be shown in the widget.
+    assert "frame-ancestors 'none'" not in sent[1].headers["content-security-policy"]
+    german = await member.get(f"{page}&lang=de&embed=1")
+    assert "Dieser Link wurde bereits verwendet" in german.text
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 1
