@@ -12,6 +12,7 @@ from openslot.contacts.models import Contact, ContactSummary
 from openslot.core.actor import Actor
 from openslot.core.moments import Span
 from openslot.core.times import Instant
+from openslot.event_types.locations import WantedLocation
 from openslot.event_types.models import EventType, EventTypeSummary, Location
 from openslot.i18n import Text, recall
 from openslot.schedules.models import Schedule
@@ -79,6 +80,7 @@ class BookingWanted(Struct, frozen=True, kw_only=True):
     hold_id: UUID | None = None
     message_consent: MessageConsent | None = None
     """None: they have not agreed to messages."""
+    location: WantedLocation = WantedLocation()
     source: str | None = None
     """Where the invitee came from to the page that books; only the host's figures and export have it."""
 

@@ -337,6 +337,7 @@ def check_for(work: Work, event_type: EventType, wanted: BookingWanted) -> None:
     """Refuse answers that were not asked for, or are missing, and what can't be paid."""
     must_answer = not rules.is_host(work.actor)
     faults = rules.find_answer_faults(event_type.questions, wanted.answers, must_answer=must_answer)
+    faults |= rules.find_location_faults(event_type, wanted.location, must_tell=must_answer)
     if faults:
         raise Invalid(details=faults)
     if must_answer and not is_offered(event_type):

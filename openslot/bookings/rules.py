@@ -5,15 +5,28 @@ from datetime import datetime, timedelta
 from math import ceil
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.availability.models import ByBooking, Claimed
 from openslot.bookings.models import AnswerValue, Booking, BookingWanted, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
-from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email, parse_phone
+from openslot.core.text import (
+    EMPTY,
+    INVISIBLE,
+    NOT_AN_ADDRESS,
+    PROSE_SHAPE,
+    at_most_characters,
+    is_line,
+    is_visible,
+    parse_email,
+    parse_phone,
+)
 from openslot.core.times import NOT_A_ZONE, find_zone
-from openslot.event_types.models import EventType, Money, Question, QuestionKind
+from openslot.event_types.locations import WantedLocation, find_location
+from openslot.event_types.models import EventType, Location, LocationAsks, Money, Question, QuestionKind
 from openslot.event_types.rules import MAX_WEEKS, MIN_WEEKS, list_asked
 from openslot.i18n import PluralText, Text
 
@@ -52,7 +65,7 @@ def draft(claimed: Claimed, contact: Contact | None, wanted: BookingWanted, *, a
         invitee_email=wanted.invitee.email,
         invitee_zone=wanted.invitee.zone,
         notes=wanted.notes,
-        location=claimed.event_type.location,
+        location=locate(claimed.event_type, wanted.location),
         answers=wanted.answers,
         guests=wanted.guests,
         payment=_draft_payment(claimed.event_type.price, is_due=is_due),
@@ -60,6 +73,30 @@ def draft(claimed: Claimed, contact: Contact | None, wanted: BookingWanted, *, a
         updated_at=now,
         invitee_locale=wanted.invitee.locale,
     )
+
+
+def find_location_faults(event_type: EventType, wanted: WantedLocation, *, must_tell: bool) -> dict[str, str]:
+    """Check which location is wanted and what is told of it; the host's side need not tell."""
+    location = find_location(event_type, wanted.id)
+    if location is None:
+        return {"location.id": Text("is not a location of this event type")}
+    value = wanted.value.strip()
+    if not location.asks:
+        return {"location.value": Text("must be empty: this location does not ask for it")} if value else {}
+    if not value:
+        return {"location.value": Text("is required")} if must_tell else {}
+    fault = _phone_fault(value) if location.asks is LocationAsks.PHONE else _line_fault(value)
+    if fault is None and not is_visible(value):
+        fault = INVISIBLE
+    return {"location.value": fault} if fault else {}
+
+
+def locate(event_type: EventType, wanted: WantedLocation) -> Location:
+    """Return where a booking takes place whose wish has no faults."""
+    location, value = find_location(event_type, wanted.id) or event_type.location, wanted.value.strip()
+    if not location.asks or not value:
+        return location
+    return replace(location, value=parse_phone(value) if location.asks is LocationAsks.PHONE else value)
 
 
 def _draft_payment(price: Money | None, *, is_due: bool) -> Payment | None:

@@ -16,6 +16,7 @@ from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.shapes import Shape
 from openslot.core.text import LINE, EmailAddress, Label, LanguageTag, Name, Phone, Prose, ReasonText
 from openslot.core.times import Instant, Zone
+from openslot.event_types.locations import LONGEST_VALUE, WantedLocation
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.rules import MAX_OPTIONS, MAX_QUESTIONS, is_told_when_booked
 from openslot.event_types.schemas import EmbeddedEventType, WantedMinutes, embed
@@ -46,6 +47,23 @@ Guests = Annotated[
 ]
 
 
+class GivenLocation(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which of the event type's locations is wanted, and what it asks for."""
+
+    id: Annotated[
+        Annotated[str, Meta(pattern=LINE, max_length=100)] | None,
+        Meta(description="The id of one of the event type's `locations`; the default if omitted", examples=["phone"]),
+    ] = None
+    value: Annotated[
+        Annotated[str, Meta(pattern=LINE, max_length=LONGEST_VALUE)] | None,
+        Meta(
+            description="Only if the location asks: the invitee's phone number with + and the country code, or where "
+            "to meet",
+            examples=["+493012345678"],
+        ),
+    ] = None
+
+
 class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What every way of booking takes."""
 
@@ -61,6 +79,7 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     answers: GivenAnswers = {}
     guests: Guests = []
     duration_minutes: DurationMinutes = None
+    location: GivenLocation | None = None
 
 
 class BookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -318,6 +337,9 @@ def read_wanted(
         message_consent=models.MessageConsent(phone=agreed.phone, text=agreed.text, source=models.ConsentSource.API)
         if agreed
         else None,
+        location=WantedLocation(id=body.location.id, value=body.location.value or "")
+        if body.location
+        else WantedLocation(),
     )
 
 

@@ -5,11 +5,12 @@ from functools import cache, lru_cache
 
 import babel
 from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
+from msgspec.structs import replace
 
 from openslot.bookings.models import AnswerValue, Booking
 from openslot.core.text import one_line
 from openslot.core.times import get_zone, iso
-from openslot.event_types.models import EventType, Location, LocationKind
+from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import Localizable, localize
@@ -19,12 +20,31 @@ LINK_FOLLOWS = Text("Video call. The link follows by email.")
 LINK_SHOWN_HERE = Text("Video call. The link will be shown here.")
 
 
+YOU_NAME_PLACE = Text("You name the place")
+NAMED_PLACE = Text("The place that was named in the booking")
+
+
 def format_place(location: Location, host_name: str) -> str | None:
-    if location.kind is LocationKind.PHONE and not location.value:
+    """Say where a meeting takes place, as its invitee reads it."""
+    if location.kind is LocationKind.PHONE and (location.asks or not location.value):
+        if location.value:
+            return Text("%(name)s will call you at %(phone)s", name=host_name, phone=location.value)
         return Text("%(name)s will call you", name=host_name)
     if location.awaits_link:
         return LINK_FOLLOWS
+    if location.asks and not location.value:
+        return YOU_NAME_PLACE
     return one_line(location.value, max_=500) or None
+
+
+def format_told_place(location: Location, host_name: str) -> str | None:
+    """Say where a meeting takes place in what is sent to invitees: nothing that somebody has typed there."""
+    return NAMED_PLACE if location.asks is LocationAsks.PLACE else format_place(location, host_name)
+
+
+def without_typed(location: Location) -> Location:
+    """Return a location as guests may know it: without the invitee's number, and without what they have typed."""
+    return replace(location, value="") if location.asks else location
 
 
 def list_answers(booking: Booking, event_type: EventType) -> list[tuple[str, AnswerValue]]:

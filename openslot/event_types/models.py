@@ -17,6 +17,15 @@ class LocationKind(StrEnum):
     TEXT = "text"
 
 
+class LocationAsks(StrEnum):
+    """What an invitee tells of the location when they book."""
+
+    PHONE = "phone"
+    """The number at which the host calls them."""
+    PLACE = "place"
+    """Where to meet, in their own words."""
+
+
 class Location(Struct, frozen=True):
     """Where the meeting takes place."""
 
@@ -35,6 +44,18 @@ class Location(Struct, frozen=True):
             "absent for all other locations",
             examples=["jitsi"],
         ),
+    ] = UNSET
+    asks: Annotated[
+        LocationAsks | UnsetType,
+        Meta(
+            description="What the invitee tells when they book, which is then the value: phone, the number at which "
+            "the host calls them, or place, where to meet; absent for all other locations",
+            examples=["phone"],
+        ),
+    ] = UNSET
+    id: Annotated[
+        str | UnsetType,
+        Meta(description="The name by which it is chosen; absent if there is nothing to choose", examples=["phone"]),
     ] = UNSET
 
     @property
@@ -175,11 +196,19 @@ class EventType(Struct, frozen=True, kw_only=True):
     recurring_weeks: int | None = None
     """For how many weeks in a row invitees can book at once; None: one booking at a time."""
 
+    locations: tuple[Location, ...] = ()
+    """What invitees choose from, with `location`, the default, among them; empty: the default alone."""
+
     @property
     def max_weeks(self) -> int:
         """For how many weeks it can be booked at once; what is paid, shared or confirmed is booked one by one."""
         is_repeatable = self.price is None and self.seats == 1 and not self.requires_confirmation
         return self.recurring_weeks if self.recurring_weeks and is_repeatable else 1
+
+    @property
+    def all_locations(self) -> tuple[Location, ...]:
+        # A process of the last release changes the default alone, and that is then the only one.
+        return self.locations if self.location in self.locations else (self.location,)
 
     @property
     def all_durations(self) -> tuple[int, ...]:

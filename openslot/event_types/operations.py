@@ -16,7 +16,8 @@ from openslot.core.secrets import SealBroken
 from openslot.core.work import Work
 from openslot.event_types import errors, store
 from openslot.event_types.events import EventTypeAdded
-from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
+from openslot.event_types.locations import name_locations, path_of
+from openslot.event_types.models import EventType, EventTypeOverview, HostPage, Location, OverviewPage, SealedToken
 from openslot.event_types.ports import Conferences
 from openslot.event_types.rules import (
     EDITED,
@@ -53,7 +54,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
         updated_at=work.now,
     )
     checked = _checked(made)
-    await _check_conference(work, checked)
+    await _check_conferences(work, checked)
     check_redirect(checked.redirect_url, own_url=work.runtime.settings.public_url)
     try:
         await store.insert_event_type(work.db, checked)
@@ -165,8 +166,7 @@ async def edit_event_type(
         raise errors.EventTypeChanged
     if edited.schedule_id != current.schedule_id:
         await schedules.get_schedule(work, owner, edited.schedule_id)
-    if edited.location != current.location:
-        await _check_conference(work, edited)
+    await _check_conferences(work, edited, known=current.all_locations)
     if edited.redirect_url != current.redirect_url:
         check_redirect(edited.redirect_url, own_url=work.runtime.settings.public_url)
     return await change_event_type(work, edited)
@@ -233,19 +233,21 @@ def _checked(event_type: EventType) -> EventType:
     faults = find_event_type_faults(event_type)
     if faults:
         raise Invalid(details=faults)
-    return replace(event_type, name=event_type.name.strip(), durations=order_durations(event_type.durations))
+    named = name_locations(event_type)
+    return replace(named, name=event_type.name.strip(), durations=order_durations(event_type.durations))
 
 
-async def _check_conference(work: Work, event_type: EventType) -> None:
-    name = event_type.location.conference
-    if not name:
-        return
-    conference = work.runtime.ports.get(Conferences).find(name)
-    obstacle = (
-        await conference.find_obstacle(work, event_type.owner_id) if conference else Text("is not set up at this site")
-    )
-    if obstacle is not None:
-        raise Invalid(details={"location.conference": obstacle})
+async def _check_conferences(work: Work, event_type: EventType, *, known: Sequence[Location] = ()) -> None:
+    """Refuse services for video calls that a host can't have links of; those that are kept need no check."""
+    kept = {each.conference for each in known}
+    for index, each in enumerate(event_type.all_locations):
+        if not each.conference or each.conference in kept:
+            continue
+        conference = work.runtime.ports.get(Conferences).find(each.conference)
+        missing = Text("is not set up at this site")
+        obstacle = await conference.find_obstacle(work, event_type.owner_id) if conference else missing
+        if obstacle is not None:
+            raise Invalid(details={f"{path_of(event_type, index)}.conference": obstacle})
 
 
 async def list_overview(work: Work, owner: User, *, active: bool, page: int, limit: int) -> OverviewPage:

@@ -11,8 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.core.errors import Invalid
-from openslot.core.text import INVISIBLE, NOT_A_URL, is_visible, is_web_url
+from openslot.core.text import INVISIBLE, is_visible, is_web_url
 from openslot.event_types import models
+from openslot.event_types.locations import find_location_faults
 from openslot.event_types.prices import find_price_faults
 from openslot.i18n import Text
 
@@ -41,7 +42,7 @@ def find_event_type_faults(event_type: models.EventType) -> dict[str, str]:
     return {
         **dict(_text_faults(event_type)),
         **dict(_number_faults(event_type)),
-        **dict(_location_faults(event_type.location)),
+        **dict(find_location_faults(event_type)),
         **dict(_window_faults(event_type.booking_window)),
         **dict(_question_faults(event_type.questions)),
         **dict(_price_faults(event_type)),
@@ -132,18 +133,6 @@ def check_duration(event_type: models.EventType, minutes: int | None) -> None:
 def order_durations(durations: tuple[int, ...]) -> tuple[int, ...]:
     """Put durations in order; the default alone needs no list."""
     return tuple(sorted(durations)) if len(durations) > 1 else ()
-
-
-def _location_faults(location: models.Location) -> Faults:
-    if len(location.value) > 500:
-        yield "location.value", Text("must be at most 500 characters")
-    elif location.conference:
-        if location.value or location.kind is not models.LocationKind.VIDEO_LINK:
-            yield "location.value", "must be empty: a link is made for each booking"
-    elif location.kind is models.LocationKind.VIDEO_LINK and not is_web_url(location.value):
-        yield "location.value", NOT_A_URL
-    elif location.kind is models.LocationKind.IN_PERSON and not location.value.strip():
-        yield "location.value", Text("must name the place to meet")
 
 
 def _redirect_faults(url: str | None) -> Faults:
@@ -286,6 +275,7 @@ EDITED = (
     "durations",
     "redirect_url",
     "recurring_weeks",
+    "locations",
 )
 # A page of its own edits them.
 DETAILS = tuple(field for field in EDITED if field != "questions")

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.core.shapes import Shape
 from openslot.core.text import LINE
@@ -109,6 +109,10 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     requires_confirmation: RequiresConfirmation
     price: Annotated[models.Money | None, Meta(description="For each booking, whichever duration it has")]
     durations: Durations
+    locations: Annotated[
+        tuple[models.Location, ...],
+        Meta(description="What invitees choose from; `location`, the default, is one of them"),
+    ]
     redirect_url: Annotated[
         str | None,
         Meta(
@@ -133,6 +137,18 @@ class OfferedLocation(Struct, frozen=True, kw_only=True, rename="camel"):
     told_when_booked: Annotated[
         bool, Meta(description="Whether a link or phone number is revealed after booking", examples=[True])
     ]
+    asks: Annotated[
+        models.LocationAsks | UnsetType,
+        Meta(
+            description="What a booking tells as `location.value`: phone, the number at which the host calls, or "
+            "place, where to meet; absent if nothing is asked",
+            examples=["phone"],
+        ),
+    ] = UNSET
+    id: Annotated[
+        str | UnsetType,
+        Meta(description="What a booking names as `location.id`; absent if there is nothing to choose"),
+    ] = UNSET
 
 
 class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -147,6 +163,9 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
     price: Annotated[models.Money | None, Meta(description="For each booking, whichever duration it has")]
     durations: Durations
     recurring_weeks: RecurringWeeks
+    locations: Annotated[
+        list[OfferedLocation], Meta(description="What invitees choose from; `location`, the default, is one of them")
+    ]
 
 
 class ShownHost(Struct, frozen=True, kw_only=True):
@@ -214,11 +233,13 @@ embed = EMBEDDED_EVENT_TYPE.show
 show_listed = Shape(ListedEventType, models.EventType).show
 _LINK = Shape(ShownLink, models.BookingLink, given=("url", "status", "booking_ids"))
 _DETAILED = Shape(DetailedEventType, models.EventType, given=("scheduling_config",))
-_OFFERED = Shape(OfferedEventType, models.EventType, names={"durations": "all_durations"}, given=("location",))
+_OFFERED = Shape(
+    OfferedEventType, models.EventType, names={"durations": "all_durations"}, given=("location", "locations")
+)
 _CONFIG = Shape(
     SchedulingConfig,
     models.EventType,
-    names={"durations": "all_durations"},
+    names={"durations": "all_durations", "locations": "all_locations"},
     given=(
         "timezone",
         "weekly_hours",
@@ -241,10 +262,19 @@ def show_detailed(event_type: models.EventType, schedule: Schedule) -> DetailedE
 
 
 def show_offered(event_type: models.EventType) -> OfferedEventType:
-    place = event_type.location
+    shown = _show_place(event_type.location)
+    return _OFFERED.show(event_type, location=shown, locations=[_show_place(each) for each in event_type.all_locations])
+
+
+def _show_place(place: models.Location) -> OfferedLocation:
     is_hidden = is_told_when_booked(place)
-    shown = OfferedLocation(kind=place.kind, value="" if is_hidden else place.value, told_when_booked=is_hidden)
-    return _OFFERED.show(event_type, location=shown)
+    return OfferedLocation(
+        kind=place.kind,
+        value="" if is_hidden else place.value,
+        told_when_booked=is_hidden,
+        asks=place.asks,
+        id=place.id,
+    )
 
 
 def _show_config(event_type: models.EventType, schedule: Schedule) -> SchedulingConfig:

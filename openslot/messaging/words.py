@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from openslot.bookings.models import Booking
-from openslot.bookings.words import format_place, format_short, format_zone_name
+from openslot.bookings.words import format_short, format_told_place, format_zone_name
 from openslot.conversations.models import MessageTemplate
 from openslot.core.text import find_name, one_line
 from openslot.event_types.models import EventType
@@ -68,7 +68,7 @@ def describe_meeting(booking: Booking, event_type: EventType, *, host_name: str,
         host=_say(host, locale),
         name=_say(find_name(booking.invitee_name) or "", locale),
         when=_say(Text("%(when)s (%(zone)s)", when=when, zone=format_zone_name(zone, locale)), locale),
-        place=_say(format_place(booking.location, host) or "", locale),
+        place=_say(format_told_place(booking.location, host) or "", locale),
         locale=locale,
     )
 

@@ -145,6 +145,7 @@ async def test_an_event_type_tells_all_that_decides(
         "questions": [],
         "price": None,
         "durations": [30],
+        "locations": [{"kind": "text", "value": ""}],
         "redirectUrl": None,
         "requiresConfirmation": False,
     }

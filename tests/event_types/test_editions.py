@@ -34,6 +34,7 @@ OTHER: dict[str, Any] = {
     "durations": (30, 60),
     "redirect_url": "https://shop.example/thanks",
     "recurring_weeks": 4,
+    "locations": (TALK.location, Location(LocationKind.PHONE)),
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),

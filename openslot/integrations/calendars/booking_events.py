@@ -8,7 +8,7 @@ from openslot.accounts.models import User
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.bookings.store import list_confirmed
-from openslot.bookings.words import list_answers, write_answer
+from openslot.bookings.words import list_answers, without_typed, write_answer
 from openslot.core.errors import NotFound
 from openslot.core.ids import fingerprint, new_token
 from openslot.core.text import defuse, one_line
@@ -48,7 +48,7 @@ def describe_booking(
         ends_at=booking.ends_at,
         summary=_name_shared(details, host) if is_shared else f"{details.event_type.name}: {booking.invitee_name}",
         description="" if is_shared else _describe_answers(booking, details.event_type, booking_url),
-        location=booking.location.value,
+        location=(without_typed(booking.location) if is_shared else booking.location).value,
         url=booking_url or None,
         organizer=host,
         attendees=tuple(Attendee(address=each) for each in (invitee, *map(MailAddress, booking.guests))),

@@ -16,7 +16,7 @@ from openslot.bookings.events import (
 )
 from openslot.bookings.links import booking_url, calendar_url, manage_url
 from openslot.bookings.models import AnswerValue, Booking, BookingDetails, BookingRef, Status, show_reason
-from openslot.bookings.words import format_day, format_hours, format_place, format_short, format_zone, list_answers
+from openslot.bookings.words import format_day, format_hours, format_short, format_zone, list_answers
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
 from openslot.core.text import find_name, one_line, paragraph
@@ -33,7 +33,15 @@ from openslot.integrations.mail.calendar_entry import (
     outlook_url,
     write_calendar,
 )
-from openslot.integrations.mail.meetings import InvitedBy, MailedMeeting, MailHost, list_recipients
+from openslot.integrations.mail.meetings import (
+    InvitedBy,
+    MailedMeeting,
+    MailHost,
+    find_join,
+    find_location,
+    format_where,
+    list_recipients,
+)
 from openslot.integrations.mail.models import (
     Attachment,
     Draft,
@@ -89,7 +97,7 @@ def write_letter(
     title = format_title(meeting, recipient)
     when = format_short(meeting.booking.starts_at, recipient.zone, locale)
     is_on = kind is not MailKind.CANCELLATION
-    join = _find_join(meeting) if is_on else None
+    join = find_join(meeting) if is_on else None
     has_entry = is_on and meeting.has_entry_for(recipient)
     return Letter(
         subject=SUBJECTS[kind](title=title, when=when),
@@ -153,7 +161,7 @@ def write_what_and_when(meeting: MailedMeeting, recipient: Recipient, locale: Lo
 
 def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> tuple[Fact, ...]:
     booking = meeting.booking
-    place = format_place(booking.location, one_line(meeting.host.name))
+    place = format_where(booking.location, recipient, one_line(meeting.host.name))
     is_entered = not isinstance(place, Text)
     url = place if booking.location.kind is LocationKind.VIDEO_LINK and is_entered else None
     where = [Fact(label=Text("Where"), lines=(place,), url=url, is_verbatim=is_entered)] if place else []
@@ -209,13 +217,6 @@ def find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
         return show_reason(paragraph(meeting.reason)) if meeting.is_reason_of_host or is_for_host else None
     notes = None if meeting.previous_starts_at else meeting.booking.notes
     return paragraph(notes) if notes and is_for_host else None
-
-
-def _find_join(meeting: MailedMeeting) -> Link | None:
-    """Find the way into a video call, which is what everyone needs first."""
-    location = meeting.booking.location
-    is_call = location.kind is LocationKind.VIDEO_LINK and location.value.startswith(("https://", "http://"))
-    return Link(label=Text("Join"), url=location.value) if is_call else None
 
 
 def _find_button(meeting: MailedMeeting, recipient: Recipient, *, is_on: bool) -> Link | None:
@@ -386,7 +387,7 @@ def write_entry(meeting: MailedMeeting, recipient: Recipient, locale: Locale) ->
         ends_at=booking.ends_at,
         summary=say(format_title(meeting, recipient), locale),
         description=str(localize(format_description(meeting, recipient), locale)),
-        location=one_line(booking.location.value, max_=500),
+        location=one_line(find_location(booking.location, recipient).value, max_=500),
         url=meeting.manage_url if recipient.role is RecipientRole.INVITEE else None,
         organizer=host,
         attendees=(Attendee(address=host, is_chair=True), invitee, *guests),

@@ -8,11 +8,14 @@ from msgspec import Struct
 from openslot.accounts.models import BrandedHost
 from openslot.bookings.models import Booking
 from openslot.bookings.series_models import SeriesDate
+from openslot.bookings.words import format_place, format_told_place, without_typed
 from openslot.core.text import find_name
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.i18n import Text
 from openslot.integrations.mail.models import (
     DEFAULT_TOPICS,
     TOPICS_OF_MEETINGS,
+    Link,
     MailKind,
     MailTopic,
     Recipient,
@@ -92,3 +95,26 @@ def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
 def is_wanted(host: MailHost, recipient: Recipient, kind: MailKind) -> bool:
     """Return whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice."""
     return recipient.role is not RecipientRole.HOST or TOPICS_OF_MEETINGS[kind] in host.topics
+
+
+def find_location(location: Location, recipient: Recipient) -> Location:
+    """Find a location as one of those who take part may read it; what an invitee has typed goes to the host alone."""
+    is_own_number = recipient.role is RecipientRole.INVITEE and location.asks is LocationAsks.PHONE
+    is_told = recipient.role is RecipientRole.HOST or is_own_number
+    return location if is_told else without_typed(location)
+
+
+def format_where(location: Location, recipient: Recipient, host_name: str) -> str | None:
+    location = find_location(location, recipient)
+    if recipient.role is not RecipientRole.HOST:
+        return format_told_place(location, host_name)
+    if location.asks is LocationAsks.PHONE and location.value:
+        return Text("You call %(phone)s", phone=location.value)
+    return format_place(location, host_name)
+
+
+def find_join(meeting: MailedMeeting) -> Link | None:
+    """Find the way into a video call, which is what everyone needs first."""
+    location = meeting.booking.location
+    is_call = location.kind is LocationKind.VIDEO_LINK and location.value.startswith(("https://", "http://"))
+    return Link(label=Text("Join"), url=location.value) if is_call else None

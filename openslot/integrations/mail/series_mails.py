@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from openslot.bookings.words import format_day, format_hours, format_place, format_short, format_zone_name
+from openslot.bookings.words import format_day, format_hours, format_short, format_zone_name
 from openslot.core.actor import Actor
 from openslot.core.events import Effect
 from openslot.core.text import one_line
@@ -20,7 +20,7 @@ from openslot.integrations.mail.letters import (
     write_entry,
     write_people,
 )
-from openslot.integrations.mail.meetings import MailedMeeting
+from openslot.integrations.mail.meetings import MailedMeeting, format_where
 from openslot.integrations.mail.models import (
     Attachment,
     Draft,
@@ -86,7 +86,7 @@ def _write_letter(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, 
         facts=(
             Fact(label=Text("What"), lines=(one_line(meeting.event_type.name),)),
             *_write_when(meeting, recipient, locale),
-            *(_write_where(meeting) if is_on else ()),
+            *(_write_where(meeting, recipient) if is_on else ()),
             *write_people(meeting, recipient),
         ),
         quote=find_quote(meeting, recipient),
@@ -127,9 +127,9 @@ def _write_when(meeting: MailedMeeting, recipient: Recipient, locale: Locale) ->
         yield Fact(label=Text("Not free and not booked"), lines=lines)
 
 
-def _write_where(meeting: MailedMeeting) -> Iterator[Fact]:
+def _write_where(meeting: MailedMeeting, recipient: Recipient) -> Iterator[Fact]:
     """Tell where all of them take place, or that each has a link of its own."""
-    places = {format_place(each.location, one_line(meeting.host.name)) for each in meeting.dates}
+    places = {format_where(each.location, recipient, one_line(meeting.host.name)) for each in meeting.dates}
     if len(places) > 1:
         yield Fact(label=Text("Where"), lines=(Text("Video calls. Each date has a link of its own, on its page."),))
     elif place := places.pop():

@@ -113,7 +113,11 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
         paying.PriceChanged,
     ) as refusal:
         return await _ask_again(
-            context, form.with_faults(forms.name_faults(refusal.faults, phone=forms.name_phone(form))), refusal
+            context,
+            form.with_faults(
+                forms.name_faults(refusal.faults, phone=forms.name_phone(form), place=forms.name_place(form))
+            ),
+            refusal,
         )
     return redirect(target)
 

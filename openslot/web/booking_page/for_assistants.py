@@ -22,7 +22,7 @@ from openslot.core.errors import Invalid, NotFound, RateLimited, Refusal
 from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.errors import LinkClosed
-from openslot.event_types.models import EventType, LocationKind
+from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_offered, is_told_when_booked
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
@@ -55,6 +55,13 @@ TOLD_LATER = {
     LocationKind.PHONE: Text("Phone call, number after booking"),
     LocationKind.IN_PERSON: Text("Place after booking"),
     LocationKind.TEXT: Text("Details after booking"),
+}
+# Where the host has said nothing more about it.
+LOCATION_KINDS = {
+    LocationKind.VIDEO_LINK: Text("Video call"),
+    LocationKind.PHONE: Text("Phone call"),
+    LocationKind.IN_PERSON: Text("In person"),
+    LocationKind.TEXT: Text("Other"),
 }
 NOT_OFFERED = Text("Can't be booked online yet")
 ICONS = {
@@ -144,11 +151,11 @@ class ShownFact(Struct, frozen=True):
 def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[ShownFact]:
     """Say what those who book should know, in the order of its weight."""
     facts = [ShownFact("clock", format_durations(event_type))]
-    location = event_type.location
-    told_later = is_told_when_booked(location)
-    place = TOLD_LATER[location.kind] if told_later else format_place(location, host_name)
-    if place:
-        facts.append(ShownFact(ICONS[location.kind], place))
+    facts += [
+        ShownFact(ICONS[location.kind], place)
+        for location in event_type.all_locations
+        if (place := format_offered_place(location, host_name))
+    ]
     if event_type.seats > 1:
         facts.append(ShownFact("people", Text("Up to %(count)s people", count=event_type.seats)))
     if event_type.price is not None:
@@ -163,6 +170,33 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
         if event_type.price is not None:
             facts.append(ShownFact("refund", describe_policy(event_type.refund_policy)))
     return facts
+
+
+def format_offered_place(location: Location, host_name: str) -> str | None:
+    """Say where a meeting would take place, to those who have not booked it."""
+    return TOLD_LATER[location.kind] if is_told_when_booked(location) else format_place(location, host_name)
+
+
+class ShownPlace(Struct, frozen=True, kw_only=True):
+    """A location to choose, or one that asks for something."""
+
+    id: str
+    words: str
+    asks: LocationAsks | None
+
+
+def list_places(event_type: EventType, host_name: str) -> tuple[ShownPlace, ...]:
+    """List the locations that a form has fields for; none if there is nothing to choose or to tell."""
+    if not event_type.locations and not event_type.location.asks:
+        return ()
+    return tuple(
+        ShownPlace(
+            id=each.id or "",
+            words=format_offered_place(each, host_name) or LOCATION_KINDS[each.kind],
+            asks=each.asks or None,
+        )
+        for each in event_type.all_locations
+    )
 
 
 def format_duration(minutes: int) -> Text:
@@ -239,6 +273,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
         offer=offer,
         is_offered=is_offered(event_type),
         facts=facts,
+        places=list_places(event_type, offer.host.name),
         token=which.token,
         minutes=which.minutes,
         max_=MAX_SLOTS,

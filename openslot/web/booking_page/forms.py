@@ -22,13 +22,14 @@ from openslot.core.sources import name_campaign
 from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, ReasonText
 from openslot.core.times import Zone, at_second, floor_second, get_zone, iso
 from openslot.core.work import Work
+from openslot.event_types.locations import WantedLocation, find_location
 from openslot.event_types.models import EventType, Question, QuestionKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Hours, Locale
 from openslot.i18n.localization import format_minute
 from openslot.routing import Form, WhenEmpty
 from openslot.web.booking_page.calendar import ShownMonth, show_month
-from openslot.web.booking_page.for_assistants import format_duration
+from openslot.web.booking_page.for_assistants import ShownPlace, format_duration, list_places
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import hours_of
 from openslot.web.templating import get_template
@@ -55,6 +56,8 @@ class BookingForm(Struct, frozen=True, kw_only=True):
     guests: Annotated[str, Meta(max_length=5000)] = ""
     hold: Annotated[str, Meta(max_length=100)] = ""
     duration: Annotated[str, Meta(max_length=10)] = ""
+    location: Annotated[str, Meta(max_length=100)] = ""
+    """The id of the one that was chosen; what it asks for is read beside it."""
     messages: ConsentText | None = None
     """What the invitee has agreed to, as the box says it; None: it is not ticked."""
     phone: Annotated[str, Meta(max_length=50)] = ""
@@ -88,6 +91,7 @@ def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) 
         guests=tuple(filter(None, GUESTS.split(sent.guests))),
         hold_id=read_id(sent.hold),
         message_consent=_read_consent(form),
+        location=WantedLocation(id=sent.location or None, value=form[name_place(form)]),
         source=read_source(form),
     )
 
@@ -109,6 +113,11 @@ def _read_consent(form: Form[BookingForm]) -> MessageConsent | None:
     return MessageConsent(phone=form[name_phone(form)].strip(), text=sent.messages, source=ConsentSource.BOOKING_PAGE)
 
 
+def name_place(form: Form[BookingForm]) -> str:
+    """Name the field that has what the location asks for."""
+    return f"place.{form['location']}" if form["location"] else "place"
+
+
 def name_phone(form: Form[BookingForm]) -> str:
     """Name the field that has the phone number for messages."""
     return f"answers.{form['phone_key']}" if form["phone_key"] else "phone"
@@ -126,6 +135,8 @@ def read_source(form: Form[BookingForm]) -> str | None:
 
 def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:
     values = {name: options.prefill(name) for name in ("name", "email", "notes", "guests")}
+    if find_location(event_type, options.prefill("location")):
+        values["location"] = options.prefill("location")
     for question in event_type.questions:
         given = options.prefill(question.key) if question.key not in values else ""
         if question.kind is QuestionKind.CHOICES:
@@ -140,7 +151,7 @@ def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:
     return Form(values=values)
 
 
-def name_faults(faults: Mapping[str, str], *, phone: str = "phone") -> dict[str, str]:
+def name_faults(faults: Mapping[str, str], *, phone: str = "phone", place: str = "place") -> dict[str, str]:
     """Put what a verb finds wrong at the form's own fields."""
     own_names = {
         "inviteeName": "name",
@@ -150,6 +161,8 @@ def name_faults(faults: Mapping[str, str], *, phone: str = "phone") -> dict[str,
         "messageConsent.phone": phone,
         "recurrence": "weeks",
         "recurrence.weeks": "weeks",
+        "location.id": "location",
+        "location.value": place,
     }
     named: dict[str, str] = {}
     for field, fault in faults.items():
@@ -265,8 +278,9 @@ def write_fields(form: Form[BookingForm], picked: Picked, locale: Locale, *, kee
         keeps_mail=keeps_mail,
         sends_messages=picked.found.sends_messages,
         max_weeks=picked.found.inputs.event_type.max_weeks,
+        places=list_places(picked.found.inputs.event_type, picked.found.host_name),
     )
-    if form.faults or any(form.values.values()):
+    if form.faults or asked.places or any(form.values.values()):
         return _write(form, asked, locale, picked)
     return _write_empty(asked, locale)
 
@@ -278,6 +292,7 @@ class AskedFields(Struct, frozen=True, kw_only=True):
     keeps_mail: bool
     sends_messages: bool
     max_weeks: int
+    places: tuple[ShownPlace, ...] = ()
 
     @property
     def phone_key(self) -> str:

@@ -20,11 +20,12 @@ from openslot.core.text import LINE, EmailAddress, Name, Prose, ReasonText
 from openslot.core.times import at_second, get_zone, iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.locations import WantedLocation
 from openslot.event_types.models import EventType
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.booking_page.for_assistants import format_duration
+from openslot.web.booking_page.for_assistants import format_duration, list_places
 from openslot.web.booking_page.forms import read_recurrence
 from openslot.web.booking_page.options import read_minutes
 from openslot.web.dashboard.curl import curl
@@ -45,6 +46,8 @@ FIELDS = {
     "durationMinutes": "duration",
     "recurrence": "weeks",
     "recurrence.weeks": "weeks",
+    "location.id": "location",
+    "location.value": "place",
 }
 
 
@@ -117,6 +120,10 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     """In minutes, if there is a choice."""
     weeks: Annotated[str, Meta(max_length=10)] = ""
     on_conflict: Annotated[str, Meta(max_length=10)] = ""
+    location: Annotated[str, Meta(max_length=100)] = ""
+    """Its id, if there is a choice."""
+    place: Annotated[str, Meta(pattern=LINE, max_length=500)] = ""
+    """What the location asks the invitee for."""
 
 
 @get("/bookings/new")
@@ -148,6 +155,7 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
         carried={**kept, "day": first.isoformat()} if first else kept,
         describe=describe_event_type,
         format_duration=format_duration,
+        places=list_places(chosen, user.name) if chosen else (),
         curl=_write_curl(work, user, chosen, slots, minutes),
     )
 
@@ -160,6 +168,7 @@ async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -
         starts_at=sent.start,
         invitee=Invitee(name=sent.name, email=sent.email, zone=sent.timezone),
         notes=sent.notes.strip() or None,
+        location=WantedLocation(id=sent.location or None, value=sent.place),
     )
     recurrence = read_recurrence(form["weeks"], form["on_conflict"])
     try:

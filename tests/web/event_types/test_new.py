@@ -7,7 +7,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Limits, Question, QuestionKind
+from openslot.event_types.models import EventType, Limits, Location, LocationAsks, LocationKind, Question
 from openslot.schedules import operations as schedules
 from openslot.web.dashboard.event_types.editor import STARTING_POINTS
 from tests.support.page import read_page
@@ -44,7 +44,7 @@ async def test_a_phone_call_asks_for_the_number(member: httpx2.AsyncClient, runt
     await member.post("/event-types?start=phone", data=await begin(member, "start=phone"))
 
     made = await newest(runtime, user)
-    assert made.questions == (Question("phone", "Your phone number", QuestionKind.PHONE, required=True),)
+    assert (made.location, made.questions) == (Location(LocationKind.PHONE, asks=LocationAsks.PHONE), ())
 
 
 LINKS: list[tuple[str, list[str]]] = [

@@ -111,7 +111,7 @@ FAULTS: list[dict[str, str]] = [
     {"slug": "../.."},
     {"description": "x" * 6000},
     {"color": "url(x)"},
-    {"location_kind": "video_link", "location_value": "x"},
+    {"locations.0.kind": "video_link", "locations.0.link": "x"},
     {"window": "range"},
     {"window": "range", "window_from": "9999-12-31", "window_to": "0001-01-01"},
     {"window": "nonsense"},
@@ -134,7 +134,7 @@ WRONG_QUESTIONS: list[dict[str, str]] = [
 
 async def test_a_field_with_a_fault_is_shown_as_it_is_saved(member: httpx2.AsyncClient, intro: EventType) -> None:
     path = f"/event-types/{intro.id}"
-    fields = read_fields((await member.get(path)).text) | {"location_value": "Room 7"}
+    fields = read_fields((await member.get(path)).text) | {"locations.0.kind": "text", "locations.0.text": "Room 7"}
     for wrong in FAULTS:
         answer = await member.post(f"{path}/preview", data=fields | wrong)
         page = answer.text
@@ -142,7 +142,7 @@ async def test_a_field_with_a_fault_is_shown_as_it_is_saved(member: httpx2.Async
         assert answer.status_code == 200, wrong
 
         assert "30 minute meeting" in page, wrong
-        if "location_value" not in wrong:
+        if "locations.0.link" not in wrong:
             assert "Room 7" in page, wrong
 
 

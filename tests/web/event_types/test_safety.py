@@ -82,7 +82,7 @@ async def test_stored_text_stays_text(
     asked = f"/event-types/{intro.id}/questions"
     pages += [await member.post(path, data=sent) for path in (f"/event-types/{intro.id}", "/event-types", asked)]
     pages.append(await member.post(asked, data={**sent, "act": "add"}))
-    typed = {**fields, "name": text, "description": text, "location_value": text, "questions.0.label": text}
+    typed = {**fields, "name": text, "description": text, "locations.0.text": text, "questions.0.label": text}
     pages.append(await member.post(f"/event-types/{intro.id}", data=typed))
     pages.append(await member.post(f"/event-types/{intro.id}/preview", data=typed))
     pages.append(await member.post(f"{asked}/preview", data={**typed, "questions.0.options": text}))

@@ -34,14 +34,15 @@ async def test_a_host_chooses_it_and_leaves_the_field_for_a_link_alone(
     assert OFFERED in page
 
     # What was typed for another choice does not count.
-    saved = await save(member, intro, location_kind=CHOICE, location_value="https://meet.example/mara")
+    saved = await save(member, intro, **{"locations.0.kind": CHOICE, "locations.0.link": "https://meet.example/mara"})
     assert saved.status_code == 303
     assert (await load(runtime, user, intro)).location == BY_JITSI
     shown = (await member.get(f"/event-types/{intro.id}")).text
-    assert read_fields(shown)["location_kind"] == CHOICE
+    assert read_fields(shown)["locations.0.kind"] == CHOICE
     assert "https://meet.example/mara" not in shown
 
-    await save(member, intro, location_kind="video_link", location_value="https://meet.example/mara")
+    link = {"locations.0.kind": "video_link", "locations.0.link": "https://meet.example/mara"}
+    await save(member, intro, **link)
     expected = Location(LocationKind.VIDEO_LINK, "https://meet.example/mara")
     assert (await load(runtime, user, intro)).location == expected
 
@@ -50,16 +51,16 @@ async def test_a_host_chooses_it_and_leaves_the_field_for_a_link_alone(
 async def test_a_choice_that_is_not_offered_is_refused_at_its_field(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType, kind: str
 ) -> None:
-    answer = await save(member, intro, location_kind=kind)
+    answer = await save(member, intro, **{"locations.0.kind": kind})
 
     assert answer.status_code == 400
-    assert set(read_faults(answer.text)) == {"location_kind"}
+    assert set(read_faults(answer.text)) == {"locations.0.kind"}
     assert (await load(runtime, user, intro)).location == intro.location
 
 
 async def test_the_preview_says_video_call(member: httpx2.AsyncClient, intro: EventType) -> None:
     fields = read_fields((await member.get(f"/event-types/{intro.id}")).text)
-    preview = await member.post(f"/event-types/{intro.id}/preview", data=fields | {"location_kind": CHOICE})
+    preview = await member.post(f"/event-types/{intro.id}/preview", data=fields | {"locations.0.kind": CHOICE})
 
     assert "Video call, link after booking" in preview.text
     assert SERVER not in preview.text

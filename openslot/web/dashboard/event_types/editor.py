@@ -14,7 +14,8 @@ from openslot.core.ids import SHAPE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugAlreadyExists
-from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
+from openslot.event_types.locations import MAX_LOCATIONS
+from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationAsks, LocationKind
 from openslot.event_types.ports import Conferences
 from openslot.event_types.rules import DETAILS, edition_of, find_changed, suggest_slug
 from openslot.i18n import Text
@@ -24,9 +25,8 @@ from openslot.routing import Form, Request, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.event_types import forms
+from openslot.web.dashboard.event_types import forms, locations
 from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
-from openslot.web.dashboard.event_types.locations import list_locations
 from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
 from openslot.web.pages import locale_of, page, redirect
 
@@ -45,19 +45,24 @@ FALLBACK, LONGEST_NAME = "meeting", 200
 USUAL_NOTICE = 240
 
 
-async def form_page(work: Work, user: User, template: str, form: Form[forms.EventTypeForm], **values: Any) -> Response:
+async def form_page(
+    work: Work, user: User, template: str, form: Form[forms.EventTypeForm], *, focus: str = "", **values: Any
+) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
     services = await work.runtime.ports.get(Conferences).list_offered(work, user.id)
+    typed = locations.list_typed(form.values)
     shown = page(
         template,
         user,
         here="/event-types",
         form=form,
-        focus="",
+        focus=focus,
         base=f"{work.runtime.settings.public_url}/{user.username}/",
         schedules={str(each.id): each.name for each in own},
-        locations=list_locations(services, form["location_kind"]),
+        places=typed,
+        place_kinds=locations.list_kinds(services, typed),
+        max_places=MAX_LOCATIONS,
         makes_links=bool(services),
         windows=forms.WINDOWS,
         units=forms.UNIT_NAMES,
@@ -89,7 +94,11 @@ async def show_event_type_form(work: Work, user: User, event_type_id: UUID) -> R
 
 @post("/event-types/{event_type_id}")
 async def save_event_type(work: Work, user: User, event_type_id: UUID, form: Form[forms.EventTypeForm]) -> Response:
+    """Save an event type, or change the locations of the form without saving it."""
     found = await event_types.get_overview(work, user, event_type_id)
+    if form["act"]:
+        values, focus = locations.change_locations(form.values, form["act"])
+        return await edit_page(work, user, found, Form(values=values), focus=focus)
     if not form.faults:
         edited, faults = forms.read_event_type(form.get(), found.event_type)
         faults |= {} if form.get().slug.strip() else {"slug": Text("Enter the last part of the link")}
@@ -106,7 +115,7 @@ async def _save(work: Work, user: User, edited: EventType, form: Form[forms.Even
     except EventTypeChanged:
         return await _show_changed(work, user, edited, form)
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
-        form = form.with_faults(forms.name_faults(refusal.faults))
+        form = form.with_faults(forms.name_faults(refusal.faults, form.get()))
     except ScheduleNotFound:
         form = form.with_faults({"schedule": NO_SCHEDULE})
     if form.faults:
@@ -133,7 +142,9 @@ def _list_changed(
     elsewhere: tuple[str, ...], *, ours: set[str], edited: EventType, current: EventType, saved: Mapping[str, str]
 ) -> Iterator[ChangedField]:
     for field in elsewhere:
-        if getattr(edited, field) == getattr(current, field):
+        # The default is the first of the locations.
+        is_told = field == "locations" and "location" in elsewhere
+        if is_told or getattr(edited, field) == getattr(current, field):
             continue
         name, fields = forms.EDITED_FIELDS[field]
         line = saved.get(fields[0], "") if len(fields) == 1 and field != "schedule_id" else ""
@@ -141,8 +152,8 @@ def _list_changed(
 
 
 def _take(values: Mapping[str, str], saved: Mapping[str, str], fields: tuple[str, ...]) -> dict[str, str]:
-    kept = {name: text for name, text in values.items() if name not in fields}
-    return kept | {name: text for name, text in saved.items() if name in fields}
+    kept = {name: text for name, text in values.items() if name.partition(".")[0] not in fields}
+    return kept | {name: text for name, text in saved.items() if name.partition(".")[0] in fields}
 
 
 async def edit_page(
@@ -151,6 +162,7 @@ async def edit_page(
     found: EventTypeOverview,
     form: Form[forms.EventTypeForm],
     *,
+    focus: str = "",
     changed: list[ChangedField] | None = None,
 ) -> Response:
     """Show the form of an event type beside its preview, and what else can be done with it."""
@@ -162,6 +174,7 @@ async def edit_page(
         "dashboard/event_types/edit.html",
         form,
         status=409 if changed is not None else None,
+        focus=focus,
         changed=changed,
         event_type=event_type,
         upcoming=found.upcoming,
@@ -203,7 +216,7 @@ STARTING_POINTS = (
         title=Text("Phone call"),
         about=Text("You call the person who books. The form asks for their number."),
         name=Text("Phone call"),
-        changes={"duration_minutes": 15, "location": Location(LocationKind.PHONE)},
+        changes={"duration_minutes": 15, "location": Location(LocationKind.PHONE, asks=LocationAsks.PHONE)},
     ),
     StartingPoint(
         key="group",
@@ -243,6 +256,9 @@ async def show_new_event_type(request: Request, work: Work, user: User) -> Respo
 @post("/event-types")
 async def create_event_type(request: Request, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
     """Create an event type with what its form says and with the questions of what it begins with."""
+    if form["act"]:
+        values, focus = locations.change_locations(form.values, form["act"])
+        return await _show(request, work, user, Form(values=values), focus=focus)
     if form.faults:
         return await _show(request, work, user, form)
     sent = form.get()
@@ -261,7 +277,7 @@ async def create_event_type(request: Request, work: Work, user: User, form: Form
         async with work.attempt():
             made = await event_types.add_event_type(work, schedule, replace(wanted, is_private=sent.private))
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
-        return await _show(request, work, user, form.with_faults(forms.name_faults(refusal.faults)))
+        return await _show(request, work, user, form.with_faults(forms.name_faults(refusal.faults, sent)))
     return redirect(f"/event-types/{made.id}?done=made")
 
 
@@ -282,23 +298,21 @@ async def _begin(request: Request, work: Work, user: User, point: StartingPoint)
     own = await schedules.list_schedules(work, user)
     if not own:
         return None
-    locale = locale_of(request)
-    name = str(localize(point.name, locale))
+    name = str(localize(point.name, locale_of(request)))
     blank = event_types.draft(work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30)
-    begun = replace(blank, **{"min_notice_minutes": USUAL_NOTICE, **point.changes})
-    if begun.location.kind is not LocationKind.PHONE:
-        return begun
-    label = str(localize(Text("Your phone number"), locale))
-    return replace(begun, questions=(Question("phone", label, QuestionKind.PHONE, required=True),))
+    return replace(blank, **{"min_notice_minutes": USUAL_NOTICE, **point.changes})
 
 
-async def _show(request: Request, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
+async def _show(
+    request: Request, work: Work, user: User, form: Form[forms.EventTypeForm], *, focus: str = ""
+) -> Response:
     query = urlencode([(name, request.query[name]) for name in BEGINNINGS if name in request.query])
     return await form_page(
         work,
         user,
         "dashboard/event_types/new.html",
         form,
+        focus=focus,
         is_new=True,
         path=f"/event-types?{query}" if query else "/event-types",
         preview=f"/event-types/new/preview?{query}",

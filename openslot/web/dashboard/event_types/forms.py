@@ -25,7 +25,7 @@ from openslot.event_types.prices import SAID
 from openslot.event_types.rules import find_event_type_faults
 from openslot.i18n import PluralText, Text
 from openslot.routing import WhenEmpty
-from openslot.web.dashboard.event_types.locations import read_location, write_location_kind
+from openslot.web.dashboard.event_types.locations import LocationForm, name_fault, read_locations, write_locations
 
 _CODES = """
 AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MAD MXN MYR NGN NOK NZD
@@ -49,8 +49,6 @@ FIELDS = {
     "limits.perWeek": "per_week",
     "limits.perInvitee": "per_invitee",
     "recurringWeeks": "weeks",
-    "location.value": "location_value",
-    "location.conference": "location_kind",
     "bookingWindow.days": "window_days",
     "bookingWindow.to": "window_to",
     "price.amount": "price",
@@ -119,9 +117,8 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     duration: Number
     durations: ShortText = ""
     """The others that invitees can choose, in minutes."""
-    location_kind: Annotated[str, Meta(max_length=100)]
-    """A kind of location, or `conference:` and the name of a service."""
-    location_value: ShortText = ""
+    locations: tuple[LocationForm, ...] = ()
+    """Where it takes place, the default first."""
     schedule: Annotated[UUID, WhenEmpty(Text("Choose a schedule"))]
     window: Literal["rolling", "businessDays", "range"]
     window_days: int | None = None
@@ -148,6 +145,8 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     """Whether a new one is left off the host's page."""
     edition: Annotated[str, Meta(max_length=500)] = ""
     """What the form has shown of the event type when it was opened."""
+    act: ShortText = ""
+    """What to do with the form instead of saving it."""
 
 
 def write_values(event_type: EventType) -> dict[str, str]:
@@ -159,8 +158,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "color": event_type.color,
         "duration": str(event_type.duration_minutes),
         "durations": ", ".join(str(each) for each in event_type.durations if each != event_type.duration_minutes),
-        "location_kind": write_location_kind(event_type.location),
-        "location_value": event_type.location.value,
+        **write_locations(event_type.all_locations),
         "schedule": str(event_type.schedule_id),
         **_write_window(event_type.booking_window),
         "notice": str(notice),
@@ -182,9 +180,8 @@ def write_values(event_type: EventType) -> dict[str, str]:
 def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, dict[str, str]]:
     """Read the event type that a form describes, and every fault of it at its field."""
     faults: dict[str, str] = dict(_find_missing(sent))
-    location = read_location(sent.location_kind, sent.location_value)
-    if location is None:
-        location, faults["location_kind"] = base.location, Text("must be one of the choices")
+    locations, wrong = read_locations(sent.locations, base)
+    faults |= wrong
     try:
         price = read_price(sent.price, sent.currency)
     except BadAmount as bad:
@@ -199,7 +196,8 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         color=sent.color.strip().lower(),
         duration_minutes=sent.duration,
         durations=durations,
-        location=location,
+        location=locations[0],
+        locations=locations,
         schedule_id=sent.schedule,
         booking_window=_read_window(sent) or base.booking_window,
         min_notice_minutes=sent.notice * UNITS[sent.notice_unit],
@@ -211,7 +209,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         requires_confirmation=sent.confirmation,
         redirect_url=sent.redirect_url.strip() or None,
     )
-    return described, name_faults(find_event_type_faults(described)) | faults
+    return described, name_faults(find_event_type_faults(described), sent) | faults
 
 
 def read_durations(sent: EventTypeForm) -> tuple[int, ...] | None:
@@ -222,9 +220,14 @@ def read_durations(sent: EventTypeForm) -> tuple[int, ...] | None:
     return tuple(dict.fromkeys([sent.duration, *map(int, others)])) if others else ()
 
 
-def name_faults(faults: Mapping[str, str]) -> dict[str, str]:
+def name_faults(faults: Mapping[str, str], sent: EventTypeForm) -> dict[str, str]:
     """Put what the domain finds wrong at the form's own fields."""
-    named = {FIELDS.get(field, field): fault for field, fault in faults.items()}
+    named = {
+        name_fault(field, sent.locations)
+        if field.startswith(("location.", "locations."))
+        else FIELDS.get(field, field): fault
+        for field, fault in faults.items()
+    }
     return {field: fault if _is_said(fault) else WORDS.get(field, fault) for field, fault in named.items()}
 
 
@@ -284,7 +287,8 @@ EDITED_FIELDS = {
     "durations": (Text("Other durations"), ("durations",)),
     "buffer_before": (Text("Buffer before"), ("buffer_before",)),
     "buffer_after": (Text("Buffer after"), ("buffer_after",)),
-    "location": (Text("Where"), ("location_kind", "location_value")),
+    "location": (Text("Where"), ("locations",)),
+    "locations": (Text("Where"), ("locations",)),
     "min_notice_minutes": (Text("Minimum notice"), ("notice", "notice_unit")),
     "booking_window": (Text("How far ahead"), ("window", "window_days", "window_from", "window_to")),
     "slot_interval_minutes": (Text("Start times"), ("interval",)),

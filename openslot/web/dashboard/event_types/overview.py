@@ -121,10 +121,9 @@ async def move_event_type(work: Work, user: User, event_type_id: UUID, form: For
 
 def describe_event_type(event_type: EventType) -> list[object]:
     """List how long it takes, where it takes place, and for how many people it is."""
-    location = event_type.location
     details: list[object] = [format_durations(event_type)]
-    if location.kind is not LocationKind.TEXT or location.value:
-        details.append(LOCATIONS[location.kind])
+    known = [each for each in event_type.all_locations if each.kind is not LocationKind.TEXT or each.value or each.asks]
+    details += [LOCATIONS[kind] for kind in dict.fromkeys(each.kind for each in known)]
     if event_type.seats > 1:
         details.append(Text("Up to %(count)s people", count=event_type.seats))
     return details

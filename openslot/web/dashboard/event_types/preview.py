@@ -24,7 +24,7 @@ from openslot.routing import Form, RateLimit, Request, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.web import words
-from openslot.web.booking_page.for_assistants import list_facts
+from openslot.web.booking_page.for_assistants import list_facts, list_places
 from openslot.web.booking_page.forms import begin_form, pick_month
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import find_look, hours_of, show, show_zone
@@ -36,7 +36,6 @@ from openslot.web.pages import locale_of, page
 F = TypeVar("F", bound=Struct)
 # Fields that make sense only together.
 TOGETHER = (
-    ("location_kind", "location_value"),
     ("window", "window_days", "window_from", "window_to"),
     ("notice", "notice_unit"),
     ("price", "currency"),
@@ -90,6 +89,9 @@ def read_leniently(form: Form[EventTypeForm], base: EventType) -> EventType:
 
     def mend(values: Mapping[str, str], faults: Mapping[str, str]) -> dict[str, str]:
         wrong = set(faults)
+        if any(name.startswith("locations") for name in wrong):
+            values = {name: text for name, text in values.items() if not name.startswith("locations.")}
+            wrong |= {name for name in saved if name.startswith("locations.")}
         for group in TOGETHER:
             wrong |= set(group) if not wrong.isdisjoint(group) else set()
         return {**values, **{name: saved.get(name, "") for name in wrong}}
@@ -162,5 +164,6 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         guesses_zone=False,
         hours=hours_of(options),
         form=begin_form(event_type, options),
+        asked={"places": list_places(event_type, user.name)},
     )
     return replace(shown, headers={**shown.headers, "content-security-policy": FRAMED_BY_US})

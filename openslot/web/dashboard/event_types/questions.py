@@ -20,16 +20,15 @@ from openslot.event_types.rules import MAX_QUESTIONS, WITH_OPTIONS, edition_of, 
 from openslot.i18n import Text
 from openslot.routing import Form, Response, get, post
 from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
+from openslot.web.dashboard.event_types.typed_rows import TypedRow, change_rows, list_rows, put_rows
 from openslot.web.pages import page, redirect
 
 NOTICES = {"saved": Text("Your changes were saved.")}
 
-BEGIN = "questions."
+NAME = "questions"
 PARTS = ("label", "kind", "required", "options", "key", "show_key", "show_values")
 LONGEST_KEY = 40
 NEW = {"label": "", "kind": QuestionKind.TEXT.value, "options": "", "key": "", "show_key": "", "show_values": ""}
-ACT = re.compile(r"(add|remove|up|down)(?:\.([0-9]{1,2}))?", re.ASCII)
-TypedQuestion = dict[str, str]
 DECIDING = (*WITH_OPTIONS, QuestionKind.CHECKBOX)
 ALWAYS = Text("Always")
 KINDS = {
@@ -170,20 +169,15 @@ def write_questions(questions: Sequence[Question]) -> dict[str, str]:
         }
         for each in questions
     ]
-    return put_questions({}, typed)
+    return put_rows({}, NAME, typed)
 
 
-def list_typed(values: Mapping[str, str]) -> list[TypedQuestion]:
+def list_typed(values: Mapping[str, str]) -> list[TypedRow]:
     """List the questions that a form has, as they were typed."""
-    names = [name.removeprefix(BEGIN).partition(".") for name in values if name.startswith(BEGIN)]
-    places = {int(place) for place, _, part in names if place.isascii() and place.isdecimal() and len(place) < 4}
-    return [
-        {part: values[name] for part in PARTS if (name := f"{BEGIN}{place}.{part}") in values}
-        for place in sorted(places)
-    ]
+    return list_rows(values, NAME, PARTS)
 
 
-def list_deciding(typed: Sequence[TypedQuestion]) -> list[dict[str, str]]:
+def list_deciding(typed: Sequence[TypedRow]) -> list[dict[str, str]]:
     """List for each question of a form those before it on whose answer it can depend, by their keys."""
     found: list[dict[str, str]] = []
     earlier: dict[str, str] = {"": ALWAYS}
@@ -195,36 +189,19 @@ def list_deciding(typed: Sequence[TypedQuestion]) -> list[dict[str, str]]:
     return found
 
 
-def put_questions(values: Mapping[str, str], typed: Sequence[TypedQuestion]) -> dict[str, str]:
-    """Replace the questions of a form, numbered from zero."""
-    kept = {name: text for name, text in values.items() if not name.startswith(BEGIN)}
-    numbered = {f"{BEGIN}{place}.{part}": text for place, each in enumerate(typed) for part, text in each.items()}
-    return kept | numbered
-
-
 def change_questions(values: Mapping[str, str], act: str) -> tuple[dict[str, str], str]:
     """Add, remove or move a question of a form, and return which field to continue with; leave any other act alone."""
-    typed, found = list_typed(values), ACT.fullmatch(act)
-    if found is None or (found[1] != "add" and not (found[2] and int(found[2]) < len(typed))):
-        return dict(values), ""
+    typed = list_typed(values)
     taken = {each.get("key", "") for each in typed}
     for each in typed:
         if each.get("label") and not each.get("key"):
             # A later question can name this one.
             each["key"] = _make_key(each["label"], taken)
             taken.add(each["key"])
-    place = int(found[2] or 0)
-    if found[1] == "add":
-        typed.append(dict(NEW))
-        place = len(typed) - 1
-    elif found[1] == "remove":
-        del typed[place]
-        place = min(place, len(typed) - 1)
-    else:
-        target = min(max(place + (1 if found[1] == "down" else -1), 0), len(typed) - 1)
-        typed.insert(target, typed.pop(place))
-        place = target
-    return put_questions(values, typed), f"{BEGIN}{place}.label" if typed else "questions"
+    place = change_rows(typed, act, new=NEW)
+    if place is None:
+        return dict(values), ""
+    return put_rows(values, NAME, typed), f"{NAME}.{place}.label" if typed else NAME
 
 
 def _make_key(label: str, taken: set[str]) -> str:

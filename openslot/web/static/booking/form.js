@@ -53,7 +53,7 @@ export function enhanceForm(form) {
     form.querySelector("[data-problem]").hidden = true;
     await answered();
     const start = startOf();
-    // The plain form knows the price that was seen, the weeks, and what the box for messages says.
+    // The plain form knows the price that was seen, weeks, location, and what the box for messages says.
     if ("plain" in form.dataset || field("messages")?.checked) return sendPlain(start);
     const body = JSON.stringify(wanted(start));
     if (sent.body !== body) sent = { body, key: newKey() };
