@@ -17,6 +17,7 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002
 UNAUTHORIZED = -32010
 RATE_LIMITED = -32015
 HEADER_MISMATCH = -32020
@@ -114,6 +115,8 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+NAMED_BY = {"tools/call": "name", "resources/read": "uri"}
+"""Which parameter the header Mcp-Name repeats."""
 ENCODED = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
 
 
@@ -151,9 +154,10 @@ def _check_envelope(message: RpcMessage, headers: Mapping[str, str]) -> None:
         raise _unsupported(version)
     if headers.get("mcp-method") != message.method:
         raise _mismatch("Mcp-Method", "method")
-    name = message.params.get("name")
-    if message.method == "tools/call" and name is not None and _decode(headers.get("mcp-name")) != name:
-        raise _mismatch("Mcp-Name", "params.name")
+    named = NAMED_BY.get(message.method)
+    name = message.params.get(named) if named else None
+    if name is not None and _decode(headers.get("mcp-name")) != name:
+        raise _mismatch("Mcp-Name", f"params.{named}")
 
 
 def _decode(value: str | None) -> str | None:

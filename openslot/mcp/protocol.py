@@ -49,6 +49,22 @@ class ToolParams(NamedTuple):
 async def _nothing(context: Any, message: object) -> None: ...
 
 
+class TextResource(Struct, frozen=True, kw_only=True):
+    """A text that a client can read; pages for a chat have addresses that begin with `ui://`."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    read: Callable[[], str]
+    meta: Mapping[str, object]
+
+    def describe(self) -> dict[str, object]:
+        shown = {"uri": self.uri, "name": self.name, "title": self.title, "description": self.description}
+        return {**shown, "mimeType": self.mime_type, "_meta": self.meta}
+
+
 class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
     """One tool server: what it says of itself, and what its door does with messages."""
 
@@ -65,7 +81,8 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
     introduced: Callable[[RpcContext[EntryT], object], Awaitable[None]] = _nothing
     """Gets what a client says of itself."""
     caching: Mapping[str, object] = NOT_CACHED
-    """How long a client may keep what the server says of itself and its tools."""
+    """How long a client may keep what the server says of itself, its tools and its resources."""
+    resources: tuple[TextResource, ...] = ()
     refused: Callable[[RpcContext[EntryT], Refusal], Mapping[str, str]] = lambda _context, _refusal: {}
     """Returns the headers that its door adds to a refusal."""
 
@@ -75,7 +92,10 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
 
     @property
     def introduction(self) -> dict[str, object]:
-        return {"capabilities": {"tools": {}}, "instructions": self.instructions}
+        capabilities: dict[str, object] = {"tools": {}}
+        if self.resources:
+            capabilities["resources"] = {}
+        return {"capabilities": capabilities, "instructions": self.instructions}
 
     @property
     def complete(self) -> dict[str, object]:
@@ -159,7 +179,30 @@ async def _answer(
             await server.introduced(context, message.meta.get(rpc.CLIENT_INFO))
             shown = {**server.introduction, "supportedVersions": rpc.SUPPORTED, **server.complete, **server.caching}
             return Raw(encode(shown))
+    if server.resources and message.method.startswith("resources/"):
+        return _write_resources(server, message, is_stateless=is_stateless)
     raise _not_found(message.method, is_stateless=is_stateless)
+
+
+def _write_resources(server: ToolServer[EntryT], message: RpcMessage, *, is_stateless: bool) -> Raw:
+    match message.method:
+        case "resources/list":
+            shown: dict[str, Any] = {"resources": [each.describe() for each in server.resources]}
+        case "resources/templates/list":
+            shown = {"resourceTemplates": []}
+        case "resources/read":
+            shown = {"contents": [_read_resource(server, message.params.get("uri"))]}
+        case _:
+            raise _not_found(message.method, is_stateless=is_stateless)
+    return Raw(encode(shown | ({**server.complete, **server.caching} if is_stateless else {})))
+
+
+def _read_resource(server: ToolServer[EntryT], uri: object) -> dict[str, object]:
+    found = next((each for each in server.resources if each.uri == uri), None)
+    if found is None:
+        words = "There is no resource with this uri; resources/list names all of them"
+        raise RpcFault(rpc.RESOURCE_NOT_FOUND, words, data={"uri": str(uri)[:200]}, http_status=200)
+    return {"uri": found.uri, "mimeType": found.mime_type, "text": found.read(), "_meta": found.meta}
 
 
 def _write_tools(server: ToolServer[EntryT], tools: Sequence[Raw], *, is_stateless: bool) -> Raw:

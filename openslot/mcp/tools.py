@@ -42,6 +42,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     is_idempotent: bool
     is_destructive: bool
     reaches_outside: bool
+    page: str | None = None
+    """The address of the resource with which a chat shows its result; others show the text."""
 
 
 class ToolArguments(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -95,7 +97,7 @@ def _describe(function: Callable[..., Awaitable[object]]) -> str:
 
 def describe_tool(tool: Tool, input_schema: JsonSchema) -> Raw:
     """Write a tool as tools/list shows it."""
-    described = {
+    described: dict[str, object] = {
         "name": tool.name,
         "title": tool.name.replace("_", " ").capitalize(),
         "description": tool.description,
@@ -108,6 +110,8 @@ def describe_tool(tool: Tool, input_schema: JsonSchema) -> Raw:
             "openWorldHint": tool.reaches_outside,
         },
     }
+    if tool.page is not None:
+        described["_meta"] = {"ui": {"resourceUri": tool.page}}
     return Raw(encode(described))
 
 

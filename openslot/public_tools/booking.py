@@ -41,6 +41,7 @@ from openslot.event_types.schemas import WantedMinutes
 from openslot.mcp.door import is_own_host
 from openslot.mcp.tools import Tool, define_tool, naming
 from openslot.payments import operations as payments
+from openslot.public_tools.picker import PICKER_URI
 from openslot.public_tools.schemas import (
     BookedTime,
     HeldTime,
@@ -101,6 +102,7 @@ def tool(
     reaches_outside: bool = False,
     transaction: Literal["one", "none"] = "none",
     limit: Callable[[Settings], RateLimit] | None = None,
+    page: str | None = None,
 ) -> Callable[[Callable[..., Awaitable[object]]], PublicTool]:
     """Declare a tool by its function, as `define_tool` says."""
     return lambda function: define_tool(
@@ -112,6 +114,7 @@ def tool(
         is_idempotent=is_idempotent,
         is_destructive=is_destructive,
         reaches_outside=reaches_outside,
+        page=page,
     )
 
 
@@ -165,7 +168,7 @@ def read_address(page: str, settings: Settings) -> ByPage:
     return ByPage(username, slug, next(iter(parse_qs(parts.query).get("token", ())), None))
 
 
-@tool(is_read_only=True)
+@tool(is_read_only=True, page=PICKER_URI)
 async def list_free_times(
     work: Work,
     *,

@@ -26,6 +26,7 @@ from openslot.mcp.tools import naming
 from openslot.payments import operations as payments
 from openslot.payments.models import PaymentState
 from openslot.public_tools.booking import FirstDay, LastDay, Start, list_times, tool
+from openslot.public_tools.picker import PICKER_URI
 from openslot.public_tools.schemas import QuotedBooking, ShownTimes, show_booking
 
 ManageUrl = Annotated[
@@ -66,7 +67,7 @@ def _read_token(url: str) -> str:
     return url.strip().partition("?")[0].rpartition(PAGE)[2].partition("/")[0]
 
 
-@tool(is_read_only=True)
+@tool(is_read_only=True, page=PICKER_URI)
 async def list_new_times(
     work: Work,
     *,

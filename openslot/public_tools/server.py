@@ -25,6 +25,7 @@ from openslot.mcp.tools import (
 )
 from openslot.public_tools import booking, managing
 from openslot.public_tools.booking import PATH, PublicCall, PublicTool
+from openslot.public_tools.picker import PICKER
 from openslot.routing import Response, post
 
 TOOLS = tuple(each for module in (booking, managing) for each in vars(module).values() if isinstance(each, PublicTool))
@@ -99,6 +100,7 @@ SERVER: ToolServer[Entry] = ToolServer(
     list_tools=lambda _: _list_tools(),
     call_tool=_call_tool,
     count_batched=_count_batched,
+    resources=(PICKER,),
     caching={"ttlMs": 3_600_000, "cacheScope": "public"},
 )
 

@@ -23,7 +23,7 @@ TEMPLATES = sorted((ROOT / "web/templates").rglob("*.html"))
 ENGLISH = {"api_docs_parts.html"}
 PAGES = sorted(path for path in (ROOT / "web").rglob("*.py") if "api_docs" not in path.parts)
 # Refusals that only programs meet.
-MACHINES = {"scim", "agents"}
+MACHINES = {"scim", "agents", "mcp"}
 REFUSALS = sorted(
     path
     for path in (*ROOT.glob("*/errors.py"), *ROOT.glob("integrations/*/errors.py"))

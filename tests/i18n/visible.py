@@ -148,8 +148,15 @@ def _strings(node: ast.AST) -> Iterator[str]:
         if SENTENCE.search(TAG.sub("", node.value)) and node.value not in NAMES:
             yield node.value
         return
-    for child in node.values if isinstance(node, ast.Dict) else ast.iter_child_nodes(node):
+    for child in _values(node) if isinstance(node, ast.Dict) else ast.iter_child_nodes(node):
         yield from _strings(child)
+
+
+def _values(node: ast.Dict) -> Iterator[ast.expr]:
+    """Yield the values of a dictionary; the types of JSON-LD are names that only programs read."""
+    for key, value in zip(node.keys, node.values, strict=True):
+        if not (isinstance(key, ast.Constant) and key.value == "@type"):
+            yield value
 
 
 def _reasons(node: ast.AST) -> list[ast.expr]:

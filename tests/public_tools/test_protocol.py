@@ -30,7 +30,7 @@ async def test_anyone_is_welcome_in_every_version(assistant: TestAssistant) -> N
         shown = (await assistant.ask("initialize", {"protocolVersion": version, "capabilities": {}}))["result"]
         assert shown["protocolVersion"] == version
         assert shown["serverInfo"]["name"] == "openslot"
-        assert shown["capabilities"] == {"tools": {}}
+        assert shown["capabilities"] == {"tools": {}, "resources": {}}
     found = await assistant.ask(
         "server/discover", {"_meta": META}, MCP_Protocol_Version=STATELESS, Mcp_Method="server/discover"
     )
@@ -104,7 +104,7 @@ async def test_results_fit_their_schemas(assistant: TestAssistant, meeting: Even
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}', 200, -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"book","arguments":[]}}', 200, -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cancel"}}', 200, -32602),
-        (b'{"jsonrpc":"2.0","id":1,"method":"resources/list"}', 200, -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}', 200, -32601),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}', 200, -32602),
     ],
     ids=lambda value: repr(value)[:40],

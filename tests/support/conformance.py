@@ -6,7 +6,7 @@ from pathlib import Path
 
 DIAGNOSTIC = "calls a tool of the suite's own example server; ours has only the tools of the specification"
 PROMPTS = "needs prompts; the specification has none"
-RESOURCES = "needs resources; the specification has none"
+RESOURCES = "needs the resources of the suite's own example server; ours are none, or one page for chats"
 INPUT = "needs a tool that asks its client for input; ours ask nobody but the Orchestrator"
 TASKS = "needs the tasks extension; every tool of ours answers at once"
 
