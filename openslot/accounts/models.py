@@ -151,6 +151,8 @@ class Brand(Struct, frozen=True, kw_only=True):
     name: str
     color: str = DEFAULT_COLOR
     logo_url: str | None = None
+    logo_size: tuple[int, int] | None = None
+    """Width and height of an uploaded logo in mail; None: not known."""
     photo_url: str | None = None
     """Shown beside the name if there is no logo."""
 
@@ -165,8 +167,45 @@ class ChosenBrand(Struct, frozen=True, kw_only=True, rename="camel"):
     color: str | None = None
     logo_url: str | None = None
 
-    def complete(self, *, name: str, color: str = DEFAULT_COLOR, photo_url: str | None = None) -> Brand:
-        return Brand(name=self.name or name, color=self.color or color, logo_url=self.logo_url, photo_url=photo_url)
+    def complete(self, *, name: str, color: str = DEFAULT_COLOR) -> Brand:
+        return Brand(name=self.name or name, color=self.color or color, logo_url=self.logo_url)
+
+
+class ImageKind(StrEnum):
+    LOGO = "logo"
+    COVER = "cover"
+
+
+class BrandImage(Struct, frozen=True, kw_only=True):
+    """A picture of a host's pages; its size is in pixels of the file, of which a page shows two as one."""
+
+    hash: str
+    width: int
+    height: int
+
+    def fit(self, width: int, height: int) -> tuple[int, int]:
+        """Return its size where it has so much place."""
+        share = min(0.5, width / self.width, height / self.height)
+        return max(1, round(self.width * share)), max(1, round(self.height * share))
+
+
+class PageBrand(Struct, frozen=True, kw_only=True):
+    """What a host's pages show beside name, photo and color."""
+
+    logo: BrandImage | None = None
+    cover: BrandImage | None = None
+    shows_footer: bool = True
+
+    @property
+    def logo_path(self) -> str | None:
+        return f"/photos/{self.logo.hash}.png" if self.logo else None
+
+    @property
+    def cover_path(self) -> str | None:
+        return f"/photos/{self.cover.hash}.jpg" if self.cover else None
+
+
+PLAIN_PAGE = PageBrand()
 
 
 class BrandedHost(Struct, frozen=True, kw_only=True):
@@ -178,6 +217,7 @@ class BrandedHost(Struct, frozen=True, kw_only=True):
     locale: str
     photo: str | None
     brand: Brand
+    page: PageBrand
 
 
 class Domain(Struct, frozen=True, kw_only=True):

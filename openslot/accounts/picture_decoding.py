@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from typing import Literal
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -16,7 +17,11 @@ from openslot.i18n import Text
 # A JPEG is decoded at a fraction of its size, anything else needs twelve bytes for each pixel.
 # Some phones add smaller pictures behind the first one of a JPEG, which is then called MPO.
 MAX_MEGAPIXELS = {"JPEG": 40, "MPO": 40, "PNG": 16, "WEBP": 16}
-LEAST_SIDE, SIDE = 64, 512
+SIDE, LEAST_SIDE = 512, 64
+LOGO, LEAST_LOGO = (480, 128), (32, 32)
+COVER, LEAST_COVER = (1600, 400), (640, 160)
+# Grey from 0 to 255: a logo of which nothing is darker can't be seen on white.
+FAINT = 200
 # Each scan of a JPEG is one more pass over the whole picture, and each part of its EXIF data copies those before it:
 # 140 KB with 1,000 scans took 40 seconds. Cameras write one part, and programs about ten scans.
 MAX_PARTS = 100
@@ -39,7 +44,6 @@ DAMAGED = (
 )
 
 BROKEN = Text("must be a complete picture file; this one is damaged")
-TOO_SMALL = Text("must be at least 64 pixels wide and high")
 
 
 def make_square(body: bytes) -> bytes:
@@ -49,6 +53,23 @@ def make_square(body: bytes) -> bytes:
         return _write(ImageOps.fit(_flatten(picture), (SIDE, SIDE), Image.Resampling.LANCZOS))
 
 
+def make_logo(body: bytes) -> tuple[bytes, int, int]:
+    """Write a picture on white, and no larger than a page shows it, as a PNG without metadata, or refuse it."""
+    with _opened(body, least=LEAST_LOGO, draft=max(LOGO)) as picture:
+        logo = _flatten(picture)
+    logo.thumbnail(LOGO, Image.Resampling.LANCZOS)
+    darkest, _ = logo.convert("L").getextrema()
+    if isinstance(darkest, tuple) or darkest > FAINT:
+        raise _refuse(Text("must have parts that can be seen on white; this one is all white or very light"))
+    return _write(logo, "PNG"), *logo.size
+
+
+def make_cover(body: bytes) -> tuple[bytes, int, int]:
+    """Write the middle of a picture as a wide JPEG without metadata, or refuse it."""
+    with _opened(body, least=LEAST_COVER, draft=max(COVER)) as picture:
+        return _write(ImageOps.fit(_flatten(picture), COVER, Image.Resampling.LANCZOS)), *COVER
+
+
 def rewrite(body: bytes) -> tuple[bytes, int, int]:
     """Write a picture as a JPEG of the same size without metadata, or refuse it; return its width and height, too."""
     with _opened(body) as picture:
@@ -56,7 +77,9 @@ def rewrite(body: bytes) -> tuple[bytes, int, int]:
 
 
 @contextmanager
-def _opened(body: bytes, *, draft: int | None = None) -> Iterator[Image.Image]:
+def _opened(
+    body: bytes, *, least: tuple[int, int] = (LEAST_SIDE, LEAST_SIDE), draft: int | None = None
+) -> Iterator[Image.Image]:
     """Decode a picture, held as the camera was, and refuse one that is damaged, hostile or of another kind."""
     # Such parts would take minutes: they are counted before the picture is opened.
     if body.startswith(b"\xff\xd8") and max(len(SCAN.findall(body)), body.count(EXIF)) > MAX_PARTS:
@@ -64,7 +87,7 @@ def _opened(body: bytes, *, draft: int | None = None) -> Iterator[Image.Image]:
     try:
         # The decoder warns of each fault in a file; a hostile one would fill the log.
         with warnings.catch_warnings(action="ignore"), Image.open(BytesIO(body), formats=FORMATS) as opened:
-            _check(opened)
+            _check(opened, least)
             if draft is not None:
                 opened.draft("RGB", (draft, draft))
             opened.load()
@@ -78,14 +101,17 @@ def _opened(body: bytes, *, draft: int | None = None) -> Iterator[Image.Image]:
         raise _refuse(BROKEN) from None
 
 
-def _check(opened: Image.Image) -> None:
+def _check(opened: Image.Image, least: tuple[int, int]) -> None:
     """Refuse by the header, before anything is decoded."""
     width, height = opened.size
     max_ = MAX_MEGAPIXELS[opened.format or "PNG"]
     if width * height > max_ * 1_000_000:
         raise _refuse(_format_max(max_))
-    if min(width, height) < LEAST_SIDE:
-        raise _refuse(TOO_SMALL)
+    # It may be turned upright later.
+    if min(opened.size) < min(least) or max(opened.size) < max(least):
+        raise _refuse(
+            Text("must be at least %(width)s pixels wide and %(height)s high", width=least[0], height=least[1])
+        )
     if opened.format != "MPO" and getattr(opened, "n_frames", 1) > 1:
         raise _refuse(Text("must be a still picture, not an animation"))
 
@@ -103,12 +129,13 @@ def _flatten(picture: Image.Image) -> Image.Image:
     return ground
 
 
-def _write(picture: Image.Image) -> bytes:
+def _write(picture: Image.Image, kind: Literal["JPEG", "PNG"] = "JPEG") -> bytes:
     # A new image has no metadata that could be written along.
     clean = Image.new("RGB", picture.size)
     clean.paste(picture)
     written = BytesIO()
-    clean.save(written, "JPEG", quality=85, optimize=True, progressive=True)
+    # A PNG has no quality and no scans.
+    clean.save(written, kind, quality=85, optimize=True, progressive=True)
     return written.getvalue()
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Semaphore
 from typing import NamedTuple, TypeVar
 
+from openslot.accounts.models import ImageKind
 from openslot.core.errors import Invalid, Unavailable
 from openslot.i18n import Text
 
@@ -30,24 +31,37 @@ class Picture(bytes):
 
     @property
     def hash(self) -> str:
-        """The name under which it is served."""
-        return hashlib.sha256(self).hexdigest()[:32]
+        return name_picture(self)
 
 
 class RewrittenPicture(NamedTuple):
-    """A JPEG that this service has written itself, with the size of the picture that came."""
+    """A picture that this service has written itself, with its size."""
 
     body: bytes
     width: int
     height: int
 
 
+def name_picture(body: bytes) -> str:
+    """Return the name under which a picture is served."""
+    return hashlib.sha256(body).hexdigest()[:32]
+
+
 async def prepare_picture(body: bytes) -> Picture:
+    _check_size(body)
+    return await _run(_make_square, body)
+
+
+async def prepare_brand_image(body: bytes, kind: ImageKind) -> RewrittenPicture:
+    _check_size(body)
+    return await _run(_make_logo if kind is ImageKind.LOGO else _make_cover, body)
+
+
+def _check_size(body: bytes) -> None:
     if not body:
         raise Invalid(details={"photo": EMPTY})
     if len(body) > MAX_BYTES:
         raise Invalid(details={"photo": TOO_LARGE})
-    return await _run(_make_square, body)
 
 
 async def rewrite_picture(body: bytes) -> RewrittenPicture:
@@ -68,6 +82,18 @@ def _make_square(body: bytes) -> Picture:
     from openslot.accounts.picture_decoding import make_square  # noqa: PLC0415
 
     return Picture(make_square(body))
+
+
+def _make_logo(body: bytes) -> RewrittenPicture:
+    from openslot.accounts.picture_decoding import make_logo  # noqa: PLC0415
+
+    return RewrittenPicture(*make_logo(body))
+
+
+def _make_cover(body: bytes) -> RewrittenPicture:
+    from openslot.accounts.picture_decoding import make_cover  # noqa: PLC0415
+
+    return RewrittenPicture(*make_cover(body))
 
 
 def _rewrite(body: bytes) -> RewrittenPicture:

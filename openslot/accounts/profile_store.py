@@ -3,7 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.accounts.models import ChosenBrand, FormerUsername
+import msgspec
+from msgspec.structs import replace
+
+from openslot.accounts.models import PLAIN_PAGE, ChosenBrand, FormerUsername, ImageKind, PageBrand
+from openslot.accounts.pictures import RewrittenPicture
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 
@@ -16,17 +20,53 @@ on conflict (user_id) do update set hash = excluded.hash, body = excluded.body, 
 DELETE_PHOTO = """
 with gone as (delete from photos where user_id = $1)
 update users set photo = null, updated_at = $2 where id = $1 and photo is not null"""
+SAVE_IMAGE = """
+insert into brand_images (user_id, kind, hash, width, height, body, updated_at)
+select id, $2, $3, $4, $5, $6, $7 from users where id = $1 and disabled_at is null for key share
+on conflict (user_id, kind) do update set hash = excluded.hash, width = excluded.width, height = excluded.height,
+    body = excluded.body, updated_at = excluded.updated_at"""
+SERVED = {
+    "jpg": """select p.body from photos p join users u on u.id = p.user_id
+        where p.hash = $1 and u.disabled_at is null
+        union all
+        select i.body from brand_images i join users u on u.id = i.user_id
+        where i.hash = $1 and i.kind = 'cover' and u.disabled_at is null limit 1""",
+    "png": """select i.body from brand_images i join users u on u.id = i.user_id
+        where i.hash = $1 and i.kind = 'logo' and u.disabled_at is null limit 1""",
+}
+PAGE_BRAND = """(
+    select json_object_agg(i.kind, json_build_object('hash', i.hash, 'width', i.width, 'height', i.height))::text
+    from brand_images i where i.user_id = u.id) as brand_images, u.shows_footer"""
+"""The columns of what the pages of the user `u` show."""
+
+_read_images = msgspec.json.Decoder(PageBrand).decode
 
 
-async def find_welcome(db: Db, user_id: UUID) -> str | None:
-    found: str | None = await db.fetchval("select welcome from users where id = $1", user_id)
-    return found
+def to_page_brand(row: Row) -> PageBrand:
+    """Make the brand of pages of a row that has the columns of `PAGE_BRAND`."""
+    images = _read_images(row["brand_images"]) if row["brand_images"] else PLAIN_PAGE
+    return images if row["shows_footer"] else replace(images, shows_footer=False)
 
 
-async def update_welcome(db: Db, user_id: UUID, text: str | None, *, now: datetime) -> None:
-    """Write a welcome text; one that is the same is not written."""
-    statement = "update users set welcome = $2, updated_at = $3 where id = $1 and welcome is distinct from $2"
-    await db.execute(statement, user_id, text, now)
+async def find_page(db: Db, user_id: UUID) -> Row | None:
+    return await db.fetchrow(f"select u.welcome, {PAGE_BRAND} from users u where u.id = $1", user_id)
+
+
+async def update_page(db: Db, user_id: UUID, text: str | None, *, shows_footer: bool, now: datetime) -> None:
+    """Write a welcome text and whether there is a footer; what is the same is not written."""
+    statement = """update users set welcome = $2, shows_footer = $3, updated_at = $4
+        where id = $1 and (welcome, shows_footer) is distinct from ($2, $3)"""
+    await db.execute(statement, user_id, text, shows_footer, now)
+
+
+async def save_image(
+    db: Db, user_id: UUID, kind: ImageKind, picture: RewrittenPicture, *, name: str, now: datetime
+) -> None:
+    await db.execute(SAVE_IMAGE, user_id, kind, name, picture.width, picture.height, picture.body, now)
+
+
+async def delete_image(db: Db, user_id: UUID, kind: ImageKind) -> None:
+    await db.execute("delete from brand_images where user_id = $1 and kind = $2", user_id, kind)
 
 
 async def save_photo(db: Db, user_id: UUID, photo_hash: str, body: bytes, *, now: datetime) -> None:
@@ -37,10 +77,8 @@ async def delete_photo(db: Db, user_id: UUID, *, now: datetime) -> None:
     await db.execute(DELETE_PHOTO, user_id, now)
 
 
-async def find_photo(db: Db, photo_hash: str) -> bytes | None:
-    statement = """select p.body from photos p join users u on u.id = p.user_id
-        where p.hash = $1 and u.disabled_at is null limit 1"""
-    found: bytes | None = await db.fetchval(statement, photo_hash)
+async def find_picture(db: Db, name: str, kind: str) -> bytes | None:
+    found: bytes | None = await db.fetchval(SERVED[kind], name)
     return found
 
 
@@ -59,7 +97,7 @@ BRAND = """
     order by place limit 1"""
 """The brand of the user `u`, to be joined: their own, or else their organization's."""
 HOST = f"""
-select u.id, u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.color, b.logo_url
+select u.id, u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.color, b.logo_url, {PAGE_BRAND}
 from users u left join lateral ({BRAND}) b on true where u.id = $1"""
 
 

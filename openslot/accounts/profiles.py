@@ -1,48 +1,75 @@
-"""What pages show beside a name: a host's welcome text and photo, an organization's brand; and names from before."""
+"""What pages show beside a name: a host's text and pictures, an organization's brand; and names from before."""
 
 import re
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.accounts import profile_store as store
-from openslot.accounts.errors import ReservedUsernameNotFound, UsernameLimitExceeded
-from openslot.accounts.models import DEFAULT_COLOR, Brand, BrandedHost, ChosenBrand, FormerUsername, Organization, User
-from openslot.accounts.pictures import Picture
+from openslot.accounts.errors import ReservedUsernameNotFound, UsernameLimitExceeded, UserNotFound
+from openslot.accounts.models import (
+    DEFAULT_COLOR,
+    Brand,
+    BrandedHost,
+    ChosenBrand,
+    FormerUsername,
+    ImageKind,
+    Organization,
+    PageBrand,
+    User,
+)
+from openslot.accounts.pictures import Picture, RewrittenPicture, name_picture
 from openslot.accounts.rules import SHAPE
+from openslot.core import markdown
 from openslot.core.db import Row
-from openslot.core.errors import Invalid, NotFound
+from openslot.core.errors import Invalid, NotFound, require
 from openslot.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose, is_web_url
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.i18n import Text
 from openslot.jobs.batches import delete_old
 
-LONGEST_WELCOME = 1000
+LONGEST_WELCOME = 2000
 LONGEST_NAME = 100
 COLOR = re.compile(r"#[0-9a-f]{6}")
 MAX_RESERVED = 10
+MAIL_LOGO = (240, 32)
+"""How wide and high a logo is in mail at most."""
 Found = TypeVar("Found")
 
 
 def check_welcome(text: str) -> str | None:
-    """Return a welcome text without the space around it, None if it is blank, or refuse it."""
-    kept = text.strip()
+    """Return a welcome text without the space around it, None if it is blank, or refuse it; it is Markdown."""
+    # Browsers send a line break as two characters, and count it as one.
+    kept = text.replace("\r\n", "\n").strip()
     if not is_prose(kept):
         raise Invalid(details={"welcome": NOT_ALLOWED})
     if len(kept) > LONGEST_WELCOME:
         raise Invalid(details={"welcome": at_most_characters(LONGEST_WELCOME)})
+    if (fault := markdown.find_fault(kept)) is not None:
+        raise Invalid(details={"welcome": fault})
     return kept or None
 
 
-async def find_welcome(work: Work, user: User) -> str | None:
-    return await store.find_welcome(work.db, user.id)
+async def get_page(work: Work, user: User) -> tuple[str, PageBrand]:
+    """Read the text on a host's page, and what else their pages show."""
+    row = require(await store.find_page(work.db, user.id), UserNotFound)
+    return row["welcome"] or "", store.to_page_brand(row)
 
 
-async def set_welcome(work: Work, user: User, text: str) -> str | None:
-    """Change the text on a host's page; a blank one removes it."""
-    checked = check_welcome(text)
-    await store.update_welcome(work.db, user.id, checked, now=work.now)
-    return checked
+async def set_page(work: Work, user: User, text: str, *, shows_footer: bool) -> None:
+    """Change the text on a host's page, where a blank one removes it, and whether pages have a footer."""
+    await store.update_page(work.db, user.id, check_welcome(text), shows_footer=shows_footer, now=work.now)
+
+
+async def set_image(work: Work, user: User, kind: ImageKind, picture: RewrittenPicture) -> None:
+    await store.save_image(work.db, user.id, kind, picture, name=name_picture(picture.body), now=work.now)
+
+
+async def remove_image(work: Work, user: User, kind: ImageKind) -> None:
+    """Remove a logo or a cover; its address no longer exists from then on."""
+    await store.delete_image(work.db, user.id, kind)
 
 
 async def set_photo(work: Work, user: User, picture: Picture) -> str:
@@ -55,8 +82,9 @@ async def remove_photo(work: Work, user: User) -> None:
     await store.delete_photo(work.db, user.id, now=work.now)
 
 
-async def find_photo(work: Work, photo_hash: str) -> bytes | None:
-    return await store.find_photo(work.db, photo_hash)
+async def find_picture(work: Work, name: str, *, kind: str) -> bytes | None:
+    """Find a photo, a cover or a logo that is served as a file of this kind."""
+    return await store.find_picture(work.db, name, kind)
 
 
 def photo_path(photo_hash: str | None) -> str | None:
@@ -90,11 +118,13 @@ async def find_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) ->
 
 def to_host(runtime: Runtime, row: Row, *, color: str) -> BrandedHost:
     """Make a host of a row that has the columns of `profile_store.HOST`."""
+    base, page, path = runtime.settings.public_url, store.to_page_brand(row), photo_path(row["photo"])
     chosen = ChosenBrand(name=row["brand_name"], color=row["color"], logo_url=row["logo_url"])
-    path = photo_path(row["photo"])
-    photo_url = f"{runtime.settings.public_url}{path}" if path else None
-    brand = chosen.complete(name=row["name"], color=color, photo_url=photo_url)
-    return BrandedHost(**{name: row[name] for name in ("name", "email", "zone", "locale", "photo")}, brand=brand)
+    brand = replace(chosen.complete(name=row["name"], color=color), photo_url=f"{base}{path}" if path else None)
+    if page.logo is not None:
+        brand = replace(brand, logo_url=f"{base}{page.logo_path}", logo_size=page.logo.fit(*MAIL_LOGO))
+    who = {name: row[name] for name in ("name", "email", "zone", "locale", "photo")}
+    return BrandedHost(**who, brand=brand, page=page)
 
 
 def check_brand(brand: ChosenBrand) -> ChosenBrand:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from openslot.accounts.models import PLAIN_PAGE, PageBrand
 from openslot.core.times import FOREVER
 from openslot.event_types.models import BookingLink, EventType
 from openslot.schedules.models import Schedule
@@ -234,9 +235,10 @@ class SlotContext(Struct, frozen=True, kw_only=True):
 
     host_photo: str | None = None
     host_color: str | None = None
+    host_brand: PageBrand = PLAIN_PAGE
+    """The hash of the host's photo, the color of their brand, and what else their pages show; read for a page alone."""
     sends_messages: bool = False
     """Whether invitees who agree to it get messages: only a page knows it."""
-    """The hash of the host's photo, and the color of their brand; read where a page is named."""
 
     link: BookingLink | None = None
     """The link whose token was given."""

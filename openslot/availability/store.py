@@ -9,7 +9,8 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from openslot.accounts.profile_store import BRAND
+from openslot.accounts.models import PLAIN_PAGE
+from openslot.accounts.profile_store import BRAND, PAGE_BRAND, to_page_brand
 from openslot.availability import models
 from openslot.availability.grid import Interval
 from openslot.core.db import Db, Row
@@ -103,7 +104,7 @@ exists (
 # A page also shows how its host looks, and asks whether messages are wanted.
 OF_PAGE = SETTING.replace(
     "counted.*",
-    f"counted.*, u.photo as host_photo, b.color as host_color, {SENDS_MESSAGES} as sends_messages",
+    f"counted.*, u.photo as host_photo, b.color as host_color, {PAGE_BRAND}, {SENDS_MESSAGES} as sends_messages",
     1,
 ).replace("join schedules s on", f"left join lateral ({BRAND}) b on true join schedules s on", 1)
 # The same for an event type that is not saved, as if it were the only row of its table.
@@ -217,6 +218,7 @@ def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> model
         host_left_at=row["host_left_at"],
         host_photo=row.get("host_photo"),
         host_color=row.get("host_color"),
+        host_brand=to_page_brand(row) if "brand_images" in row else PLAIN_PAGE,
         sends_messages=row.get("sends_messages") or False,
         link=LINKS.read(row) if row.get("l_id") else None,
     )

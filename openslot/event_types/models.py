@@ -7,6 +7,8 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from openslot.accounts.models import PageBrand
+
 
 class LocationKind(StrEnum):
     """How a meeting takes place."""
@@ -305,6 +307,7 @@ class HostPage(Struct, frozen=True, kw_only=True):
     color: str | None
     """Of the host's brand."""
 
+    brand: PageBrand
     event_types: tuple[EventType, ...]
 
 

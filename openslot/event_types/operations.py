@@ -8,6 +8,7 @@ import asyncpg
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.accounts.profile_store import to_page_brand
 from openslot.accounts.store import lock_host
 from openslot.core.db import Row
 from openslot.core.errors import Invalid, require
@@ -132,6 +133,7 @@ async def get_host_page(work: Work, username: str) -> HostPage:
         welcome=head["welcome"],
         photo=head["photo"],
         color=head["brand_color"],
+        brand=to_page_brand(head),
         event_types=offered,
     )
 

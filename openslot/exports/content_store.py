@@ -74,7 +74,7 @@ ACCOUNT = _select(
     signs_in_with="case when u.password_hash is not null then 'password' end",
 )
 SETTINGS = _select(
-    "theme hour_format first_weekday brand reminders follow_ups flags notifications bookings_feed_since",
+    "theme hour_format first_weekday brand shows_footer reminders follow_ups flags notifications bookings_feed_since",
     "users u where u.id = $1",
     brand=f"(select {_object('name color logo_url', 'b')} from brands b where b.user_id = u.id)",
     reminders=_objects("event_type_id minutes_before channels", "reminder_settings r where r.host_id = u.id"),
@@ -118,6 +118,7 @@ SIGN_IN = _select(
     identities=_objects("issuer subject", "identities i where i.user_id = u.id"),
 )
 PHOTO = "select body from photos where user_id = $1"
+LOGO, COVER = (f"select body from brand_images where user_id = $1 and kind = '{kind}'" for kind in ("logo", "cover"))
 IMPORTS = _select(
     "id file_name state lines added updated unchanged bad created_at finished_at",
     "contact_imports i where i.owner_id = $1 order by i.created_at, i.id",

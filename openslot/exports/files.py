@@ -126,9 +126,13 @@ def as_csv(query: str, columns: Sequence[str]) -> Write:
     return write
 
 
-async def write_photo(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
-    """Write the photo as it is stored; an empty file if there is none."""
-    yield await connection.fetchval(content.PHOTO, user.id) or b""
+def as_picture(query: str) -> Write:
+    """Write a picture as it is stored; an empty file if there is none."""
+
+    async def write(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
+        yield await connection.fetchval(query, user.id) or b""
+
+    return write
 
 
 async def write_event_types(work: Work, user: User, _: Any) -> AsyncIterator[bytes]:
@@ -258,7 +262,9 @@ FILES = (
         ("authenticators", "recovery_codes", "identities"),
         as_object(content.SIGN_IN),
     ),
-    ExportFile("photo.jpg", "Your photo; empty if you have none.", ("photos",), write_photo),
+    ExportFile("photo.jpg", "Your photo; empty if you have none.", ("photos",), as_picture(content.PHOTO)),
+    ExportFile("logo.png", "Your logo; empty if you have none.", ("brand_images",), as_picture(content.LOGO)),
+    ExportFile("cover.jpg", "Your cover image; empty if you have none.", ("brand_images",), as_picture(content.COVER)),
     ExportFile(
         "schedules.json",
         "Your working hours, date overrides and public holidays.",

@@ -108,6 +108,7 @@ PLACES = (
     NavigationItem("/account/email", Text("Change your email address")),
     NavigationItem("/account#password-title", Text("Change password")),
     NavigationItem("/settings/profile", Text("Profile"), group=NavigationGroup.SETTINGS),
+    NavigationItem("/settings/branding", Text("Branding"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/notifications", Text("Notifications"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/calendars", Text("Calendars"), group=NavigationGroup.SETTINGS),
     NavigationItem("/settings/calendars/connect", Text("Connect a calendar")),

@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from openslot.accounts.profiles import find_photo
+from openslot.accounts.profiles import find_picture
 from openslot.agents import images
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
@@ -15,6 +15,7 @@ from openslot.routing import Request, Response, get
 
 MEDIA_TYPES = {
     "css": "text/css; charset=utf-8",
+    "jpg": "image/jpeg",
     "js": "text/javascript; charset=utf-8",
     "png": "image/png",
     "svg": "image/svg+xml",
@@ -22,7 +23,7 @@ MEDIA_TYPES = {
 }
 PATH = re.compile(r"accent/([0-9a-f]{6})\.css", re.ASCII)
 FOR_GOOD = "public, max-age=31536000, immutable"
-NAME = re.compile(r"([0-9a-f]{32})\.jpg")
+NAME = re.compile(r"([0-9a-f]{32})\.(jpg|png)")
 
 
 @cache
@@ -104,11 +105,12 @@ def send_versioned(request: Request, asset: Asset) -> Response:
 
 @get("/photos/{name}")
 async def send_photo(request: Request, work: Work, name: str) -> Response:
+    """Send a host's photo, cover or logo."""
     match = NAME.fullmatch(name)
-    photo = await find_photo(work, match[1]) if match else None
-    if match is None or photo is None:
+    picture = await find_picture(work, match[1], kind=match[2]) if match else None
+    if match is None or picture is None:
         raise NotFound
-    asset = Asset(body=photo, media_type="image/jpeg", version=match[1])
+    asset = Asset(body=picture, media_type=MEDIA_TYPES[match[2]], version=match[1])
     return send_asset(request, asset, {"cache-control": FOR_GOOD, "cross-origin-resource-policy": "cross-origin"})
 
 

@@ -16,10 +16,10 @@ from openslot.accounts.errors import (
     UserNotFound,
 )
 from openslot.accounts.members import add_member
-from openslot.accounts.models import RESERVED, User, UserWanted
+from openslot.accounts.models import PLAIN_PAGE, RESERVED, User, UserWanted
 from openslot.accounts.organizations import add_domain, add_organization, change_organization_settings
 from openslot.accounts.plans import Plan
-from openslot.accounts.profiles import find_welcome, set_welcome
+from openslot.accounts.profiles import get_page, set_page
 from openslot.accounts.rules import check_user, find_username_fault, suggest_username
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid, Refusal
@@ -246,12 +246,12 @@ async def test_limits_count_the_addresses_of_one_mailbox_together(runtime: Runti
 
 async def test_a_welcome_text_that_no_page_can_show_changes_nothing(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        assert await set_welcome(work, user, "  Hello!\nSecond line ") == "Hello!\nSecond line"
-        for text, fault in (("Bell\x07", "characters"), ("x" * 5001, "at most")):
+        await set_page(work, user, "  Hello!\r\nSecond line ", shows_footer=True)
+        for text, fault in (("Bell\x07", "characters"), ("x" * 2001, "at most"), ("[x](http://a.example)", "https://")):
             with pytest.raises(Invalid) as refused:
-                await set_welcome(work, user, text)
+                await set_page(work, user, text, shows_footer=False)
             assert fault in refused.value.faults["welcome"]
-        assert await find_welcome(work, user) == "Hello!\nSecond line"
+        assert await get_page(work, user) == ("Hello!\nSecond line", PLAIN_PAGE)
 
 
 @pytest.mark.parametrize("share", [-1, 101])

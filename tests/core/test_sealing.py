@@ -54,6 +54,7 @@ PLAIN = {
     "pending_sign_ins.hash": "a fingerprint",
     "pending_sign_ins.password_mark": "a fingerprint",
     "photos.body": "a picture for everyone",
+    "brand_images.body": "a picture for everyone",
     "recovery_codes.hash": "a fingerprint",
     "scim_tokens.hash": "a fingerprint",
     "sent_invitations.recipient": "a fingerprint",

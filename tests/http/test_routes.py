@@ -47,6 +47,8 @@ WITHOUT = {
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
     "/organization/domains/{domain}/check",
+    "/settings/branding/cover",
+    "/settings/branding/logo",
     "/settings/profile/photo",
     "/event-types/new/preview",
     "/event-types/{event_type_id}/preview",

@@ -54,7 +54,7 @@ def check_quoted(answer: dict[str, Any], *, quotes: int) -> None:
 async def hostile(runtime: Runtime, user: User) -> EventType:
     """A host whose every text gives orders."""
     async with runtime.transaction(OPERATOR) as work:
-        await profiles.set_welcome(work, user, order("welcome"))
+        await profiles.set_page(work, user, order("welcome"), shows_footer=True)
     await runtime.pool.execute("update users set name = $2 where id = $1", user.id, order("host"))
     return await offer(
         runtime,

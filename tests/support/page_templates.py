@@ -43,6 +43,7 @@ WALKS = {
     "sign up": ("sign_up/*",),
     "webhooks": (
         *("dashboard/notifications/*", "dashboard/numbers/*", "dashboard/payments/*", "dashboard/profile/*"),
+        "dashboard/branding/*",
         *("dashboard/webhooks/*", "dashboard/crm/[clsd]*"),
     ),
     "widget": ("widget/demo.html",),

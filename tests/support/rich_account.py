@@ -70,6 +70,7 @@ ROWS = (
     "insert into mail_limits_reached values ($1, 'guests', $4, $4)",
     "insert into notification_choices values ($1, 'booking.created', false, $4)",
     "insert into photos values ($1, 'abc', 'image', $4)",
+    "insert into brand_images values ($1, 'logo', 'abc', 60, 40, 'image', $4)",
     "insert into identities values ('https://id.example', 'mara-at-id', $1, $4)",
     "insert into authenticators (id, user_id, secret, created_at, confirmed_at) values ($2, $1, $9, $4, $4)",
     """insert into messaging_connections (id, user_id, provider, channel, number, account, token, connected_at)

@@ -80,12 +80,14 @@ templates = Environment(
 
 def render(letter: Letter, brand: Brand, locale: Locale, *, postal_address: str | None) -> Rendered:
     letter, brand = _show_letter(letter, locale), replace(brand, name=defuse(brand.name))
+    ink = ink_on(brand.color)
     html = templates.get_template("letter.html").render(
         letter=letter,
         brand=brand,
         locale=locale,
         postal_address=postal_address,
-        ink=ink_on(brand.color),
+        button=readable_on(brand.color, ink),
+        ink=ink,
         link=readable_on(brand.color, PAPER),
         dark_link=readable_on(brand.color, DARK_PAPER),
     )

@@ -13,6 +13,7 @@ from openslot.availability.models import ByPage
 from openslot.bookings import series
 from openslot.bookings.errors import InviteeLimitReached, PaymentUnavailable
 from openslot.bookings.public_api import booking_limit
+from openslot.core import markdown
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, RateLimited, Refusal
 from openslot.core.work import Work
@@ -200,6 +201,7 @@ def _show(
         "booking/book.html",
         options,
         color=found.host_color or event_type.color,
+        brand=found.host_brand,
         photo=photo_path(found.host_photo),
         status=status,
         path=context.path,
@@ -240,8 +242,10 @@ async def show_host(work: Work, request: Request, username: str) -> Response:
         "booking/host.html",
         options,
         color=host.color or color,
+        brand=host.brand,
         photo=photo_path(host.photo),
         host=host,
+        text=markdown.render(host.welcome) if host.welcome else None,
         preview=preview_host(work, host.name, host.username),
         offers=offers,
     )

@@ -73,6 +73,7 @@ async def show_booking(
         "booking/manage.html",
         options,
         color=meeting.host.brand.color,
+        brand=meeting.host.page,
         is_personal=True,
         path=path,
         heading=HEADINGS.get(done) or (CANCELLED if is_cancelled else UPCOMING if is_on else OVER),
@@ -285,12 +286,13 @@ async def _show_times(
 ) -> Response:
     options, event_type, host = managed.options, managed.details.event_type, managed.host
     locale, hours = options.locale, hours_of(options)
-    color, photo = await find_look(managed.work, event_type.owner_id, color=event_type.color)
+    look = await find_look(managed.work, event_type.owner_id, color=event_type.color)
     return show(
         "booking/reschedule.html",
         options,
-        color=color,
-        photo=photo,
+        color=look.color,
+        brand=look.brand,
+        photo=look.photo,
         status=status,
         is_personal=True,
         path=managed.path,
@@ -313,12 +315,13 @@ async def _show_cancel(managed: Managed, form: Form[forms.CancelForm], refusal: 
     booking, options, event_type = managed.booking, managed.options, managed.details.event_type
     if not can_change(booking, now=managed.work.now):
         return redirect(managed.path.removesuffix("/cancel") + options.query)
-    color, _ = await find_look(managed.work, event_type.owner_id, color=event_type.color)
+    look = await find_look(managed.work, event_type.owner_id, color=event_type.color)
     dates = await series.list_series(managed.work, booking)
     shown = show(
         "booking/cancel.html",
         options,
-        color=color,
+        color=look.color,
+        brand=look.brand,
         status=status_of(refusal) if refusal else 200,
         is_personal=True,
         path=managed.path,

@@ -193,12 +193,13 @@ async def _show(
 ) -> Response:
     booking, event_type, state = details.booking, details.event_type, _name_state(payment)
     work = work.acting_as(PUBLIC)
-    color, _ = await find_look(work, event_type.owner_id, color=event_type.color)
+    look = await find_look(work, event_type.owner_id, color=event_type.color)
     until = rules.money_comes_by(payment, booking) if state == "processing" else payment.expires_at
     return show(
         "payments/unpaid.html",
         options,
-        color=color,
+        color=look.color,
+        brand=look.brand,
         status=status_of(refusal) if refusal else 200,
         is_personal=True,
         path=manage_path(work, booking.id, options, done="").partition("?")[0],

@@ -40,11 +40,12 @@ async def show_request(work: Work, booking_id: UUID, options: Options, *, refusa
     is_open = request.is_open(now=work.now)
     state = RequestState.LAPSED if request.state is RequestState.WAITING and not is_open else request.state
     zone = booking.invitee_zone
-    color, _ = await find_look(work.acting_as(PUBLIC), event_type.owner_id, color=event_type.color)
+    look = await find_look(work.acting_as(PUBLIC), event_type.owner_id, color=event_type.color)
     return show(
         "booking/requested.html",
         options,
-        color=color,
+        color=look.color,
+        brand=look.brand,
         status=status_of(refusal) if refusal else 200,
         is_personal=True,
         path=manage_path(work, booking_id, options, done="").partition("?")[0],

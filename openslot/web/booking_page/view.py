@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts import profiles
-from openslot.accounts.models import DEFAULT_COLOR
+from openslot.accounts.models import DEFAULT_COLOR, PLAIN_PAGE, PageBrand
 from openslot.bookings.links import manage_token
 from openslot.core.config import Settings
 from openslot.core.work import Work
@@ -48,6 +48,7 @@ def show(
     options: Options,
     *,
     color: str,
+    brand: PageBrand = PLAIN_PAGE,
     status: int = 200,
     is_personal: bool = False,
     policy: str = FRAMED,
@@ -55,7 +56,9 @@ def show(
 ) -> Response:
     """Respond with a booking page, in the language and the colors that its address asks for."""
     accent = accent_url(options.accent or color)
-    shown = page(template, None, status=status, locale=options.locale, options=options, accent=accent, **values)
+    shown = page(
+        template, None, status=status, locale=options.locale, options=options, accent=accent, brand=brand, **values
+    )
     headers = {**shown.headers, "content-security-policy": policy, "vary": "accept, accept-language"}
     if "preview" in values:
         headers["link"] = values["preview"].links
@@ -83,10 +86,19 @@ def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
     return ShownZone(name=zone, city=format_city(zone, formats), now=now)
 
 
-async def find_look(work: Work, host_id: UUID, *, color: str) -> tuple[str, str | None]:
-    """Find a host's color, that of their brand or else this one, and the path of their photo."""
+class Look(Struct, frozen=True, kw_only=True):
+    color: str
+    brand: PageBrand = PLAIN_PAGE
+    photo: str | None = None
+    """The path of the host's photo."""
+
+
+async def find_look(work: Work, host_id: UUID, *, color: str) -> Look:
+    """Find how a host's pages look; without a color of their brand they have this one."""
     host = await profiles.find_host(work, host_id, color=color)
-    return (host.brand.color, profiles.photo_path(host.photo)) if host else (color, None)
+    if host is None:
+        return Look(color=color)
+    return Look(color=host.brand.color, brand=host.page, photo=profiles.photo_path(host.photo))
 
 
 def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) -> str:

@@ -1,34 +1,27 @@
-"""Pages: the profile, with a form for each part of it: name, link, welcome text, photo and color."""
+"""Pages: the profile, with a form for each part of it: name, link and photo."""
 
-import re
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from openslot.accounts import operations as accounts
 from openslot.accounts import profiles
-from openslot.accounts.models import ChosenBrand, User, UserSettings
+from openslot.accounts.models import User, UserSettings
 from openslot.accounts.pictures import EMPTY, MAX_BYTES, prepare_picture
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
-from openslot.integrations.mail.rendering import DARK_PAPER, PAPER
 from openslot.routing import File, Form, RateLimit, Response, get, post
 from openslot.web.dashboard.curl import curl
 from openslot.web.marks import initials
 from openslot.web.pages import page, redirect
-from openslot.web.static_files import shade
 from openslot.web.zone_search import read_zone
 
-# What a browser's color field begins with.
-FIRST_COLOR = "#3155d9"
-COLOR = re.compile(r"#[0-9a-f]{6}")
 HERE = "/settings/profile"
 NOTICES = {
     "saved": Text("Your profile was saved."),
     "link": Text("Your link was changed. The old one redirects to it."),
     "former": Text("Your former link was changed."),
-    "look": Text("The appearance of your pages and emails was saved."),
     "photo": Text("Your photo was saved."),
     "removed": Text("Your photo was removed."),
 }
@@ -39,7 +32,6 @@ UPLOADS = RateLimit("photos", 20)
 
 class AboutForm(Struct, frozen=True, kw_only=True):
     name: str = ""
-    welcome: str = ""
     timezone: str = ""
     locale: str = ""
 
@@ -53,76 +45,36 @@ class FormerLinkForm(Struct, frozen=True, kw_only=True):
     redirect: Literal["yes", "no"] = "no"
 
 
-class LookForm(Struct, frozen=True, kw_only=True, rename={"brand_name": "brand-name"}):
-    which: Literal["event_types", "own"] = "event_types"
-    color: str = ""
-    brand_name: str = ""
-    logo: str = ""
-
-
 class PhotoForm(Struct, frozen=True, kw_only=True):
     photo: File | None = None
-
-
-def shown_color(text: str) -> str:
-    """Return a color that can be shown: what was typed, or the first one."""
-    return text.lower() if COLOR.fullmatch(text.lower()) else FIRST_COLOR
-
-
-def list_swatches(color: str) -> list[dict[str, str]]:
-    """Show a color on light and on dark paper; if text would not be readable, it is changed as far as needed."""
-    papers = {"light": PAPER, "dark": DARK_PAPER}
-    return [{"name": name, "paper": paper, **shade(color, paper)} for name, paper in papers.items()]
 
 
 @get(HERE)
 async def show_profile(work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show the profile, with the faults of one of its forms."""
-    brand, welcome = await profiles.get_brand(work, user), await profiles.find_welcome(work, user)
-    look = form.of(LookForm).begin(
-        {
-            "which": "own" if brand.color else "event_types",
-            "color": brand.color or FIRST_COLOR,
-            "brand-name": brand.name or "",
-            "logo": brand.logo_url or "",
-        }
-    )
-    about = {"name": user.name, "welcome": welcome or "", "timezone": user.zone, "locale": user.locale}
+    about = {"name": user.name, "timezone": user.zone, "locale": user.locale}
     return page(
         "dashboard/profile/profile.html",
         user,
         here=HERE,
         notices=NOTICES,
         base=f"{work.runtime.settings.public_url}/",
-        longest=profiles.LONGEST_WELCOME,
         initials=initials(user.name),
         photo=profiles.photo_path(user.photo),
         form=form,
         about=form.of(AboutForm).begin(about),
         link=form if form.kind is FormerLinkForm else form.of(LinkForm).begin({"username": user.username}),
         former=await profiles.list_former_usernames(work, user),
-        look=look,
-        color=shown_color(look["color"]),
-        swatches=list_swatches(shown_color(look["color"])),
         curl=curl(work, user, "/me"),
     )
 
 
 @post(HERE, shows=show_profile)
 async def change_profile(work: Work, user: User, form: Form[AboutForm]) -> Response:
-    """Change name, welcome text, time zone and language, all of them or none."""
-    sent, faults = form.get(), dict[str, str]()
-    try:
-        await profiles.set_welcome(work, user, sent.welcome)
-    except Invalid as refusal:
-        faults |= refusal.faults
-    try:
-        wanted = UserSettings(name=sent.name, zone=read_zone(sent.timezone) or sent.timezone, locale=sent.locale)
-        await accounts.change_settings(work, user, wanted)
-    except Invalid as refusal:
-        faults |= refusal.faults
-    if faults:
-        raise Invalid(details=faults)
+    """Change name, time zone and language, all of them or none."""
+    sent = form.get()
+    wanted = UserSettings(name=sent.name, zone=read_zone(sent.timezone) or sent.timezone, locale=sent.locale)
+    await accounts.change_settings(work, user, wanted)
     return redirect(f"{HERE}?done=saved")
 
 
@@ -139,15 +91,6 @@ async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm])
     sent = form.get()
     await profiles.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
     return redirect(f"{HERE}?done=former")
-
-
-@post(f"{HERE}/look", shows=show_profile, names={"name": "brand-name"})
-async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
-    """Choose the color of pages and mail, and the name and logo of mail."""
-    sent = form.get()
-    brand = ChosenBrand(name=sent.brand_name, color=sent.color if sent.which == "own" else None, logo_url=sent.logo)
-    await profiles.set_brand(work, user, brand)
-    return redirect(f"{HERE}?done=look")
 
 
 @post(f"{HERE}/photo", transaction="none", max_bytes=ACCEPTED, limit=UPLOADS, shows=show_profile)

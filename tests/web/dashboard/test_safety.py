@@ -20,6 +20,7 @@ WITH_OWN_TESTS = frozenset(
     (
         *(
             "availability",
+            "branding",
             "calendars",
             "calls",
             "contacts",

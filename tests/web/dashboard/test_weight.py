@@ -37,6 +37,7 @@ PAGES = (
     "/availability/{schedule}",
     "/availability/{schedule}/holidays",
     "/settings/profile",
+    "/settings/branding",
     "/settings/payments",
     "/settings/messages",
     "/settings/crm",

@@ -18,11 +18,20 @@ from tests.support.statements import CountingPool, count_statements
 from tests.web.profile.conftest import HERE, draw
 
 # The session is one of them.
-COSTS = {HERE: 4, f"{HERE}/photo/remove": 1, "/mara": 2, "/mara/30min": 2}
+BRANDING = "/settings/branding"
+COSTS = {
+    HERE: 2,
+    f"{HERE}/photo/remove": 1,
+    BRANDING: 3,
+    f"{BRANDING}/logo/remove": 2,
+    "/mara": 2,
+    "/mara/30min": 2,
+}
 
 
 def paths(method: str) -> list[str]:
-    declared = [find_declaration(handler) for handler in collect("openslot.web.dashboard.profile")]
+    modules = ("openslot.web.dashboard.profile", "openslot.web.dashboard.branding")
+    declared = [find_declaration(handler) for module in modules for handler in collect(module)]
     return [each.path for each in declared if each is not None and each.method == method]
 
 
@@ -45,16 +54,17 @@ async def test_without_a_session_every_page_asks_to_sign_in(client: httpx2.Async
 @pytest.mark.parametrize("text", CORPUS)
 async def test_stored_text_stays_text(member: httpx2.AsyncClient, runtime: Runtime, user: User, text: str) -> None:
     sent = {"name": text, "welcome": text, "timezone": text, "locale": text, "username": text}
-    sent |= {"which": "own", "color": text, "brand-name": text, "logo": text}
-    pages = [await member.post(path, data=sent) for path in (HERE, f"{HERE}/link", f"{HERE}/look")]
-    files = {"photo": (text, text.encode(), "image/png")}
-    pages.append(await member.post(f"{HERE}/photo", files=files))
+    sent |= {"which": "own", "color": text, "picker": text, "brand-name": text, "logo-url": text}
+    forms = (HERE, f"{HERE}/link", f"{BRANDING}/look", f"{BRANDING}/page")
+    pages = [await member.post(path, data=sent) for path in forms]
+    for path, field in ((HERE, "photo"), (BRANDING, "logo"), (BRANDING, "cover")):
+        pages.append(await member.post(f"{path}/{field}", files={field: (text, text.encode(), "image/png")}))
     await runtime.pool.execute(
         "update users set name = $2, welcome = $2 where id = $1",
         user.id,
         text,
     )
-    pages += [await member.get(path) for path in (HERE, "/mara")]
+    pages += [await member.get(path) for path in (HERE, BRANDING, "/mara")]
     assert check_pages(pages) >= 4
 
 
@@ -63,6 +73,7 @@ async def test_a_page_needs_few_statements(
     settings: Settings, runtime: Runtime, user: User, member: httpx2.AsyncClient, path: str
 ) -> None:
     await member.post(f"{HERE}/photo", files={"photo": ("me.jpg", draw(), "image/jpeg")})
+    await member.post(f"{BRANDING}/logo", files={"logo": ("logo.jpg", draw(), "image/jpeg")})
     session = await open_session(runtime, user)
     pool = CountingPool(runtime.pool)
     runtime.pool = pool

@@ -10,6 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.support.browsers import open_as
 
+CHANGED = "Color of your pages, Color, Name at the top of emails (optional), Text on your page (optional)"
 WIDTHS = ((390, 844), (1280, 800))
 
 
@@ -28,37 +29,40 @@ async def test_what_is_not_saved_is_said_and_asked_about(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, width: int, height: int
 ) -> None:
     page, faults = await open_as(browser, client, runtime, user, viewport={"width": width, "height": height})
-    await page.goto("/settings/profile")
+    await page.goto("/settings/branding")
     bar = page.locator("[data-save-bar]")
     await expect(bar).to_be_hidden()
-    await page.fill("#name", "Mara L.")
+    await page.fill("#color", "#0f766e")
     await page.fill("#brand-name", "Studio")
+    await page.fill("#welcome", "Hello")
 
     await expect(bar).to_contain_text("Not saved")
-    await expect(bar.locator("[data-what]")).to_have_text("Name, Name at the top of emails (optional)")
+    await expect(bar.locator("[data-what]")).to_have_text(
+        "Color of your pages, Color, Name at the top of emails (optional), Text on your page (optional)"
+    )
     assert await _is_on_top(page)
     assert await page.locator("section.changed").count() == 2
 
     await page.locator("a[href='/availability']:visible").first.click()
     await page.get_by_role("button", name="Stay on this page").click()
-    await expect(page.locator("#name")).to_have_value("Mara L.")
+    await expect(page.locator("#color")).to_have_value("#0f766e")
     await page.get_by_role("button", name="Discard…").click()
     await page.get_by_role("button", name="Keep editing").click()
     await bar.get_by_role("button", name="Save").click()
-    await page.wait_for_url("**/settings/profile?done=*")
+    await page.wait_for_url("**/settings/branding?done=*")
     await expect(bar).to_be_hidden()
-    await expect(page.locator("#name")).to_have_value("Mara L.")
+    await expect(page.locator("#color")).to_have_value("#0f766e")
     await expect(page.locator("#brand-name")).to_have_value("Studio")
 
+    await page.fill("#welcome", "Hello, you")
     await page.fill("#welcome", "Hello")
-    await page.fill("#welcome", "")
     await expect(bar).to_be_hidden()
-    await page.fill("#welcome", "Hello")
+    await page.fill("#welcome", "Hello, you")
     await page.get_by_role("button", name="Discard…").click()
     await page.get_by_role("button", name="Discard", exact=True).click()
-    await page.wait_for_url("**/settings/profile")
-    await expect(page.locator("#welcome")).to_have_value("")
-    assert (await runtime.pool.fetchval("select name from users")) == "Mara L."
+    await page.wait_for_url("**/settings/branding")
+    await expect(page.locator("#welcome")).to_have_value("Hello")
+    assert (await runtime.pool.fetchval("select color from brands")) == "#0f766e"
     assert faults == []
 
 
@@ -66,14 +70,14 @@ async def test_a_refused_form_stays_unsaved_and_keeps_the_others(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     page, _ = await open_as(browser, client, runtime, user)
-    await page.goto("/settings/profile")
-    await page.fill("#username", "admin")
-    await page.fill("#brand-name", "Studio")
+    await page.goto("/settings/branding")
+    await page.fill("#color", "teal")
+    await page.fill("#welcome", "Hello")
     await page.keyboard.press("Control+s")
 
-    await expect(page.locator("#fault-username")).to_be_visible()
-    await expect(page.locator("#brand-name")).to_have_value("Studio")
-    await expect(page.locator("[data-save-bar]")).to_contain_text("Username")
+    await expect(page.locator("#fault-color")).to_be_visible()
+    await expect(page.locator("#welcome")).to_have_value("Hello")
+    await expect(page.locator("[data-save-bar]")).to_contain_text("Text on your page")
     async with page.expect_event("dialog") as asked:
         leaving = asyncio.create_task(page.reload())
     question = await asked.value

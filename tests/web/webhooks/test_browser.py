@@ -23,6 +23,14 @@ from tests.web.profile.conftest import draw
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
 from tests.webhooks.conftest import Happen
 
+TEXT = """# About me
+Plain, **bold** and [a link](https://a-rather-long-name-of-a-site.example/x).
+
+- One
+- [Write](mailto:mara@a.example)
+
+## العربية
+نص **عريض** مع [رابط](https://a.example)."""
 LONG = "A rather long description of the program that listens there, withoutanyspacessothatithastobreaksomewhere"
 
 
@@ -47,6 +55,9 @@ async def places(
     await member.post(f"{path}/test")
     await work_off(runtime, clock)
     await member.post("/settings/profile/photo", files={"photo": ("me.jpg", draw(), "image/jpeg")})
+    await member.post("/settings/branding/logo", files={"logo": ("logo.jpg", draw(), "image/jpeg")})
+    await member.post("/settings/branding/cover", files={"cover": ("c.jpg", draw(size=(900, 300)), "image/jpeg")})
+    await member.post("/settings/branding/page", data={"welcome": TEXT, "footer": "on"})
     await insert_connection(runtime, "rk_test_0123456789", user_id=user.id)
     await runtime.pool.execute("update payment_connections set last_error = 'Stripe refuses the key'")
     number = await insert_number(runtime, user_id=user.id)
@@ -70,6 +81,9 @@ async def places(
         f"{path}/deliveries/{await last_delivery(runtime)}",
         "/settings/profile",
         "/settings/profile/photo/remove",
+        "/settings/branding",
+        "/settings/branding/logo/remove",
+        "/settings/branding/cover/remove",
         "/settings/notifications",
         "/settings/payments",
         "/settings/payments/disconnect",
@@ -81,6 +95,7 @@ async def places(
         f"/settings/crm/{crm.id}/disconnect",
         "/mara",
         "/mara/30min",
+        "/mara/30min?embed=1",
     ]
 
 
@@ -131,18 +146,32 @@ async def test_a_host_gives_the_page_a_face(
     await page.get_by_label("Choose a picture").set_input_files(picture)
     await page.get_by_role("button", name="Upload").click()
     await expect(page.get_by_role("status")).to_contain_text("Your photo was saved.")
-    await page.get_by_label("Welcome text (optional)").fill("Hello!\nI am in on weekdays.")
-    about = page.get_by_role("region", name="About you")
+    await page.goto("/settings/branding")
+    for region, name in (("Logo", "logo"), ("Cover image", "cover image")):
+        picture.write_bytes(draw("PNG", size=(900, 300)))
+        part = page.get_by_role("region", name=region)
+        await part.get_by_label("Choose a picture").set_input_files(picture)
+        await part.get_by_role("button", name="Upload").click()
+        await expect(page.get_by_role("status")).to_contain_text(f"Your {name} was saved.")
+    await page.get_by_label("Text on your page (optional)").fill("Hello!\nI am in on **weekdays**.")
+    about = page.get_by_role("region", name="Your page")
     await about.get_by_role("button", name="Save", exact=True).click()
-    await expect(page.get_by_role("status")).to_contain_text("Your profile was saved.")
+    await expect(page.get_by_role("status")).to_contain_text("Your page was saved.")
     await page.get_by_label("One color for all of them").check()
-    await page.get_by_label("Color", exact=True).fill("#ffcc00")
+    await page.get_by_label("Choose the color", exact=True).fill("#ffcc00")
     if scripts:
+        await expect(page.get_by_label("Color", exact=True)).to_have_value("#ffcc00")
         await expect(page.locator("[data-swatch=light] [data-fill=accent]")).not_to_have_attribute("fill", "#3155d9")
     await page.get_by_role("button", name="Save appearance").click()
     await expect(page.get_by_role("status")).to_contain_text("was saved")
     await page.get_by_role("link", name="Show my page").click()
     await expect(page.get_by_text("I am in on weekdays.")).to_be_visible()
+    await expect(page.locator("strong")).to_have_text("weekdays")
+    for name, sizes in (("logo", [192, 64]), ("cover", [1024, 192])):
+        image = page.locator(f"img.{name}")
+        await image.evaluate("image => image.decode()")
+        assert await image.evaluate("image => [image.width, image.height]") == sizes
+    assert "/static/accent/ffcc00.css" in await page.content()
     face = page.locator("img.face")
     assert await face.evaluate("image => image.decode().then(() => image.naturalWidth)") == 512
     assert await face.evaluate("image => [image.offsetWidth, image.offsetHeight]") == [56, 56]

@@ -146,12 +146,13 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         return replace(shown, headers=headers)
     options = Options(locale=locale_of(request))
     picked = await pick_month(work, Drafted(event_type), options)
-    color, photo = await find_look(work, user.id, color=event_type.color)
+    look = await find_look(work, user.id, color=event_type.color)
     shown = show(
         "dashboard/event_types/preview.html",
         options,
-        color=color,
-        photo=photo,
+        color=look.color,
+        brand=look.brand,
+        photo=look.photo,
         is_personal=True,
         path="",
         host_name=user.name,

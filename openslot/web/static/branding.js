@@ -1,6 +1,6 @@
 // The color's preview follows the field: the server's own stylesheet of a color says how it is shown.
 
-const field = document.getElementById("color");
+const [typed, picker] = ["color", "picker"].map((id) => document.getElementById(id));
 
 const read = (styles, name) => {
   const found = styles.match(new RegExp(`--${name}:light-dark\\((#[0-9a-f]{6}),(#[0-9a-f]{6})\\)`));
@@ -17,9 +17,23 @@ const show = (styles) => {
 };
 
 let latest = 0;
-field.addEventListener("input", async () => {
-  document.querySelector("[name=which][value=own]").checked = true;
+const own = document.querySelector("[name=which][value=own]");
+const follow = async (color) => {
   const mine = (latest += 1);
-  const answer = await fetch(`/static/accent/${field.value.slice(1)}.css`).catch(() => null);
+  const answer = await fetch(`/static/accent/${color.slice(1)}.css`).catch(() => null);
   if (answer?.ok && mine === latest) show(await answer.text());
+};
+
+// The two fields show the same color; what is typed counts once it is a whole one.
+picker.addEventListener("input", () => {
+  own.checked = true;
+  typed.value = picker.value;
+  follow(picker.value);
+});
+typed.addEventListener("input", () => {
+  own.checked = true;
+  const color = typed.value.trim().toLowerCase();
+  if (!/^#[0-9a-f]{6}$/.test(color)) return;
+  picker.value = color;
+  follow(color);
 });
