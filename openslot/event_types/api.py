@@ -51,9 +51,9 @@ async def create_link(
     return _show_link(work, user, event_type, made)
 
 
-@delete("/event-types/{event_type_id}/links/{link_id}", summary="Revoke a link")
-async def revoke_link(work: Work, user: User, event_type_id: UUID, link_id: UUID) -> Success:
-    """Close a link for good. What was booked through it stays; revoking it again changes nothing."""
+@delete("/event-types/{event_type_id}/links/{link_id}", summary="Cancel a link")
+async def cancel_link(work: Work, user: User, event_type_id: UUID, link_id: UUID) -> Success:
+    """Revoke a link: it is closed for good. What was booked through it stays; revoking it again changes nothing."""
     await links.revoke_link(work, user, link_id, event_type_id=event_type_id)
     return Success()
 
