@@ -96,11 +96,11 @@ exists (
     select from messaging_connections k
     where k.disconnected_at is null and (k.user_id = u.id or k.organization_id in (
         select m.organization_id from memberships m where m.user_id = u.id and m.active))
-      and ((
-            select r.minutes_before <> '{}' and k.channel = any(r.channels) from reminder_settings r
+      and k.channel in (
+        select x ->> 'channel' from jsonb_array_elements((
+            select r.entries from reminder_settings r
             where r.host_id = u.id and (r.event_type_id = e.id or r.event_type_id is null)
-            order by r.event_type_id nulls last limit 1)
-        or exists (select from message_follow_ups f where f.event_type_id = e.id and k.channel = any(f.channels))))"""
+            order by r.event_type_id nulls last limit 1)) x))"""
 # A page also shows how its host looks, and asks whether messages are wanted.
 OF_PAGE = SETTING.replace(
     "counted.*",

@@ -19,6 +19,8 @@ from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail
+from openslot.reminders import operations as reminders
+from openslot.reminders.models import ReminderChannel, ReminderEntry
 
 app = group("Emails that were sent, and the embedded mailbox.")
 
@@ -85,14 +87,21 @@ async def choose_reminders(
     host = await accounts.get_user_by_email(work, user)
     found = await find_event_type(work, host, event_type) if event_type else None
     if chosen is None and not reset:
-        result = await mail.get_reminders(work, host.id, found.id if found else None)
+        result = await reminders.get_reminders(work, host.id, found.id if found else None)
     else:
         by = None if channels is None else [each.strip() for each in channels.split(",")]
-        result = await mail.set_reminders(work, host, found, chosen, channels=by)
-    times = ", ".join(f"{each} min" for each in result.minutes)
-    text = f"Reminders: {times} before the meeting, by {', '.join(result.channels)}." if times else "Reminders: none."
-    shown = {"user": user, "eventType": event_type, "minutes": result.minutes, "channels": result.channels}
-    return Answer(shown, text)
+        result = await reminders.set_reminders(work, host, found, chosen, channels=by)
+    minutes_before = reminders.list_reminder_times(result)
+    by_channel = [each for each in ReminderChannel if any(entry.channel is each for entry in result)]
+    shown = {"user": user, "eventType": event_type, "minutes": minutes_before, "channels": by_channel}
+    columns = ("When", "Channel", "To", "Words")
+    rows = [(_when(each), each.channel, each.to, "own" if each.subject or each.text else "") for each in result]
+    entries = [pick(each, "moment minutes channel to subject text") for each in result]
+    return Answer({**shown, "entries": entries}, TableRows(columns, rows, "No reminders and no follow-ups."))
+
+
+def _when(entry: ReminderEntry) -> str:
+    return f"{entry.minutes} min {'before the start' if entry.is_reminder else 'after the end'}"
 
 
 async def find_event_type(work: Work, host: User, slug: str) -> EventType:

@@ -74,14 +74,10 @@ ACCOUNT = _select(
     signs_in_with="case when u.password_hash is not null then 'password' end",
 )
 SETTINGS = _select(
-    "theme hour_format first_weekday brand shows_footer reminders follow_ups flags notifications bookings_feed_since",
+    "theme hour_format first_weekday brand shows_footer reminders flags notifications bookings_feed_since",
     "users u where u.id = $1",
     brand=f"(select {_object('name color logo_url', 'b')} from brands b where b.user_id = u.id)",
-    reminders=_objects("event_type_id minutes_before channels", "reminder_settings r where r.host_id = u.id"),
-    follow_ups=_objects(
-        "event_type_id channels hours_after text",
-        "message_follow_ups m join event_types e on e.id = m.event_type_id where e.owner_id = u.id",
-    ),
+    reminders=_objects("event_type_id minutes_before entries", "reminder_settings r where r.host_id = u.id"),
     flags=_objects("key enabled", "flag_overrides f where f.user_id = u.id", key="f.flag_key"),
     notifications=_objects("topic on", "notification_choices n where n.user_id = u.id", on="n.is_on"),
     bookings_feed_since=f"(select {iso_of('c.created_at')} from calendar_feeds c where c.user_id = u.id)",
@@ -265,7 +261,7 @@ EMAILS = _select(
     "mail_messages m where m.host_id = $1 order by m.created_at, m.id",
     "m.id",
     """case when m.role = 'host' and m.kind in ('confirmation', 'request', 'reschedule', 'cancellation',
-    'reminder') then m.content end as content""",
+    'reminder', 'follow_up') then m.content end as content""",
     to="m.recipient",
     status=f"case when {IN_MAILBOX} then 'mailbox' else m.status end",
     sent_at=f"case when not {IN_MAILBOX} then {iso_of('m.sent_at')} end",

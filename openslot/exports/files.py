@@ -234,7 +234,6 @@ FILES = (
         (
             "brands",
             "reminder_settings",
-            "message_follow_ups",
             "flag_overrides",
             "notification_choices",
             "calendar_feeds",

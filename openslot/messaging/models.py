@@ -134,25 +134,6 @@ class SentMessage(Struct, frozen=True, kw_only=True):
     """What the code means."""
 
 
-class FollowUp(Struct, frozen=True, kw_only=True):
-    """What the invitees of an event type are written after the meeting."""
-
-    channels: tuple[Channel, ...]
-    hours_after: int
-    text: str
-    """With `{name}`, `{host}` and `{event}`."""
-
-
-class MessageSettings(Struct, frozen=True, kw_only=True):
-    """Which messages an event type sends to invitees who have agreed to them."""
-
-    minutes: tuple[int, ...] = ()
-    """How long before the meeting people are reminded, by whichever channel."""
-    channels: tuple[Channel, ...] = ()
-    """By which channels of messages."""
-    follow_up: FollowUp | None = None
-
-
 class BookingFacts(Struct, frozen=True, kw_only=True):
     """What decides whether a message about a booking is still of use."""
 

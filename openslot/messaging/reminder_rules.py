@@ -1,27 +1,19 @@
-"""Decisions about reminders and follow-ups: when each is due, until when it is of use, and why one is not sent."""
+"""Decisions about reminders and follow-ups by message: when each is due, how long it is of use, why it is not sent."""
 
-import re
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import Struct
 
 from openslot.conversations.models import Channel, MessagePurpose
-from openslot.core.errors import Invalid
-from openslot.core.text import EMPTY, NOT_ALLOWED, at_most_characters, is_prose
-from openslot.i18n import Text
-from openslot.messaging.models import BookingFacts, DropReason, FollowUp, MessageSettings
+from openslot.messaging.models import BookingFacts, DropReason
+from openslot.reminders.models import Entries, ReminderEntry, ReminderMoment
+from openslot.reminders.rules import FOLLOW_UP_LASTS, find_entry, is_behind, is_to_come, list_of_channels
 
-# A follow-up that could not be sent for so long is not sent any more.
-FOLLOW_UP_LASTS = timedelta(hours=24)
-LONGEST_WAIT = 336
-"""In hours."""
-LONGEST_TEXT = 480
-VARIABLES = ("name", "host", "event")
-NO_VARIABLE = Text("must not have %(word)s: only {name}, {host} and {event} are filled in")
-HOURS = Text("must be from 1 to %(max)s hours", max=LONGEST_WAIT)
-NO_CHANNEL = Text("must be at least one channel")
-
-_BRACES = re.compile(r"\{[^{}]*\}")
+MOMENT_OF = {
+    MessagePurpose.REMINDER: ReminderMoment.BEFORE,
+    MessagePurpose.FOLLOW_UP: ReminderMoment.AFTER,
+}
+PURPOSE_OF = {moment: purpose for purpose, moment in MOMENT_OF.items()}
 
 
 class DueMessage(Struct, frozen=True, kw_only=True):
@@ -31,31 +23,22 @@ class DueMessage(Struct, frozen=True, kw_only=True):
     channel: Channel
     due_at: datetime
     valid_until: datetime
-    minutes: int | None = None
-    """How long before the meeting; None: a follow-up."""
+    minutes: int
+    """How long before the meeting begins, or after it has ended."""
 
 
-def plan_messages(
-    settings: MessageSettings, *, starts_at: datetime, ends_at: datetime, now: datetime
-) -> list[DueMessage]:
+def plan_messages(entries: Entries, *, starts_at: datetime, ends_at: datetime, now: datetime) -> list[DueMessage]:
     """List what is due for a booking; a reminder whose time has passed is not sent."""
-    reminders = [
+    return [
         DueMessage(
-            purpose=MessagePurpose.REMINDER, channel=channel, due_at=due_at, valid_until=starts_at, minutes=minutes
+            purpose=PURPOSE_OF[entry.moment],
+            channel=Channel(entry.channel.value),
+            due_at=entry.due_at(starts_at, ends_at),
+            valid_until=starts_at if entry.is_reminder else entry.due_at(starts_at, ends_at) + FOLLOW_UP_LASTS,
+            minutes=entry.minutes,
         )
-        for minutes in settings.minutes
-        for channel in settings.channels
-        if (due_at := starts_at - timedelta(minutes=minutes)) > now
-    ]
-    follow_up = settings.follow_up
-    if follow_up is None:
-        return reminders
-    due_at = ends_at + timedelta(hours=follow_up.hours_after)
-    valid_until = due_at + FOLLOW_UP_LASTS
-    purpose = MessagePurpose.FOLLOW_UP
-    return reminders + [
-        DueMessage(purpose=purpose, channel=channel, due_at=due_at, valid_until=valid_until)
-        for channel in follow_up.channels
+        for entry in list_of_channels(entries, *Channel)
+        if is_to_come(entry, starts_at, ends_at, now=now)
     ]
 
 
@@ -76,40 +59,17 @@ def find_lost_meaning(
     return DropReason.NO_SHOW if facts.no_show else None
 
 
+def find_wanted(
+    entries: Entries, purpose: MessagePurpose, channel: Channel, minutes: int | None
+) -> ReminderEntry | None:
+    """Find what a message that was planned before says now; None if the host does not want it any more."""
+    return find_entry(entries, MOMENT_OF[purpose], minutes, channel.value)
+
+
 def find_unwanted(
-    settings: MessageSettings, channel: Channel, minutes: int | None, *, starts_at: datetime, now: datetime
+    entry: ReminderEntry | None, entries: Entries, *, starts_at: datetime, now: datetime
 ) -> DropReason | None:
     """Say why the host does not want a message that was planned before; None if it is wanted."""
-    if minutes is None:
-        is_wanted = settings.follow_up is not None and channel in settings.follow_up.channels
-        return None if is_wanted else DropReason.NOT_WANTED
-    if minutes not in settings.minutes or channel not in settings.channels:
+    if entry is None:
         return DropReason.NOT_WANTED
-    is_behind = any(each < minutes and starts_at - timedelta(minutes=each) <= now for each in settings.minutes)
-    return DropReason.LATER_DUE if is_behind else None
-
-
-def check_follow_up(follow_up: FollowUp) -> FollowUp:
-    """Refuse a follow-up that can't be sent, and name everything that is wrong with it."""
-    faults: dict[str, str] = {}
-    if not follow_up.channels:
-        faults["channels"] = NO_CHANNEL
-    if not 1 <= follow_up.hours_after <= LONGEST_WAIT:
-        faults["hours"] = HOURS
-    if fault := _find_text_fault(follow_up.text):
-        faults["text"] = fault
-    if faults:
-        raise Invalid(details=faults)
-    return follow_up
-
-
-def _find_text_fault(text: str) -> str | None:
-    if not text.strip():
-        return EMPTY
-    if len(text) > LONGEST_TEXT:
-        return at_most_characters(LONGEST_TEXT)
-    if not is_prose(text):
-        return NOT_ALLOWED
-    known = {f"{{{name}}}" for name in VARIABLES}
-    unknown = next((word for word in _BRACES.findall(text) if word not in known), None)
-    return NO_VARIABLE.fill(word=unknown) if unknown else None
+    return DropReason.LATER_DUE if is_behind(entry, entries, starts_at, now=now) else None

@@ -8,6 +8,7 @@ from msgspec import Struct
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.conversations import operations as conversations
 from openslot.conversations.models import Channel, MessagePurpose
@@ -15,7 +16,6 @@ from openslot.conversations.outbox import BookingMessage
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Reaction, Skipped, Work
-from openslot.event_types.models import EventType
 from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
 from openslot.i18n.languages import choose_locale
@@ -23,7 +23,7 @@ from openslot.messaging import connection_store, reminder_rules, sending
 from openslot.messaging import reminder_store as store
 from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut
-from openslot.messaging.models import DropReason, FollowUp, MessageSettings
+from openslot.messaging.models import DropReason
 from openslot.messaging.words import (
     REFUSALS,
     MeetingWords,
@@ -32,6 +32,8 @@ from openslot.messaging.words import (
     write_follow_up,
     write_reminder,
 )
+from openslot.reminders import operations as reminders
+from openslot.reminders.models import Entries, ReminderEntry
 
 PLAN, REMIND, FOLLOW_UP = "messaging.plan", "messaging.remind", "messaging.follow_up"
 REACTION_OF = {MessagePurpose.REMINDER: REMIND, MessagePurpose.FOLLOW_UP: FOLLOW_UP}
@@ -47,6 +49,7 @@ class PlannedMessage(Struct, frozen=True, kw_only=True):
     phone: str
     valid_until: datetime
     minutes: int | None = None
+    """How long before the meeting, or after it; None: any, as follow-ups were once planned."""
     recipient: str
     """The channel and the number, as lists of effects show it."""
 
@@ -55,11 +58,9 @@ async def plan_messages(work: Work, effect: Effect) -> Outcome:
     """Plan the messages of a booking as it is now, and drop those that it no longer has."""
     booking = effect.event(EVENTS[effect.event_type]).booking
     consent = await bookings.find_consent(work, booking.id)
-    settings = await store.find_settings(work.db, booking.host_id, booking.event_type_id)
+    entries = await reminders.get_reminders(work, booking.host_id, booking.event_type_id)
     due = (
-        reminder_rules.plan_messages(
-            settings, starts_at=booking.starts_at, ends_at=booking.ends_at, now=effect.event_at
-        )
+        reminder_rules.plan_messages(entries, starts_at=booking.starts_at, ends_at=booking.ends_at, now=effect.event_at)
         if consent and booking.status is Status.CONFIRMED
         else []
     )
@@ -67,7 +68,8 @@ async def plan_messages(work: Work, effect: Effect) -> Outcome:
     async def write(work: Work) -> None:
         planned = {}
         for each in due:
-            key = f"{booking.id}:{each.minutes or 'after'}:{each.channel}"
+            moment = "" if each.purpose is MessagePurpose.REMINDER else "after-"
+            key = f"{booking.id}:{moment}{each.minutes}:{each.channel}"
             planned[REACTION_OF[each.purpose], key] = each
         reason = DropReason.MOVED if booking.status is Status.CONFIRMED else DropReason.CANCELLED
         for reaction, key in await store.list_planned(work.db, booking):
@@ -99,14 +101,15 @@ async def send_planned(work: Work, effect: Effect) -> Outcome:
     if await store.is_queued(work.db, effect.id):
         # A worker has died after it had done this.
         return Done()
-    settings = await store.find_settings(work.db, details.booking.host_id, details.booking.event_type_id)
-    lost = await _find_lost_meaning(work, details.booking, planned, settings)
-    if lost is not None:
-        return _skip(lost)
+    entries = await reminders.get_reminders(work, details.booking.host_id, details.booking.event_type_id)
+    entry = reminder_rules.find_wanted(entries, planned.purpose, planned.channel, planned.minutes)
+    lost = await _find_lost_meaning(work, details.booking, planned, entry, entries)
+    if lost is not None or entry is None:
+        return _skip(lost or DropReason.NOT_WANTED)
     stop = await find_stop(work, OutgoingChannel(planned.channel.value))
     if stop is not None:
         return stop
-    return await _queue(work, effect, planned, details, settings)
+    return await _queue(work, effect, planned, details, entry)
 
 
 def _skip(reason: DropReason) -> Skipped:
@@ -114,17 +117,15 @@ def _skip(reason: DropReason) -> Skipped:
 
 
 async def _find_lost_meaning(
-    work: Work, booking: Booking, planned: PlannedMessage, settings: MessageSettings
+    work: Work, booking: Booking, planned: PlannedMessage, entry: ReminderEntry | None, entries: Entries
 ) -> DropReason | None:
     facts = await store.find_facts(work.db, planned.booking_id, planned.phone)
     lost = reminder_rules.find_lost_meaning(facts, planned.purpose, valid_until=planned.valid_until, now=work.now)
-    return lost or reminder_rules.find_unwanted(
-        settings, planned.channel, planned.minutes, starts_at=booking.starts_at, now=work.now
-    )
+    return lost or reminder_rules.find_unwanted(entry, entries, starts_at=booking.starts_at, now=work.now)
 
 
 async def _queue(
-    work: Work, effect: Effect, planned: PlannedMessage, details: BookingDetails, settings: MessageSettings
+    work: Work, effect: Effect, planned: PlannedMessage, details: BookingDetails, entry: ReminderEntry
 ) -> Outcome:
     booking = details.booking
     connection = await connection_store.find_for_host(
@@ -135,9 +136,10 @@ async def _queue(
     thread = await conversations.find_or_draft_thread(work, booking.host_id, planned.phone, planned.channel)
     meeting = await _describe(work, details)
     if planned.purpose is MessagePurpose.REMINDER:
-        content, template_id = write_reminder(meeting, can_cancel=connection.can_cancel), connection.template
+        content = write_reminder(meeting, entry.text, can_cancel=connection.can_cancel)
+        template_id = connection.template
     else:
-        content, template_id = write_follow_up(meeting, settings.follow_up.text if settings.follow_up else ""), None
+        content, template_id = write_follow_up(meeting, entry.text), None
     needs_template = sending.is_window_closed(work, thread)
     if needs_template and template_id is None:
         return _skip(DropReason.NO_TEMPLATE)
@@ -161,20 +163,8 @@ async def _describe(work: Work, details: BookingDetails) -> MeetingWords:
     booking = details.booking
     name, tag = await store.find_host(work.db, booking.host_id)
     locale = choose_locale(booking.invitee_locale, tag)
-    return describe_meeting(booking, details.event_type, host_name=name, locale=locale)
-
-
-async def get_settings(work: Work, event_type: EventType) -> MessageSettings:
-    """Read which messages an event type sends."""
-    return await store.find_settings(work.db, event_type.owner_id, event_type.id)
-
-
-async def set_follow_up(work: Work, event_type: EventType, follow_up: FollowUp | None) -> None:
-    """Choose what invitees are written after the meetings of an event type; None: nothing."""
-    if follow_up is None:
-        await store.delete_follow_up(work.db, event_type.id)
-    else:
-        await store.upsert_follow_up(work.db, event_type.id, reminder_rules.check_follow_up(follow_up), now=work.now)
+    url = booking_url(work.runtime, booking.id)
+    return describe_meeting(booking, details.event_type, host_name=name, url=url, locale=locale)
 
 
 REMINDER_REACTIONS = (

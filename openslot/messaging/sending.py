@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings.links import manage_url
+from openslot.bookings.links import booking_url, manage_url
 from openslot.conversations import operations as conversations
 from openslot.conversations import outbox
 from openslot.conversations.models import (
@@ -239,7 +239,7 @@ def _write(work: Work, message: WaitingMessage, connection: MessagingConnection)
         channel=message.channel,
         sender=connection.number,
         recipient=message.phone,
-        body=_fill_links(work, message) if message.purpose is MessagePurpose.ANSWER else message.content,
+        body=_fill_links(work, message),
         template=message.template,
         validity=message.valid_until - work.now if message.valid_until else None,
         status_url=connections.status_url(work.runtime.settings, connection, message.id),
@@ -248,6 +248,11 @@ def _write(work: Work, message: WaitingMessage, connection: MessagingConnection)
 
 def _fill_links(work: Work, message: WaitingMessage) -> str:
     """Write the manage links that only the invitee gets, where the text that is kept has the links for the host."""
+    if message.booking_id is not None:
+        hosts_link = booking_url(work.runtime, message.booking_id)
+        return message.content.replace(hosts_link, manage_url(work.runtime, message.booking_id))
+    if message.purpose is not MessagePurpose.ANSWER:
+        return message.content
     return HOSTS_LINK.sub(lambda found: manage_url(work.runtime, UUID(found[1])), message.content)
 
 

@@ -1,5 +1,7 @@
 """What messages about a booking say, and why a message was not sent."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from openslot.bookings.models import Booking
@@ -8,11 +10,12 @@ from openslot.conversations.models import MessageTemplate
 from openslot.core.text import find_name, one_line
 from openslot.event_types.models import EventType
 from openslot.i18n import Text
-from openslot.i18n.languages import Locale
+from openslot.i18n.languages import Locale, choose_locale
 from openslot.i18n.localization import localize
 from openslot.messaging import sending
 from openslot.messaging.models import LONGEST_BODY, DropReason, RefusalReason
-from openslot.messaging.reminder_rules import VARIABLES
+from openslot.reminders.models import ReminderEntry
+from openslot.reminders.placeholders import Placeholder, describe_booking, fill, list_links
 
 REFUSALS: dict[str, Text] = {
     RefusalReason.OPTED_OUT: Text("this person has replied STOP"),
@@ -53,23 +56,36 @@ class MeetingWords(Struct, frozen=True, kw_only=True):
 
     event: str
     host: str
-    name: str
-    """The invitee's; empty if it looks like an advertisement."""
     when: str
     place: str
     locale: Locale
+    values: Mapping[str, Placeholder]
+    """For the words of the host."""
 
 
-def describe_meeting(booking: Booking, event_type: EventType, *, host_name: str, locale: Locale) -> MeetingWords:
+def describe_meeting(
+    booking: Booking, event_type: EventType, *, host_name: str, url: str, locale: Locale
+) -> MeetingWords:
+    """Describe a meeting whose page has this address; that of the host, as messages are kept."""
     zone, host = booking.invitee_zone, one_line(host_name, max_=60)
     when = format_short(booking.starts_at, zone, locale)
     return MeetingWords(
         event=_say(one_line(event_type.name, max_=60), locale),
         host=_say(host, locale),
-        name=_say(find_name(booking.invitee_name) or "", locale),
         when=_say(Text("%(when)s (%(zone)s)", when=when, zone=format_zone_name(zone, locale)), locale),
         place=_say(format_told_place(booking.location, host) or "", locale),
         locale=locale,
+        values=describe_booking(
+            booking,
+            event_type,
+            # Empty if it looks like an advertisement.
+            invitee=find_name(booking.invitee_name) or "",
+            host=host,
+            place=format_told_place(booking.location, host),
+            links=list_links(url, event_type),
+            zone=zone,
+            locale=locale,
+        ),
     )
 
 
@@ -77,19 +93,37 @@ def _say(value: object, locale: Locale) -> str:
     return str(localize(value, locale)).translate(_PLAIN)
 
 
-def write_reminder(meeting: MeetingWords, *, can_cancel: bool) -> str:
-    """Write a reminder; nothing of it is what the invitee has typed, so that nobody can send it to strangers."""
+def write_reminder(meeting: MeetingWords, text: str, *, can_cancel: bool) -> str:
+    """Write a reminder: what the host has written, or ours, and how to end messages.
+
+    Nothing of ours is what the invitee has typed, so that nobody can send it to strangers.
+    """
     told = {"meeting": meeting.event, "host": meeting.host, "when": meeting.when}
     first = _say(Text("Reminder: %(meeting)s with %(host)s, %(when)s", **told), meeting.locale)
     stop = Text("Reply C to cancel, STOP to get no messages.") if can_cancel else Text("Reply STOP to get no messages.")
-    return "\n".join(filter(None, (first, meeting.place, _say(stop, meeting.locale))))[:LONGEST_BODY]
+    lines = (_fill_in(text, meeting),) if text else (first, meeting.place)
+    return "\n".join(filter(None, (*lines, _say(stop, meeting.locale))))[:LONGEST_BODY]
 
 
 def write_follow_up(meeting: MeetingWords, text: str) -> str:
-    """Fill in what the host has written."""
-    for name in VARIABLES:
-        text = text.replace(f"{{{name}}}", getattr(meeting, name))
-    return text.strip().translate(_PLAIN)[:LONGEST_BODY]
+    """Write a follow-up: what the host has written, or ours."""
+    thanks = Text("%(host)s thanks you for the meeting: %(meeting)s", host=meeting.host, meeting=meeting.event)
+    stop = Text("Reply STOP to get no messages.")
+    ours = (_say(thanks, meeting.locale), _say(stop, meeting.locale))
+    return (_fill_in(text, meeting) if text else "\n".join(ours))[:LONGEST_BODY]
+
+
+def _fill_in(text: str, meeting: MeetingWords) -> str:
+    return fill(text, meeting.values).strip().translate(_PLAIN)
+
+
+def preview_message(booking: Booking, event_type: EventType, entry: ReminderEntry, *, host_name: str, url: str) -> str:
+    """Write a message about a booking as its invitee would get it."""
+    locale = choose_locale(booking.invitee_locale)
+    meeting = describe_meeting(booking, event_type, host_name=host_name, url=url, locale=locale)
+    if entry.is_reminder:
+        return write_reminder(meeting, entry.text, can_cancel=False)
+    return write_follow_up(meeting, entry.text)
 
 
 def fill_template(template_id: str, meeting: MeetingWords) -> MessageTemplate:

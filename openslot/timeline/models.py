@@ -17,9 +17,11 @@ class EffectKind(StrEnum):
 
     MAIL = "mail"
     REMINDER = "reminder"
+    MAIL_FOLLOW_UP = "mail_follow_up"
     MESSAGE = "message"
     """A reminder by SMS or WhatsApp."""
     FOLLOW_UP = "follow_up"
+    """One by SMS or WhatsApp."""
     WEBHOOK = "webhook"
     CALENDAR = "calendar"
     CRM = "crm"

@@ -11,7 +11,8 @@ from openslot.core.events import EffectState
 from openslot.crm import store as crm
 from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MAILBOX, MailPot
-from openslot.integrations.mail.reactions import REMIND, SEND
+from openslot.integrations.mail.reactions import SEND
+from openslot.integrations.mail.reminder_mails import FOLLOW_UP, REMIND
 from openslot.messaging import reminders
 from openslot.timeline.models import Attention, EffectKind, FailedEffect, Requests, TimelineEffect, Trouble, UnsentMail
 from openslot.webhooks.store import DELIVER
@@ -19,6 +20,7 @@ from openslot.webhooks.store import DELIVER
 KINDS = {
     SEND: EffectKind.MAIL,
     REMIND: EffectKind.REMINDER,
+    FOLLOW_UP: EffectKind.MAIL_FOLLOW_UP,
     reminders.REMIND: EffectKind.MESSAGE,
     reminders.FOLLOW_UP: EffectKind.FOLLOW_UP,
     DELIVER: EffectKind.WEBHOOK,
@@ -34,6 +36,7 @@ PLANNERS = {
     "crm": EffectKind.CRM,
     "messaging": EffectKind.MESSAGE,
 }
+MAILS = {EffectKind.MAIL, EffectKind.REMINDER, EffectKind.MAIL_FOLLOW_UP}
 MESSAGES = {EffectKind.MESSAGE, EffectKind.FOLLOW_UP}
 # How the effect of a message stands by what became of the message itself; it is done where this does not say.
 STATES = {
@@ -58,7 +61,7 @@ f.state, f.attempts, f.next_try_at, f.finished_at, f.last_error"""
 # Reminders belong to no event: their keys begin with the booking's id. In every collation, what follows it comes before
 # a letter.
 OF_MESSAGES = f"f.reaction in ('{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
-PLANNED = f"f.reaction in ('{REMIND}', '{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
+PLANNED = f"f.reaction in ('{REMIND}', '{FOLLOW_UP}', '{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
 OF_KEY = """
 f.key >= {id}::text and f.key < {id}::text || 'z' and starts_with(f.key, {id}::text || ':')"""
 REMINDERS = f"{PLANNED} and f.state in ('queued', 'running', 'dead') and {OF_KEY}"
@@ -192,7 +195,7 @@ def _to_effect(row: Row) -> TimelineEffect:
     domain = row["reaction"].partition(".")[0]
     kind = KINDS.get(row["reaction"]) or PLANNERS.get(domain, EffectKind.OTHER)
     role, _, email = (row["target"] or "").partition(":")
-    is_mail = kind in {EffectKind.MAIL, EffectKind.REMINDER} and role != "host"
+    is_mail = kind in MAILS and role != "host"
     is_message = kind in MESSAGES
     state, status = EffectState(row["state"]), row.get("message_status")
     return TimelineEffect(

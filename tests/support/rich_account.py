@@ -51,9 +51,7 @@ ROWS = (
     """insert into calls (id, owner_id, direction, caller_phone, agent_name, started_at, ended_at, status, created_at,
     updated_at) values ($2, $1, 'inbound', '+493012345678', 'Reception', $4, $4, 'completed', $4, $4)""",
     "insert into brands (id, user_id, name, updated_at) values ($2, $1, 'Lindqvist Studio', $4)",
-    "insert into reminder_settings values ($2, $1, null, '{60}', $4)",
-    """insert into message_follow_ups (event_type_id, channels, hours_after, text, updated_at)
-    select id, '{sms}', 2, 'Thanks, {name}', $4 from event_types where owner_id = $1 limit 1""",
+    "insert into reminder_settings values ($2, $1, null, '{60}', $4, '[{\"minutes\": 60}]')",
     "insert into flag_overrides values ('mail_reminders', $1, false, $4)",
     "insert into page_views (host_id, on_day, source, views) values ($1, $4::date, 'direct', 3)",
     "insert into kept_days values ($4::date, $4)",

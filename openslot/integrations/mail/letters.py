@@ -1,6 +1,7 @@
 """What each mail about a meeting says, to each of those who take part, ready to be sent or as a file."""
 
 from collections.abc import Callable
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -319,21 +320,23 @@ def read_meeting(
     return replace(meeting, reason=booking.cancel_reason) if isinstance(event, BookingCancelled) else meeting
 
 
-def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:
-    """Write what one person is told of a meeting, with the calendar entry that goes with it."""
+def write_draft(
+    meeting: MailedMeeting, kind: MailKind, recipient: Recipient, id_: UUID, cause: Actor, *, ours: Letter | None = None
+) -> Draft:
+    """Write what one person is told of a meeting: this letter, or the usual one with its calendar entry."""
     locale = choose_locale(recipient.locale, meeting.host.locale)
     entry = write_entry(meeting, recipient, locale)
     method = Method.CANCEL if kind is MailKind.CANCELLATION else Method.REQUEST
     is_host = recipient.role is RecipientRole.HOST
     invitee = MailAddress(meeting.booking.invitee_email, meeting.booking.invitee_name)
     calendar = None
-    # A reminder changes nothing in a calendar.
-    if kind is not MailKind.REMINDER and meeting.has_entry_for(recipient):
+    # Reminders and follow-ups change nothing in a calendar.
+    if kind not in {MailKind.REMINDER, MailKind.FOLLOW_UP} and meeting.has_entry_for(recipient):
         calendar = Attachment(method=method, content=write_calendar(entry, method))
     return Draft(
-        id=effect.id,
+        id=id_,
         kind=kind,
-        letter=write_letter(meeting, kind, recipient, entry, locale),
+        letter=ours or write_letter(meeting, kind, recipient, entry, locale),
         recipient=recipient,
         brand=meeting.host.brand,
         locale=locale,

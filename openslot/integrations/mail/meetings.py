@@ -4,14 +4,17 @@ from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts.models import BrandedHost
 from openslot.bookings.models import Booking
 from openslot.bookings.series_models import SeriesDate
 from openslot.bookings.words import format_place, format_told_place, without_typed
 from openslot.core.text import find_name
+from openslot.core.work import Work
 from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.i18n import Text
+from openslot.integrations.mail import store
 from openslot.integrations.mail.models import (
     DEFAULT_TOPICS,
     TOPICS_OF_MEETINGS,
@@ -93,8 +96,20 @@ def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
 
 
 def is_wanted(host: MailHost, recipient: Recipient, kind: MailKind) -> bool:
-    """Return whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice."""
-    return recipient.role is not RecipientRole.HOST or TOPICS_OF_MEETINGS[kind] in host.topics
+    """Return whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice.
+
+    To whom a reminder or a follow-up goes is chosen with it.
+    """
+    topic = TOPICS_OF_MEETINGS.get(kind)
+    return recipient.role is not RecipientRole.HOST or topic is None or topic in host.topics
+
+
+async def with_inviter(work: Work, meeting: MailedMeeting) -> MailedMeeting:
+    """Add whether the host's calendar has invited to a meeting as it was then, or is about to."""
+    if meeting.invited_by is not InvitedBy.MAIL:
+        return meeting
+    is_invited = await store.is_invited_by_calendar(work.db, meeting.booking.id, meeting.booking.updated_at)
+    return replace(meeting, invited_by=InvitedBy.CALENDAR) if is_invited else meeting
 
 
 def find_location(location: Location, recipient: Recipient) -> Location:

@@ -19,6 +19,8 @@ class MailKind(StrEnum):
     RESCHEDULE = "reschedule"
     CANCELLATION = "cancellation"
     REMINDER = "reminder"
+    FOLLOW_UP = "follow_up"
+    """After the meeting."""
     REQUEST = "request"
     """An invitee asks for a time: to the host, who confirms or declines it, and to the invitee."""
     DECLINE = "decline"
@@ -203,45 +205,21 @@ class MailNotFound(NotFound):
     message = Text("Email not found")
 
 
-class ReminderChannel(StrEnum):
-    """How people are reminded; by message only invitees who have agreed to it."""
-
-    EMAIL = "email"
-    SMS = "sms"
-    WHATSAPP = "whatsapp"
-
-
-class ReminderSettings(Struct, frozen=True, kw_only=True):
-    """When people are reminded of a meeting, and by which channels."""
-
-    minutes: tuple[int, ...]
-    """How long before it."""
-    channels: tuple[ReminderChannel, ...] = (ReminderChannel.EMAIL,)
-
-    @property
-    def by_email(self) -> tuple[int, ...]:
-        """When they are reminded by email."""
-        return self.minutes if ReminderChannel.EMAIL in self.channels else ()
-
-
 class MailTopic(StrEnum):
     """A kind of mail to a host that can be switched on and off."""
 
     BOOKED = "booked"
     RESCHEDULED = "rescheduled"
     CANCELLED = "cancelled"
-    REMINDER = "reminder"
     CALENDAR = "calendar"
     WEBHOOK = "webhook"
 
 
-# A host has a calendar, so that reminders are for those who ask for them.
-DEFAULT_TOPICS = frozenset(MailTopic) - {MailTopic.REMINDER}
+DEFAULT_TOPICS = frozenset(MailTopic)
 TOPICS_OF_MEETINGS = {
     MailKind.CONFIRMATION: MailTopic.BOOKED,
     MailKind.RESCHEDULE: MailTopic.RESCHEDULED,
     MailKind.CANCELLATION: MailTopic.CANCELLED,
-    MailKind.REMINDER: MailTopic.REMINDER,
     MailKind.LINK: MailTopic.BOOKED,
 }
 UNWANTED = "the host has switched these mails off"

@@ -1,6 +1,5 @@
 """The verbs of mail, the only writers of its tables: send it, log it, keep it, read it, choose what is sent."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from msgspec import json
@@ -12,7 +11,6 @@ from openslot.core.actor import SYSTEM, Actor, Destination
 from openslot.core.events import Effect
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater, Work
-from openslot.event_types.models import EventType
 from openslot.flags import switches
 from openslot.flags.models import OutgoingChannel
 from openslot.integrations.mail import rules, store
@@ -28,7 +26,6 @@ from openslot.integrations.mail.models import (
     MailNotFound,
     MailStatus,
     MailTopic,
-    ReminderSettings,
     decide_topics,
     list_choices,
 )
@@ -214,41 +211,6 @@ def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes
         return runtime.cipher.open(PURPOSE, sealed, owner=mail_id.bytes)
     except SealBroken:
         return None
-
-
-async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = None) -> ReminderSettings:
-    """Return when and how people are reminded of a meeting: the event type's choice, the host's, or ours."""
-    return await store.find_reminders(work.db, host_id, event_type_id) or rules.DEFAULT_REMINDERS
-
-
-async def find_own_reminders(
-    work: Work, host_id: UUID, event_type_id: UUID
-) -> tuple[ReminderSettings | None, ReminderSettings]:
-    """Return how an event type reminds people, None if it has not chosen, and how its host's other meetings do."""
-    found = await store.find_own_reminders(work.db, host_id, event_type_id)
-    return found.get(True), found.get(False, rules.DEFAULT_REMINDERS)
-
-
-async def set_reminders(
-    work: Work,
-    host: User,
-    event_type: EventType | None,
-    minutes: tuple[int, ...] | None,
-    *,
-    channels: Sequence[str] | None = None,
-) -> ReminderSettings:
-    """Choose when and how people are reminded; None returns to the next broader setting, or keeps the channels."""
-    event_type_id = event_type.id if event_type else None
-    if minutes is None:
-        await store.forget_reminders(work.db, host.id, event_type_id)
-        return await get_reminders(work, host.id, event_type_id)
-    if channels is None:
-        kept = (await get_reminders(work, host.id, event_type_id)).channels
-    else:
-        kept = rules.check_channels(channels)
-    chosen = ReminderSettings(minutes=rules.check_reminders(minutes), channels=kept)
-    await store.set_reminders(work.db, host.id, event_type_id, chosen, now=work.now)
-    return chosen
 
 
 async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:

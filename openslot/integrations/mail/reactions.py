@@ -2,18 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from itertools import product
-from uuid import UUID
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from openslot.access.events import AddressChangeRequested
 from openslot.access.resets import SEND_RESET
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
 from openslot.accounts.operations import TELL_KEPT
-from openslot.bookings import operations as bookings
-from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -25,15 +18,10 @@ from openslot.bookings.events import (
     BookingRequested,
     BookingRescheduled,
 )
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over
-from openslot.core.actor import Actor
-from openslot.core.effects import drop_effect, plan_effect
-from openslot.core.events import Change, Effect, Event
+from openslot.core.events import Effect, Event
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
-from openslot.flags import operations as flags
-from openslot.flags.models import FlagKey
-from openslot.integrations.mail import account_mails, operations, payment_mails, request_mails, rules, store
+from openslot.integrations.mail import account_mails, operations, payment_mails, request_mails, store
 from openslot.integrations.mail.letters import (
     KINDS,
     find_recipient,
@@ -43,82 +31,16 @@ from openslot.integrations.mail.letters import (
     with_payment,
     write_draft,
 )
-from openslot.integrations.mail.meetings import InvitedBy, MailedMeeting, MailHost, is_wanted, list_recipients
-from openslot.integrations.mail.models import UNWANTED, MailKind, RecipientRole
+from openslot.integrations.mail.meetings import is_wanted, list_recipients, with_inviter
+from openslot.integrations.mail.models import UNWANTED, RecipientRole
 from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
+from openslot.integrations.mail.reminder_mails import FOLLOW_UP, REMIND, TEST, plan_reminders, remind, send_test
 from openslot.integrations.mail.rules import DELAYS
 from openslot.integrations.mail.series_mails import write_series_draft
 from openslot.jobs.batches import delete_old
 from openslot.payments.events import PaymentRefunded
 from openslot.people.deletions import SEND_LINK
-
-REMIND = "mail.remind"
-CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
-SWITCHED_OFF = "reminders are switched off"
-
-
-class Reminder(Struct, frozen=True, kw_only=True):
-    """Who is reminded of which version of a booking, and who caused that version."""
-
-    booking_id: UUID
-    sequence: int
-    minutes: int
-    recipient: str
-    cause: Actor
-
-
-async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> tuple[Change, ...]:
-    """Plan the reminders of a booking as it is now, and drop those that it no longer has.
-
-    Reminders are for the invitee and the guests, and for a host who asks for them.
-    """
-    wanted = (await operations.get_reminders(work, booking.host_id, booking.event_type_id)).by_email
-    is_on = booking.status is Status.CONFIRMED
-    due = rules.plan_reminders(booking.starts_at, wanted, now=work.now) if is_on else {}
-    changes = []
-    reminded = [each for each in list_recipients(booking, host) if is_wanted(host, each, MailKind.REMINDER)]
-    for minutes, recipient in product(wanted, reminded):
-        key = f"{booking.id}:{minutes}:{recipient.email.casefold()}"
-        if minutes not in due:
-            changes.append(drop_effect(REMIND, key, reason=MOVED if is_on else CANCELLED, now=work.now))
-            continue
-        reminder = Reminder(
-            booking_id=booking.id,
-            sequence=booking.sequence,
-            minutes=minutes,
-            recipient=name_recipient(recipient),
-            cause=cause,
-        )
-        changes.append(
-            plan_effect(REMIND, key, due_at=due[minutes], payload=reminder, tenant_id=booking.host_id, now=work.now)
-        )
-    return tuple(changes)
-
-
-async def remind(work: Work, effect: Effect) -> Outcome:
-    """Remind one person of a meeting, unless the reminder is no longer useful."""
-    reminder = effect.plan(Reminder)
-    try:
-        details = await bookings.get_booking(work, BookingRef(reminder.booking_id, None))
-    except BookingNotFound:
-        return await leave_unsent(work, effect, CANCELLED)
-    if (lost := await _find_lost_meaning(work, details.booking, reminder)) is not None:
-        return await leave_unsent(work, effect, lost)
-    to, cause = reminder.recipient, reminder.cause
-    return await _tell(work, effect, details, MailKind.REMINDER, target=to, cause=cause, unless=CANCELLED)
-
-
-async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -> str | None:
-    if booking.status is not Status.CONFIRMED:
-        return CANCELLED
-    if booking.sequence != reminder.sequence:
-        return MOVED
-    if not await flags.is_enabled(work, FlagKey.MAIL_REMINDERS, user_id=booking.host_id):
-        return SWITCHED_OFF
-    wanted = (await operations.get_reminders(work, booking.host_id, booking.event_type_id)).by_email
-    return rules.find_lost_meaning(booking.starts_at, reminder.minutes, wanted, now=work.now)
-
 
 SEND = "mail.send"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
@@ -158,39 +80,17 @@ async def send(work: Work, effect: Effect) -> Outcome:
     if _is_over(event, now=work.now):
         return await leave_unsent(work, effect, OVER)
     kind = KINDS[effect.event_type][1]
-    return await _tell(work, effect, event, kind, target=effect.target, cause=effect.actor, unless=NO_HOST)
-
-
-async def _tell(
-    work: Work,
-    effect: Effect,
-    about: BookingEvent | BookingDetails,
-    kind: MailKind,
-    *,
-    target: str | None,
-    cause: Actor,
-    unless: str,
-) -> Outcome:
-    """Send one person a mail about a meeting, unless there is no such host or recipient any more, or they want none."""
-    host = await operations.find_host(work, about.booking.host_id, color=about.event_type.color)
-    recipient = find_recipient(about.booking, host, target) if host else None
+    host = await operations.find_host(work, event.booking.host_id, color=event.event_type.color)
+    recipient = find_recipient(event.booking, host, effect.target) if host else None
     if host is None or recipient is None:
-        return await leave_unsent(work, effect, unless)
+        return await leave_unsent(work, effect, NO_HOST)
     if not is_wanted(host, recipient, kind):
         return await leave_unsent(work, effect, UNWANTED)
-    meeting = await with_payment(work, read_meeting(work.runtime, about, host, cause=cause))
+    meeting = await with_payment(work, read_meeting(work.runtime, event, host, cause=effect.actor))
     if recipient.role is not RecipientRole.HOST:
         meeting = await with_inviter(work, meeting)
     write = write_series_draft if meeting.dates else write_draft
-    return await deliver(work, effect, write(meeting, kind, recipient, effect, cause), cause)
-
-
-async def with_inviter(work: Work, meeting: MailedMeeting) -> MailedMeeting:
-    """Add whether the host's calendar has invited to a meeting as it was then, or is about to."""
-    if meeting.invited_by is not InvitedBy.MAIL:
-        return meeting
-    is_invited = await store.is_invited_by_calendar(work.db, meeting.booking.id, meeting.booking.updated_at)
-    return replace(meeting, invited_by=InvitedBy.CALENDAR) if is_invited else meeting
+    return await deliver(work, effect, write(meeting, kind, recipient, effect.id, effect.actor), effect.actor)
 
 
 async def notify(work: Work, effect: Effect) -> Outcome:
@@ -220,6 +120,8 @@ MAIL_REACTIONS = (
     ),
     _mailing(SEND, send),
     _mailing(REMIND, remind),
+    _mailing(FOLLOW_UP, remind),
+    _mailing(TEST, send_test),
     _mailing("mail.invite", account_mails.invite, InvitationCreated),
     _mailing("mail.sign_up", account_mails.send_sign_up, SignUpRequested),
     _mailing(SEND_RESET, account_mails.send_reset),

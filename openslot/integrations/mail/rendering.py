@@ -79,7 +79,7 @@ templates = Environment(
 
 
 def render(letter: Letter, brand: Brand, locale: Locale, *, postal_address: str | None) -> Rendered:
-    letter, brand = _show_letter(letter, locale), replace(brand, name=defuse(brand.name))
+    letter, brand = show_letter(letter, locale), replace(brand, name=defuse(brand.name))
     ink = ink_on(brand.color)
     html = templates.get_template("letter.html").render(
         letter=letter,
@@ -103,7 +103,7 @@ def say(value: object, locale: Locale) -> str:
     return defuse(value) if isinstance(value, str) else str(localize(value, locale))
 
 
-def _show_letter(letter: Letter, locale: Locale) -> Letter:
+def show_letter(letter: Letter, locale: Locale) -> Letter:
     """Put all that a letter says into the reader's language; what is quoted stays as its author has written it."""
     return replace(
         letter,

@@ -1,12 +1,12 @@
 """The one mail that tells of all bookings of a series: every date, and one calendar file with all of them."""
 
 from collections.abc import Iterator
+from uuid import UUID
 
 from msgspec.structs import replace
 
 from openslot.bookings.words import format_day, format_hours, format_short, format_zone_name
 from openslot.core.actor import Actor
-from openslot.core.events import Effect
 from openslot.core.text import one_line
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, choose_locale
@@ -34,11 +34,9 @@ from openslot.integrations.mail.models import (
 )
 
 
-def write_series_draft(
-    meeting: MailedMeeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor
-) -> Draft:
+def write_series_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, id_: UUID, cause: Actor) -> Draft:
     """Write what one person is told of all dates of a series."""
-    draft = write_draft(meeting, kind, recipient, effect, cause)
+    draft = write_draft(meeting, kind, recipient, id_, cause)
     locale = choose_locale(recipient.locale, meeting.host.locale)
     has_entries = meeting.has_entry_for(recipient)
     content = _write_calendar(meeting, recipient, locale, is_on=kind is not MailKind.CANCELLATION)

@@ -7,7 +7,6 @@ from uuid import UUID
 from openslot.accounts import profile_store
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
-from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
 from openslot.integrations.mail.models import (
@@ -16,9 +15,8 @@ from openslot.integrations.mail.models import (
     KeptMail,
     MailPot,
     MailStatus,
-    ReminderChannel,
-    ReminderSettings,
 )
+from openslot.integrations.mail.rules import list_counted
 
 MAILS = Rows(KeptMail, "mail_messages")
 # The first of the two numbers of an advisory lock.
@@ -39,7 +37,7 @@ select (select count(*) from mail_messages
           and created_at > $3 and id <> $4)::int as to_recipient,
        (select count(*) from mail_messages
         where host_id = $2 and is_public and status <> 'failed' and created_at > $3 and id <> $4
-          and case when $5 = 'guest' then role = 'guest' else role <> 'guest' and kind = $6 end)::int as in_pot"""
+          and case when $5 = 'guest' then role = 'guest' else role <> 'guest' and kind = any($6) end)::int as in_pot"""
 # The host's lock is held: what was told before is known.
 REACHED = """
 with before as (
@@ -71,10 +69,6 @@ from effects e where m.id = any(array(
     select id from mail_messages where status = 'sending' order by created_at limit $1))
   and m.status = 'sending' and e.id = m.id and e.state = 'dead'"""
 
-REMINDERS = """
-select minutes_before, channels from reminder_settings
-where host_id = $1 and (event_type_id = $2 or event_type_id is null) order by event_type_id nulls last limit 1"""
-
 
 async def find_host(db: Db, host_id: UUID) -> Row | None:
     return await db.fetchrow(HOST, host_id)
@@ -84,7 +78,7 @@ async def count_public(db: Db, draft: Draft, *, since: datetime) -> tuple[int, i
     """Count the other mail that the public has caused: to this person, and of the same pot for this host."""
     to = draft.recipient
     await db.execute(LOCK_COUNTED, RECIPIENTS, to.email, HOSTS, str(draft.host_id))
-    row = await db.fetchrow(COUNT_PUBLIC, to.email, draft.host_id, since, draft.id, to.role, draft.kind)
+    row = await db.fetchrow(COUNT_PUBLIC, to.email, draft.host_id, since, draft.id, to.role, list_counted(draft.kind))
     return (row["to_recipient"], row["in_pot"]) if row else (0, 0)
 
 
@@ -143,42 +137,6 @@ async def find_mail(db: Db, mail_id: UUID) -> tuple[KeptMail, bytes | None] | No
 async def fail_abandoned(db: Db, *, limit: int) -> int:
     """Mark mails as failed whose effects are dead."""
     return count_of(await db.execute(ABANDONED, limit))
-
-
-async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> ReminderSettings | None:
-    """Return when and how people are reminded of a meeting; None if nobody has chosen."""
-    row = await db.fetchrow(REMINDERS, host_id, event_type_id)
-    return _to_reminders(row) if row else None
-
-
-async def find_own_reminders(db: Db, host_id: UUID, event_type_id: UUID) -> dict[bool, ReminderSettings]:
-    """Return what the event type has chosen (true) and what its host has (false), as far as they have."""
-    statement = """select event_type_id is not null as is_own, minutes_before, channels from reminder_settings
-        where host_id = $1 and (event_type_id = $2 or event_type_id is null)"""
-    rows = await db.fetch(statement, host_id, event_type_id)
-    return {row["is_own"]: _to_reminders(row) for row in rows}
-
-
-def _to_reminders(row: Row) -> ReminderSettings:
-    channels = tuple(channel for channel in ReminderChannel if channel in row["channels"])
-    return ReminderSettings(minutes=tuple(row["minutes_before"]), channels=channels)
-
-
-async def set_reminders(
-    db: Db, host_id: UUID, event_type_id: UUID | None, chosen: ReminderSettings, *, now: datetime
-) -> None:
-    statement = """insert into reminder_settings (id, host_id, event_type_id, minutes_before, channels, updated_at)
-        values ($1, $2, $3, $4, $5, $6)
-        on conflict (host_id, event_type_id) do update
-        set minutes_before = excluded.minutes_before, channels = excluded.channels, updated_at = excluded.updated_at"""
-    settings = (list(chosen.minutes), list(chosen.channels))
-    await db.execute(statement, new_id(), host_id, event_type_id, *settings, now)
-
-
-async def forget_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> None:
-    """Return to the next broader setting."""
-    statement = "delete from reminder_settings where host_id = $1 and event_type_id is not distinct from $2"
-    await db.execute(statement, host_id, event_type_id)
 
 
 REPLACE = """

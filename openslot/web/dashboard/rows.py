@@ -25,10 +25,11 @@ from openslot.flags.models import OutgoingChannel
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.models import UNWANTED
-from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
-from openslot.integrations.mail.rules import BEGUN
+from openslot.integrations.mail.reactions import NO_HOST, OVER
+from openslot.integrations.mail.reminder_mails import CANCELLED, MOVED
 from openslot.messaging.words import REFUSALS
 from openslot.payments.events import RefundRequested
+from openslot.reminders.rules import BEGUN, UNWANTED_ENTRY
 from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
 from openslot.web.words import Weekday
@@ -55,6 +56,7 @@ REASONS = {
     DONE_SINCE: Text("a later change was already carried out"),
     TOO_OLD: Text("it is too old"),
     BEGUN: Text("the meeting has begun"),
+    UNWANTED_ENTRY: Text("you have deleted it since"),
     STOPPED: Text("the administrator has stopped emails; it will be sent later"),
     **dict.fromkeys(
         (name_stop(channel) for channel in Channel),
@@ -235,6 +237,11 @@ def _name_mail(effect: TimelineEffect) -> Text:
     return Text("Confirmation to %(recipient)s", recipient=to) if to else Text("Confirmation to you")
 
 
+def _name_mail_follow_up(effect: TimelineEffect) -> Text:
+    to = effect.recipient
+    return Text("Follow-up to %(recipient)s", recipient=to) if to else Text("Follow-up to you")
+
+
 def _name_message(effect: TimelineEffect) -> Text:
     told = {"channel": CHANNELS.get(Channel(effect.place or "sms"), ""), "recipient": effect.recipient or ""}
     if effect.kind is EffectKind.MESSAGE:
@@ -271,6 +278,7 @@ def _format_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Tex
 _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.MAIL: _name_mail,
     EffectKind.REMINDER: _name_mail,
+    EffectKind.MAIL_FOLLOW_UP: _name_mail_follow_up,
     EffectKind.MESSAGE: _name_message,
     EffectKind.FOLLOW_UP: _name_message,
     EffectKind.WEBHOOK: _name_webhook,

@@ -13,7 +13,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Reaction, Runtime
-from openslot.integrations.mail import operations as mail
+from openslot.reminders import operations as reminders
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.integrations.mail.conftest import Book, mails, read_message
@@ -55,7 +55,7 @@ async def runtime(settings: Settings, clock: MovingClock, server: ScriptedServer
 
 async def book_many(runtime: Runtime, clock: MovingClock, book: Book, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, ())
+        await reminders.set_reminders(work, user, None, ())
     for number in range(BOOKINGS):
         starts_at = clock.now + timedelta(days=number // 8, hours=3 + number % 8 / 2)
         await book(starts_at, email=f"booker{number}@okafor.example", actor=OPERATOR)

@@ -12,7 +12,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Clock, Runtime, system_clock
 from openslot.flags import switches
 from openslot.flags.models import OutgoingChannel
-from openslot.integrations.mail.rules import BEGUN
+from openslot.reminders.rules import BEGUN
 from tests.integrations.mail import mail_worker
 from tests.integrations.mail.conftest import Book, move, read_message
 from tests.support.forked import Forked

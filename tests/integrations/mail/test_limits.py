@@ -26,6 +26,7 @@ from openslot.integrations.mail.models import (
     RecipientRole,
 )
 from openslot.integrations.mail.ports import OutgoingMail
+from openslot.reminders import operations as reminders
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MONDAY, MovingClock
@@ -51,7 +52,7 @@ def settings(settings: Settings) -> Settings:
 async def no_reminders(runtime: Runtime, user: User) -> None:
     """Remind nobody, unless a test wishes it."""
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, ())
+        await reminders.set_reminders(work, user, None, ())
 
 
 def start(number: int) -> datetime:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from openslot.accounts.invitations import invite
 from openslot.accounts.members import add_member
@@ -19,6 +20,9 @@ from openslot.integrations.calendars.events import CalendarBroken, CalendarChang
 from openslot.integrations.mail.models import DEFAULT_TOPICS, UNWANTED, MailTopic
 from openslot.integrations.mail.notices import NOTICES
 from openslot.integrations.mail.operations import get_topics, set_topics
+from openslot.reminders.models import Audience
+from openslot.reminders.operations import set_entries
+from openslot.reminders.rules import DEFAULT_REMINDERS
 from openslot.webhooks.events import WebhookDisabled
 from openslot.webhooks.models import IS_GONE
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, part, work_off
@@ -30,7 +34,6 @@ OF_MEETINGS = {
     "confirmation": MailTopic.BOOKED,
     "reschedule": MailTopic.RESCHEDULED,
     "cancellation": MailTopic.CANCELLED,
-    "reminder": MailTopic.REMINDER,
 }
 
 
@@ -38,6 +41,12 @@ async def choose(runtime: Runtime, user: User, *wanted: MailTopic) -> None:
     """Choose as the page does."""
     async with runtime.transaction(OPERATOR) as work:
         await set_topics(work, user, frozenset(wanted))
+
+
+async def remind_both(runtime: Runtime, user: User) -> None:
+    """Choose that the host is reminded too."""
+    async with runtime.transaction(OPERATOR) as work:
+        await set_entries(work, user, None, [replace(each, to=Audience.BOTH) for each in DEFAULT_REMINDERS])
 
 
 async def live(runtime: Runtime, clock: MovingClock, book: Book) -> None:
@@ -111,10 +120,11 @@ async def test_a_host_who_books_with_themselves_is_the_invitee(
 async def test_a_reminder_that_is_switched_off_meanwhile_is_not_sent(
     runtime: Runtime, clock: MovingClock, user: User, book: Book
 ) -> None:
-    await choose(runtime, user, *MailTopic)
+    await remind_both(runtime, user)
     await book(WEDNESDAY)
     await work_off(runtime, clock)
-    await choose(runtime, user, *DEFAULT_TOPICS)
+    async with runtime.transaction(OPERATOR) as work:
+        await set_entries(work, user, None, DEFAULT_REMINDERS)
     clock.now = WEDNESDAY - timedelta(hours=24)
     await work_off(runtime, clock)
 
@@ -125,7 +135,7 @@ async def test_a_reminder_that_is_switched_off_meanwhile_is_not_sent(
 async def test_a_host_who_asks_for_reminders_reads_who_is_coming(
     runtime: Runtime, clock: MovingClock, user: User, book: Book
 ) -> None:
-    await choose(runtime, user, *MailTopic)
+    await remind_both(runtime, user)
     await book(WEDNESDAY)
     await work_off(runtime, clock)
     clock.now = WEDNESDAY - timedelta(hours=24)
@@ -218,7 +228,7 @@ def test_only_problems_of_connections_can_be_switched_off() -> None:
 
 
 async def test_what_is_chosen_is_kept_and_the_default_needs_no_row(runtime: Runtime, user: User) -> None:
-    for wanted in ((), tuple(MailTopic), (MailTopic.REMINDER,), tuple(DEFAULT_TOPICS)):
+    for wanted in ((), tuple(MailTopic), (MailTopic.CALENDAR,), tuple(DEFAULT_TOPICS)):
         await choose(runtime, user, *wanted)
         async with runtime.transaction(OPERATOR) as work:
             assert await get_topics(work, user) == frozenset(wanted)

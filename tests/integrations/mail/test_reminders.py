@@ -9,9 +9,10 @@ from openslot.core.actor import OPERATOR
 from openslot.core.effects import take_effects
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
-from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import MailKind, MailStatus
-from openslot.integrations.mail.rules import find_lost_meaning, plan_reminders
+from openslot.reminders.models import ReminderMoment
+from openslot.reminders.operations import set_reminders
+from openslot.reminders.rules import DEFAULT_REMINDERS, find_entry, find_lost_meaning, is_to_come
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.support.clocks import MONDAY, MovingClock
 
@@ -97,7 +98,7 @@ async def test_a_reminder_of_an_earlier_time_is_not_sent_whatever_was_chosen_mea
 ) -> None:
     async def choose(*minutes: int) -> None:
         async with runtime.transaction(OPERATOR) as work:
-            await mail.set_reminders(work, user, None, minutes)
+            await set_reminders(work, user, None, minutes)
 
     await choose(120)
     booking = await book(WEDNESDAY)
@@ -141,7 +142,7 @@ async def test_the_hosts_choice_holds_when_the_reminder_is_due(
     await book(WEDNESDAY)
     await work_off(runtime, clock)
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, (60,))
+        await set_reminders(work, user, None, (60,))
     assert await at(runtime, clock, hours=24) == 0
     assert await at(runtime, clock, hours=1) == 1
 
@@ -150,7 +151,7 @@ async def test_no_reminders_where_the_host_wants_none(
     runtime: Runtime, clock: MovingClock, book: Book, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, ())
+        await set_reminders(work, user, None, ())
     await book(WEDNESDAY)
     await work_off(runtime, clock)
     assert await planned(runtime) == []
@@ -184,10 +185,10 @@ async def test_a_worker_takes_a_reminder_in_time(runtime: Runtime, clock: Moving
     ],
 )
 def test_when_a_reminder_has_lost_its_meaning(minutes: int, before: timedelta, lost: str | None) -> None:
-    assert find_lost_meaning(WEDNESDAY, minutes, (1440, 60), now=WEDNESDAY - before) == lost
+    entry = find_entry(DEFAULT_REMINDERS, ReminderMoment.BEFORE, minutes, "email")
+    assert find_lost_meaning(entry, DEFAULT_REMINDERS, WEDNESDAY, WEDNESDAY, now=WEDNESDAY - before) == lost
 
 
 def test_reminders_whose_time_has_passed_are_not_planned() -> None:
-    assert plan_reminders(WEDNESDAY, (1440, 60), now=WEDNESDAY - timedelta(hours=24)) == {
-        60: WEDNESDAY - timedelta(hours=1)
-    }
+    now = WEDNESDAY - timedelta(hours=24)
+    assert [is_to_come(each, WEDNESDAY, WEDNESDAY, now=now) for each in DEFAULT_REMINDERS] == [False, True]

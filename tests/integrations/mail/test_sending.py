@@ -26,6 +26,7 @@ from openslot.integrations.mail.ports import OutgoingMail
 from openslot.integrations.mail.reactions import tidy_mail
 from openslot.integrations.mail.rules import DELAYS
 from openslot.jobs.gate import Gate, Place
+from openslot.reminders import operations as reminders
 from openslot.runtime import open_runtime
 from openslot.webhooks.events import WebhookDisabled
 from tests.integrations.mail.conftest import (
@@ -72,7 +73,7 @@ async def runtime(settings: Settings, clock: MovingClock, server: ScriptedServer
 async def no_reminders(runtime: Runtime, user: User) -> None:
     """Remind nobody, unless a test wishes it."""
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, ())
+        await reminders.set_reminders(work, user, None, ())
 
 
 def recipients(server: ScriptedServer) -> list[str]:
@@ -237,7 +238,7 @@ async def test_demo_data_is_never_mailed(
     runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, (60,))
+        await reminders.set_reminders(work, user, None, (60,))
     booking = await book(actor=DEMO)
     await work_off(runtime, clock)
     clock.now = booking.starts_at - timedelta(hours=1)
@@ -290,7 +291,7 @@ async def test_a_reminder_is_tried_until_the_meeting_begins(
 ) -> None:
     starts_at = clock.now + timedelta(days=2, hours=3)
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, (60,))
+        await reminders.set_reminders(work, user, None, (60,))
     await book(starts_at)
     await work_off(runtime, clock)
     server.at_rcpt.extend(["450 Busy"] * 1000)

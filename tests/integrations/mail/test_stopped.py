@@ -15,8 +15,8 @@ from openslot.flags import switches
 from openslot.integrations.mail import notices, operations
 from openslot.integrations.mail.models import MailStatus
 from openslot.integrations.mail.ports import MailRefused
-from openslot.integrations.mail.rules import BEGUN
 from openslot.jobs.housekeeping import tidy_planned
+from openslot.reminders.rules import BEGUN
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, work_off
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.switches import resume, stop, waiting

@@ -18,12 +18,13 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.event_types.rules import edition_of
 from openslot.flags import switches
-from openslot.integrations.mail import operations as mail
-from openslot.messaging import connection_store, reminders, store
+from openslot.messaging import connection_store, store
 from openslot.messaging.connection_models import MessagingConnection, OptOutSource
-from openslot.messaging.models import DropReason, FollowUp, OutboundMessage, RefusalReason
+from openslot.messaging.models import DropReason, OutboundMessage, RefusalReason
 from openslot.messaging.ports import MessageRefused, MessagesUnavailable
 from openslot.messaging.words import REFUSALS
+from openslot.reminders import operations as reminders
+from openslot.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
 from openslot.timeline import operations as timeline
 from openslot.web.dashboard.rows import describe_step
 from tests.messaging.sending.carrier import Carrier
@@ -37,13 +38,14 @@ __all__ = ["book"]
 Numbers = dict[str, MessagingConnection]
 PHONE = "+4915112345678"
 AGREED = MessageConsent(phone=PHONE, text="Send me messages", source=ConsentSource.BOOKING_PAGE)
+THANKS = ReminderEntry(moment=ReminderMoment.AFTER, minutes=120, channel=ReminderChannel.SMS, text="Thanks")
 WEDNESDAY = MONDAY.replace(hour=10) + timedelta(days=2)
 
 
 async def choose(runtime: Runtime, user: User, *channels: str, minutes: tuple[int, ...] = (60,)) -> None:
     """Choose how all meetings of a host are reminded of."""
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, user, None, minutes, channels=channels)
+        await reminders.set_reminders(work, user, None, minutes, channels=channels)
 
 
 async def find_type(runtime: Runtime, user: User) -> EventType:
@@ -51,10 +53,10 @@ async def find_type(runtime: Runtime, user: User) -> EventType:
     return next(each for each in found if each.slug == "30min")
 
 
-async def follow_up(runtime: Runtime, user: User, text: str = "Thanks, {name}! {host}", *channels: Channel) -> None:
-    wanted = FollowUp(channels=channels or (Channel.SMS,), hours_after=2, text=text)
+async def follow_up(runtime: Runtime, user: User, text: str = "Thanks, {invitee_name}! {host_name}") -> None:
+    """Write to invitees two hours after all meetings of a host."""
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.set_follow_up(work, await find_type(runtime, user), wanted)
+        await reminders.save_entry(work, user, None, None, replace(THANKS, text=text))
 
 
 async def until(runtime: Runtime, clock: MovingClock, **after: float) -> None:
@@ -170,11 +172,11 @@ async def test_messages_move_with_the_booking_and_are_dropped_with_it(
     await follow_up(runtime, user)
     booking = await book(WEDNESDAY, message_consent=AGREED)
     await work_off(runtime, clock)
-    assert sorted(await planned(runtime)) == ["1440:sms", "1440:whatsapp", "60:sms", "60:whatsapp", "after:sms"]
+    assert sorted(await planned(runtime)) == ["1440:sms", "1440:whatsapp", "60:sms", "60:whatsapp", "after-120:sms"]
 
     await move(runtime, booking, MONDAY.replace(hour=15))
     await work_off(runtime, clock)
-    assert sorted(await planned(runtime)) == ["60:sms", "60:whatsapp", "after:sms"]
+    assert sorted(await planned(runtime)) == ["60:sms", "60:whatsapp", "after-120:sms"]
     assert await dropped(runtime) == ["the booking was rescheduled"] * 2
 
     await cancel(runtime, booking)
@@ -188,7 +190,7 @@ async def test_messages_move_with_the_booking_and_are_dropped_with_it(
 async def test_a_follow_up_says_what_the_host_wrote_and_not_to_those_who_did_not_come(
     runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers, book: Book
 ) -> None:
-    await follow_up(runtime, user, "Thanks for “{event}”, {name}! {host}")
+    await follow_up(runtime, user, "Thanks for “{event_name}”, {invitee_name}! {host_name}")
     await book(WEDNESDAY, message_consent=AGREED)
     missed = await book(WEDNESDAY - timedelta(hours=1), message_consent=AGREED)
     spam = await book(WEDNESDAY + timedelta(hours=1), name="Buy at evil.example", message_consent=AGREED)
@@ -223,7 +225,7 @@ async def test_a_message_that_is_switched_off_or_overtaken_is_not_sent(
 
     await choose(runtime, user, "email", minutes=(120, 60, 30))
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.set_follow_up(work, await find_type(runtime, user), None)
+        await reminders.delete_entry(work, user, None, THANKS.name)
     for minutes in (-30, 180):
         await until(runtime, clock, minutes=minutes)
 
@@ -445,10 +447,10 @@ async def test_a_reminder_is_in_the_invitees_language_and_says_where_and_how_to_
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"channels": ()}, "channels"),
-        ({"hours_after": 0}, "hours"),
-        ({"hours_after": 337}, "hours"),
-        ({"text": " "}, "text"),
+        ({"minutes": 4}, "minutes"),
+        ({"minutes": 14 * 24 * 60 + 1}, "minutes"),
+        ({"to": Audience.BOTH}, "to"),
+        ({"subject": "Thanks"}, "subject"),
         ({"text": "x" * 481}, "text"),
         ({"text": "Hello {invitee}"}, "text"),
         ({"text": "Hello \x00"}, "text"),
@@ -457,10 +459,10 @@ async def test_a_reminder_is_in_the_invitees_language_and_says_where_and_how_to_
 async def test_a_follow_up_that_cannot_be_sent_is_refused_by_its_field(
     runtime: Runtime, user: User, changes: dict[str, Any], field: str
 ) -> None:
-    wanted = replace(FollowUp(channels=(Channel.SMS,), hours_after=2, text="Thanks, {name}"), **changes)
+    wanted = replace(THANKS, **changes)
     with pytest.raises(Invalid) as refused:
         async with runtime.transaction(OPERATOR) as work:
-            await reminders.set_follow_up(work, await find_type(runtime, user), wanted)
+            await reminders.save_entry(work, user, None, None, wanted)
     assert list(refused.value.details or {}) == [field]
 
 

@@ -12,7 +12,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_by_slug
-from openslot.integrations.mail.operations import set_reminders
+from openslot.reminders.operations import set_reminders
 from openslot.web.booking_page.refusals import VIEWS
 from tests.bookings.conftest import offer
 from tests.support.browsers import open_page

@@ -8,7 +8,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import RollingWindow
-from openslot.integrations.mail import operations as mail
+from openslot.reminders import operations as reminders
 from tests.bookings.conftest import offer
 from tests.support.messaging import insert_number
 from tests.support.weights import weigh
@@ -33,7 +33,7 @@ async def test_the_whole_page_is_at_most_25_kb_on_the_wire(
     )
     await insert_number(runtime, user_id=host.id)
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, host, None, (60,), channels=["email", "sms"])
+        await reminders.set_reminders(work, host, None, (60,), channels=["email", "sms"])
     usual, busy = await weigh(client, "/mara/intro-call"), await weigh(client, "/mara/busy?month=2026-04")
 
     page = (await client.get("/mara/busy?month=2026-04")).text

@@ -7,14 +7,13 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from openslot.accounts.models import User
-from openslot.conversations.models import Channel
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from openslot.integrations.mail import operations as mail
-from openslot.messaging import connection_store, reminders
+from openslot.messaging import connection_store
 from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import FollowUp
+from openslot.reminders import operations as reminders
+from openslot.reminders.models import ReminderChannel, ReminderEntry, ReminderMoment
 from tests.support.clocks import MovingClock
 from tests.support.messaging import insert_number
 from tests.support.page import read_page
@@ -28,7 +27,7 @@ CONSENT = "select phone, text, source from message_consents where withdrawn_at i
 
 async def choose(runtime: Runtime, host: User, *channels: str, minutes: tuple[int, ...] = (60,)) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, host, None, minutes, channels=channels)
+        await reminders.set_reminders(work, host, None, minutes, channels=channels)
 
 
 @pytest.fixture
@@ -58,17 +57,17 @@ async def test_the_page_asks_only_if_the_host_has_a_number_and_the_event_type_se
     await choose(runtime, host, "sms", minutes=())
     assert not await asks(client)
     async with runtime.transaction(OPERATOR) as work:
-        wanted = FollowUp(channels=(Channel.SMS,), hours_after=2, text="Thanks")
-        await reminders.set_follow_up(work, intro, wanted)
+        thanks = ReminderEntry(moment=ReminderMoment.AFTER, minutes=120, channel=ReminderChannel.SMS)
+        await reminders.save_entry(work, host, intro, None, thanks)
     assert await asks(client)
     # An event type with reminders of its own.
     await choose(runtime, host, "sms")
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.set_follow_up(work, intro, None)
-        await mail.set_reminders(work, host, intro, (60,), channels=["email"])
+        await reminders.delete_entry(work, host, intro, thanks.name)
+        await reminders.set_reminders(work, host, intro, (60,), channels=["email"])
     assert not await asks(client)
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_reminders(work, host, intro, None)
+        await reminders.set_reminders(work, host, intro, None)
     assert await asks(client)
     async with runtime.transaction(OPERATOR) as work:
         await work.db.execute(

@@ -32,7 +32,7 @@ WITH_OWN_TESTS = frozenset(
             "notifications",
             "numbers",
         ),
-        *("onboarding", "payment_account", "payments", "profile", "security", "webhooks", "your_data"),
+        *("onboarding", "payment_account", "payments", "profile", "reminders", "security", "webhooks", "your_data"),
     )
 )
 

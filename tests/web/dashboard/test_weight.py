@@ -52,6 +52,7 @@ WITH_NUMBER = (
     "/event-types/{type}",
     "/event-types/{type}/reminders",
     "/settings/notifications",
+    "/settings/reminders/all/before-1440-email",
     "/bookings/{booking}",
     "/analytics",
 )

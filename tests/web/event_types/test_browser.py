@@ -107,7 +107,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         "/event-types/new?start=phone",
         path,
         f"{path}/questions",
-        f"{path}/reminders?done=follow-up",
+        f"{path}/reminders?done=reminders",
         f"{path}/links?done=created",
         f"{path}/links/{link_id}/revoke",
         f"{path}/embed",
@@ -123,18 +123,9 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         await page.evaluate("document.querySelectorAll('[inert]').forEach((one) => { one.inert = false; })")
         yield each
     await page.goto(f"{path}/reminders")
-    await page.check("[name=which][value=own]")
-    for box in await page.locator("[name=channels]:checked").all():
-        await box.uncheck()
-    await page.click("text=Save the reminders")
-    await page.wait_for_selector(".fault")
-    yield "no channel"
-    await page.goto(f"{path}/reminders")
-    await page.check("[name=is_on]")
-    await page.fill("#text", "Hello {link}")
-    await page.click("text=Save the follow-up")
-    await page.wait_for_selector(".fault")
-    yield "wrong follow-up"
+    await page.click("text=Give it its own")
+    await page.wait_for_selector("text=Own reminders")
+    yield "own reminders"
     await page.goto(f"{path}/links")
     await page.fill("#ends", "2020-01-01T10:00")
     await page.click("text=Create a link")

@@ -27,7 +27,7 @@ COSTS = {
     "/event-types/{id}": 4,
     "/event-types/{id}/questions": 2,
     "/event-types/{id}/preview": 5,
-    "/event-types/{id}/reminders": 5,
+    "/event-types/{id}/reminders": 3,
     "/event-types/{id}/links": 3,
     "/event-types/{id}/links/{link}/revoke": 3,
     "/event-types/{id}/embed": 2,

@@ -85,6 +85,8 @@ async def places(
         "/settings/branding/logo/remove",
         "/settings/branding/cover/remove",
         "/settings/notifications",
+        "/settings/reminders/all/before-1440-email",
+        "/settings/reminders/all/new-after",
         "/settings/payments",
         "/settings/payments/disconnect",
         "/settings/messages",
@@ -105,6 +107,16 @@ async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
         await page.goto(path)
         await unfold(page, "main details")
         yield path
+    await page.goto("/settings/reminders/all/new-after")
+    await page.get_by_label("Text").fill("Thanks, {name}")
+    await page.get_by_role("button", name="Preview").click()
+    await expect(page.locator(".fault").first).to_be_visible()
+    yield "a wrong placeholder"
+    await page.get_by_label("Text").fill("Thanks, {invitee_name}: {manage_link}")
+    await page.get_by_role("button", name="Preview").click()
+    await expect(page.get_by_role("article").first).to_contain_text("Thanks, Alex Morgan")
+    await unfold(page, "main details")
+    yield "a preview"
     await page.goto(f"{HERE}/new")
     await page.get_by_label("Address").fill("https://10.0.0.1/")
     await page.get_by_label("Only these events").check()
@@ -133,6 +145,33 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     await check_pages(page, visit(page, places), "webhooks")
     # The browser reports the pages that show a fault, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_host_writes_a_follow_up_tries_it_and_saves_it(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
+) -> None:
+    page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
+    await page.goto("/settings/notifications")
+    await page.get_by_role("link", name="Add a follow-up").click()
+    await page.get_by_label("To", exact=True).select_option("The invitee and you")
+    await page.get_by_label("Subject").fill("Thanks, {invitee_name}")
+    await page.get_by_label("Text").fill("It was about {event_name}.")
+    await page.locator("#language").select_option("ja")
+    await page.get_by_role("button", name="Preview").click()
+    shown = page.get_by_role("article")
+    await expect(shown).to_have_count(2)
+    await expect(shown.first).to_contain_text("Thanks, Alex Morgan")
+    await expect(shown.first).to_contain_text("日時")
+    await page.get_by_role("button", name="Send a test to me").click()
+    await expect(page.get_by_role("status")).to_contain_text("test email is in the mailbox")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("status")).to_contain_text("Saved.")
+    await page.get_by_role("link", name="2 hours after").click()
+    await expect(page.get_by_label("Text")).to_have_value("It was about {event_name}.")
+    await page.get_by_role("button", name="Delete").click()
+    await expect(page.get_by_role("link", name="2 hours after")).to_have_count(0)
+    assert faults == []
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

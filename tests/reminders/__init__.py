@@ -1,0 +1,1 @@
+"""Tests of reminders and follow-ups."""
