@@ -24,8 +24,9 @@ from openslot.availability.errors import HoldNotFound
 from openslot.availability.models import ById, Hold
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings
-from openslot.bookings import requests
+from openslot.bookings import requests, series
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
 from openslot.contacts.operations import delete_contact
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.config import Settings
@@ -46,7 +47,7 @@ from tests.support.races import find_disorder
 
 EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
-KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths")
+KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths", "weekly")
 LINKED = ("plain", "group", "asked")
 LENGTHS = (15, 30, 60)
 CHANGES: dict[str, dict[str, Any]] = {
@@ -55,6 +56,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "asked": {"requires_confirmation": True},
     "asked-group": {"requires_confirmation": True, "seats": 2},
     "lengths": {"durations": LENGTHS, "slot_interval_minutes": 15, "buffer_after": 5},
+    "weekly": {"recurring_weeks": 6},
 }
 
 places = integers(0, 13)
@@ -164,6 +166,30 @@ class Life(RuleBasedStateMachine):
         made = self.run(self._book(offer, start, held.id, minutes=minutes))
         if isinstance(made, Booking):
             self.booked.append(made)
+
+    @rule(place=places, weeks=sampled_from([2, 3, 6]), on_conflict=sampled_from(OnConflict), is_held=booleans())
+    def book_a_series(self, place: int, weeks: int, on_conflict: OnConflict, is_held: bool) -> None:
+        """Book several weeks: all of them or none, or those that are free, perhaps with a hold of the first."""
+        start, hold_id = self._start(place), None
+        if is_held and self.holds and self.holds[-1][1].slug == "weekly":
+            held, _, start, _ = self.holds.pop()
+            hold_id = held.id
+        recurrence = Recurrence(weeks=weeks, on_conflict=on_conflict)
+        made = self.run(self._book_series(self.offers["weekly"], start, hold_id, recurrence))
+        if isinstance(made, BookedSeries):
+            self.booked.extend(made.bookings)
+            assert len(made.bookings) + len(made.skipped) == weeks
+            assert on_conflict is OnConflict.SKIP or not made.skipped
+            assert [each.starts_at.weekday() for each in made.bookings] == [0] * len(made.bookings)
+
+    @rule(index=which)
+    def cancel_a_series(self, index: int) -> None:
+        if self.booked:
+            booking = self.booked[index % len(self.booked)]
+            gone = self.run(self._cancel_series(booking))
+            if isinstance(gone, list):
+                ids = {each.id for each in gone}
+                self.booked = [each for each in self.booked if each.id not in ids]
 
     @rule(index=which)
     def drop_what_is_held(self, index: int) -> None:
@@ -285,6 +311,18 @@ class Life(RuleBasedStateMachine):
             which = ById(offer.id, token, minutes)
             wanted = BookingWanted(which=which, starts_at=start, invitee=invitee, hold_id=hold_id)
             return await bookings.create_booking(work, wanted)
+
+    async def _book_series(
+        self, offer: EventType, start: datetime, hold_id: UUID | None, recurrence: Recurrence
+    ) -> BookedSeries:
+        async with self.runtime.transaction(PUBLIC) as work:
+            invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
+            wanted = BookingWanted(which=ById(offer.id), starts_at=start, invitee=invitee, hold_id=hold_id)
+            return await series.create_series(work, wanted, recurrence)
+
+    async def _cancel_series(self, booking: Booking) -> list[Booking]:
+        async with self.runtime.transaction(PUBLIC) as work:
+            return await series.cancel_series(work, BookingRef(booking.id, self.host.id))
 
     async def _hold(self, offer: EventType, start: datetime, minutes: int | None) -> Hold:
         async with self.runtime.transaction(PUBLIC) as work:
