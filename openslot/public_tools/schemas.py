@@ -11,9 +11,9 @@ from openslot.bookings.schemas import CreatedPublicBooking, ManagedBooking
 from openslot.core.shapes import Shape
 from openslot.core.text import without_turns
 from openslot.core.times import Instant
-from openslot.event_types.models import EventType, LocationKind, Money, Question, QuestionKind
-from openslot.event_types.rules import is_offered, is_told_when_booked
-from openslot.event_types.schemas import Durations, EventTypeId, RequiresConfirmation
+from openslot.event_types.models import EventType, LocationAsks, LocationKind, Money, Question, QuestionKind
+from openslot.event_types.rules import is_offered
+from openslot.event_types.schemas import Durations, EventTypeId, OfferedLocation, RequiresConfirmation, show_offered
 from openslot.routing import DescribedAs
 
 # Characters that nobody sees and a model reads: zero-width ones that no script needs, tags, and variation selectors
@@ -55,6 +55,10 @@ class QuotedPlace(Struct, frozen=True, kw_only=True, rename="camel"):
     kind: LocationKind
     value: Quote | None
     told_when_booked: Annotated[bool, Meta(description="Whether a link or phone number is told after booking")] = False
+    asks: Annotated[
+        LocationAsks | UnsetType, Meta(description="What `location.value` of a booking must tell; absent: nothing")
+    ] = UNSET
+    id: Annotated[str | UnsetType, Meta(description="`location.id` of a booking that takes place there")] = UNSET
 
 
 class QuotedCondition(Struct, frozen=True, kw_only=True):
@@ -85,6 +89,7 @@ class QuotedEventType(Struct, frozen=True, kw_only=True, rename="camel"):
     duration_minutes: int
     durations: Durations
     location: QuotedPlace
+    locations: Annotated[list[QuotedPlace], Meta(description="What the person chooses from, `location` by default")]
     seats: Annotated[int, Meta(description="How many people can book the same time")]
     questions: list[QuotedQuestion]
     requires_confirmation: RequiresConfirmation
@@ -191,22 +196,30 @@ _OFFER = Shape(
     QuotedEventType,
     EventType,
     names={"durations": "all_durations"},
-    given=("name", "description", "location", "questions", "can_be_booked"),
+    given=("name", "description", "location", "locations", "questions", "can_be_booked"),
 )
 
 
 def show_event_type(event_type: EventType) -> QuotedEventType:
-    place = event_type.location
-    is_hidden = is_told_when_booked(place)
+    offered = show_offered(event_type)
     return _OFFER.show(
         event_type,
         name=quote(event_type.name),
         description=quote_some(event_type.description),
-        location=QuotedPlace(
-            kind=place.kind, value=None if is_hidden else quote_some(place.value), told_when_booked=is_hidden
-        ),
+        location=_show_place(offered.location),
+        locations=[_show_place(each) for each in offered.locations],
         questions=[_show_question(each) for each in event_type.questions],
         can_be_booked=is_offered(event_type),
+    )
+
+
+def _show_place(place: OfferedLocation) -> QuotedPlace:
+    return QuotedPlace(
+        kind=place.kind,
+        value=quote_some(place.value),
+        told_when_booked=place.told_when_booked,
+        asks=place.asks,
+        id=place.id,
     )
 
 
@@ -231,7 +244,7 @@ def show_booking(shown: ManagedBooking) -> QuotedBooking:
         end_time=shown.end_time,
         host=QuotedHost(name=quote(host.name), username=host.username, timezone=host.timezone),
         event_type=BookedEventType(id=event_type.id, slug=event_type.slug, name=quote(event_type.name)),
-        location=QuotedPlace(kind=shown.location.kind, value=quote_some(shown.location.value)),
+        location=QuotedPlace(kind=shown.location.kind, value=quote_some(shown.location.value, "host or invitee")),
         invitee_name=quote(shown.invitee_name, "invitee"),
         invitee_timezone=shown.invitee_timezone,
         notes=quote_some(shown.notes, "invitee"),

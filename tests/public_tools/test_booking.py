@@ -6,7 +6,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationKind, Money, Question
+from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind, Money, Question
 from tests.bookings.conftest import ELEVEN, TEN, offer
 from tests.public_tools.conftest import INVITEE, TestAssistant
 from tests.support.clocks import MovingClock
@@ -149,7 +149,23 @@ async def test_a_link_is_told_when_it_is_booked(assistant: TestAssistant, runtim
     assert "secret-room" not in str(await assistant.result("find_host", page="mara"))
     booked = await assistant.book(video)
     shown = await assistant.result("get_booking", manageUrl=booked["manageUrl"])
-    assert shown["location"]["value"] == {"quotedFrom": "host", "text": "https://meet.example/secret-room"}
+    assert shown["location"]["value"]["text"] == "https://meet.example/secret-room"
+
+
+async def test_one_of_several_places_is_chosen(assistant: TestAssistant, runtime: Runtime, user: User) -> None:
+    room, call = Location(LocationKind.IN_PERSON, "Room 2"), Location(LocationKind.PHONE, asks=LocationAsks.PHONE)
+    talk = await offer(runtime, user, "talk", location=room, locations=(room, call))
+    found = await assistant.result("find_host", page="mara")
+    (shown,) = [each for each in found["eventTypes"] if each["slug"] == "talk"]
+
+    assert shown["locations"][0] == shown["location"]
+    assert shown["location"]["value"] == {"quotedFrom": "host", "text": "Room 2"}
+    chosen = shown["locations"][1]
+    assert chosen["asks"] == "phone"
+    told = {"id": chosen["id"], "value": "+49 30 5550123"}
+    booked = await assistant.book(talk, location=told)
+    place = (await assistant.result("get_booking", manageUrl=booked["manageUrl"]))["location"]
+    assert (place["kind"], place["value"]["text"]) == ("phone", "+49305550123")
 
 
 async def test_many_times_are_listed_in_parts(assistant: TestAssistant, runtime: Runtime, user: User) -> None:

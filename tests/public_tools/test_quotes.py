@@ -75,8 +75,8 @@ async def test_orders_in_offers_are_quoted(assistant: TestAssistant, hostile: Ev
     base = str(assistant.client.base_url).rstrip("/")
     alone = await assistant.call("find_host", page=f"{base}/mara/hostile")
 
-    check_quoted(everything, quotes=9)
-    check_quoted(alone, quotes=8)
+    check_quoted(everything, quotes=10)
+    check_quoted(alone, quotes=9)
 
 
 async def test_orders_in_bookings_are_quoted(assistant: TestAssistant, hostile: EventType) -> None:
