@@ -25,6 +25,7 @@ ERRORS = {
     404: "The resource does not exist, or it is not yours",
     405: "The path does not support this method",
     409: "The request conflicts with the current state",
+    410: "The link is used up, has ended or was revoked",
     413: "The body is larger than {size} KiB",
     415: "The body is not {media_type}",
     429: "A rate limit is exceeded; wait `Retry-After` seconds",
@@ -96,7 +97,8 @@ def _operation(route: Route, handler: Handler) -> Operation:
 def _errors(declaration: Declaration, door: Door) -> dict[int, str]:
     """List how a method of a door can be refused; sizes and media types are the handler's own, or else its door's."""
     left_out = {
-        *((401,) if door.security is None else ()),
+        # Only the public comes with links.
+        401 if door.security is None else 410,
         *(WRITES if declaration.method == "GET" else ()),
         *((415,) if not door.media_types else ()),
     }
