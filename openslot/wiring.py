@@ -71,6 +71,8 @@ from openslot.payments.subscription_jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_
 from openslot.people.deletions import PEOPLE_JOBS
 from openslot.people.events import PEOPLE_EVENTS
 from openslot.scim.operations import SCIM_JOBS
+from openslot.wait_list.events import WAIT_LIST_EVENTS
+from openslot.wait_list.reactions import WAIT_LIST_CONSEQUENCES, WAIT_LIST_JOBS, WAIT_LIST_REACTIONS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.reactions import WEBHOOK_JOBS, WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
@@ -82,6 +84,7 @@ EVENTS = (
     *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
+    *WAIT_LIST_EVENTS,
     *PAYMENT_EVENTS,
     *PAYMENT_CONNECTION_EVENTS,
     *MESSAGING_CONNECTION_EVENTS,
@@ -101,11 +104,13 @@ CONSEQUENCES = (
     take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),
     take_step(FunnelStep.FIRST_BOOKING, BookingCreated),
     *INVITATION_CONSEQUENCES,
+    *WAIT_LIST_CONSEQUENCES,
 )
 REACTIONS = (
     *CONTACT_REACTIONS,
     *CONFERENCE_REACTIONS,
     *REQUEST_REACTIONS,
+    *WAIT_LIST_REACTIONS,
     *PAYMENT_REACTIONS,
     *PAYMENT_CONNECTION_REACTIONS,
     *WEBHOOK_REACTIONS,
@@ -129,6 +134,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *AVAILABILITY_JOBS,
     *CONTACT_JOBS,
     *REQUEST_JOBS,
+    *WAIT_LIST_JOBS,
     *PEOPLE_JOBS,
     *PAYMENT_JOBS,
     *PAYMENT_CONNECTION_JOBS,

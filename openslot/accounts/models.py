@@ -18,7 +18,7 @@ favicon.ico feed health healthz help holds home hooks invite join legal llms.txt
 me members messages metrics new oauth openapi openslot org organization organizations pages password pay payments photos
 pricing privacy public readyz register reschedule robots.txt root schedules schemas scim search security settings setup
 sign-in sign-out sign-up signup sitemap.xml sms static status support system team teams terms unsubscribe user users v1
-v2 verify voice webhook webhooks welcome well-known .well-known whatsapp widget widget-demo widget.js www
+v2 verify voice wait-list webhook webhooks welcome well-known .well-known whatsapp widget widget-demo widget.js www
 """
 RESERVED = frozenset(_FIRST_WORDS.split())
 """Usernames that nobody can have: the first words of our own addresses."""

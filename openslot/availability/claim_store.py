@@ -10,7 +10,7 @@ from openslot.access.door import network_of
 from openslot.accounts.store import LOCK_HOST
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import EventTypeRef, SlotInputs
-from openslot.availability.store import condition_of
+from openslot.availability.store import WAIT_LIST, condition_of
 from openslot.core.db import Db, count_of
 from openslot.core.errors import Refusal
 from openslot.core.events import Change
@@ -34,14 +34,16 @@ from unnest($4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
     as w (id, starts_at, ends_at, before, after)"""
 MOVE_CLAIM = """
 update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5)
-where id = $1 and active and kind <> 'hold'"""
+where id = $1 and active and kind not in ('hold', 'offer')"""
 KEEP_CLAIM = """
 update claims set kind = $2, expires_at = null, holder = null, holder_network = null, ends_at = $3,
     during = tstzrange($4, $5)
-where id = $1 and active and kind = 'hold'"""
+where id = $1 and active and kind in ('hold', 'offer')"""
 CONFIRM_CLAIM = "update claims set kind = 'booking' where id = $1 and active and kind in ('payment', 'request')"
-FREE_CLAIM = "update claims set active = false where id = $1 and active and kind <> 'hold'"
-FREE_CLAIMS = "update claims set active = false where id = any($1::uuid[]) and active and kind <> 'hold'"
+FREE_CLAIM = "update claims set active = false where id = $1 and active and kind not in ('hold', 'offer')"
+FREE_OFFER = "update claims set active = false where id = $1 and active and kind = 'offer'"
+FREE_CLAIMS = """
+update claims set active = false where id = any($1::uuid[]) and active and kind not in ('hold', 'offer')"""
 
 # A session has as many seats as its event type has when someone joins.
 JOIN_SESSION = "update claims set seats = $2 where id = $1 and active and kind = 'session'"
@@ -55,6 +57,7 @@ where t.id = $1 and t.active and t.holder is not null
   and exists (select from claims c where c.id = t.claim_id and c.active)"""
 CONFIRM_SEAT = "update claim_seats set expires_at = null where id = $1 and active and holder is null"
 FREE_SEAT = "update claim_seats set active = false where id = $1 and active and holder is null"
+FREE_OFFERED_SEAT = f"update claim_seats set active = false where id = $1 and active and holder = '{WAIT_LIST}'"
 EXPIRE_SEATS = """
 update claim_seats set active = false where claim_id = $1 and active and holder is not null and expires_at <= $2"""
 # The session's time is freed with its last seat.
@@ -65,7 +68,7 @@ where c.id = (select claim_id from claim_seats where id = $1) and c.active
 
 HOLD = """
 select c.id as claim_id, null::uuid as seat_id, c.event_type_id, c.starts_at, c.ends_at from claims c
-where c.id = $1 and c.active and c.kind = 'hold' and c.expires_at > $2
+where c.id = $1 and c.active and c.kind in ('hold', 'offer') and c.expires_at > $2
 union all
 select c.id, t.id, c.event_type_id, c.starts_at, c.ends_at from claim_seats t join claims c on c.id = t.claim_id
 where t.id = $1 and t.active and t.holder is not null and t.expires_at > $2 and c.active"""
@@ -77,14 +80,14 @@ select {LOCK_HOST} from users u where u.no = (
     select c.host_no from claim_seats t join claims c on c.id = t.claim_id where t.id = $1)"""
 
 # A dropped hold has expired: nobody asks which of the two it was.
-DROP_HOLD = """
+DROP_HOLD = f"""
 with held as (
     update claims set active = false, expires_at = $2
     where id = $1 and active and kind = 'hold' and expires_at > $2
     returning id
 ), seat as (
     update claim_seats set active = false, expires_at = $2
-    where id = $1 and active and holder is not null and expires_at > $2
+    where id = $1 and active and holder is not null and holder <> '{WAIT_LIST}' and expires_at > $2
     returning claim_id
 ), session as (
     update claims c set active = false from seat where c.id = seat.claim_id and c.active
@@ -100,7 +103,9 @@ with seats as (
     where c.id = t.claim_id and c.host_no = $1 and t.active and t.holder is not null and t.expires_at <= $2
     returning t.id, t.claim_id
 ), holds as (
-    update claims set active = false where host_no = $1 and active and kind = 'hold' and expires_at <= $2 returning id
+    update claims set active = false
+    where host_no = $1 and active and kind in ('hold', 'offer') and expires_at <= $2
+    returning id
 ), sessions as (
     update claims c set active = false
     where c.active and c.id in (
@@ -127,16 +132,16 @@ select max(expires_at) from (
     union all
     select t.expires_at from claim_seats t join claims c on c.id = t.claim_id
     where t.holder = $1 and c.host_no = $2 and c.starts_at < $4 and c.ends_at > $3) held"""
-LIVE_HOLDS = """
+LIVE_HOLDS = f"""
 select c.event_type_id, c.starts_at, c.expires_at from claims c
 where c.host_no = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and c.kind = 'hold' and c.expires_at > $4
 union all
 select c.event_type_id, c.starts_at, t.expires_at from claims c join claim_seats t on t.claim_id = c.id
 where c.host_no = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and c.kind = 'session'
-  and t.active and t.holder is not null and t.expires_at > $4"""
+  and t.active and t.holder is not null and t.holder <> '{WAIT_LIST}' and t.expires_at > $4"""
 
 HOSTS_WITH_EXPIRED_HOLDS = """
-select host_no from claims where active and kind = 'hold' and expires_at <= $1
+select host_no from claims where active and kind in ('hold', 'offer') and expires_at <= $1
 union
 select c.host_no from claim_seats t join claims c on c.id = t.claim_id
 where t.active and t.holder is not null and t.expires_at <= $1
@@ -200,7 +205,7 @@ def insert_claim(
     claim_id, event_type = new_id(), inputs.event_type
     ends_at, before, after = span_of(inputs, starts_at)
     taken = (claim_id, host_no, kind, event_type.id, starts_at, ends_at, before, after, event_type.seats)
-    network = network_of(holder) if holder else None
+    network = _network_of(holder)
     return claim_id, Change(INSERT_CLAIM, (*taken, expires_at, holder, network, now), REFUSALS)
 
 
@@ -250,8 +255,11 @@ def insert_seat(
     claim_id: UUID, *, expires_at: datetime | None, holder: str | None, now: datetime
 ) -> tuple[UUID, Change]:
     seat_id = new_id()
-    network = network_of(holder) if holder else None
-    return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, network, now))
+    return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, _network_of(holder), now))
+
+
+def _network_of(holder: str | None) -> str | None:
+    return None if holder in {None, WAIT_LIST} else network_of(str(holder))
 
 
 def keep_seat(seat_id: UUID) -> Change:
@@ -261,6 +269,14 @@ def keep_seat(seat_id: UUID) -> Change:
 def free_seat(seat_id: UUID) -> tuple[Change, ...]:
     """Give a seat back, and the session's time with the last one."""
     return Change(FREE_SEAT, (seat_id,)), Change(LEAVE_SESSION, (seat_id,))
+
+
+def free_offer(claim_id: UUID, seat_id: UUID | None) -> tuple[Change, ...]:
+    """Free what is offered to the wait list; what was booked meanwhile stays booked."""
+    if seat_id is None:
+        return (Change(FREE_OFFER, (claim_id,)),)
+    is_offered = f"exists (select from claim_seats o where o.id = $1 and o.holder = '{WAIT_LIST}')"
+    return Change(FREE_OFFERED_SEAT, (seat_id,)), Change(f"{LEAVE_SESSION} and {is_offered}", (seat_id,))
 
 
 def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:

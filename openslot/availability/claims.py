@@ -55,7 +55,7 @@ async def claim(
     A slot that the engine would not list is refused. `kind_of` says what the time of an event type is taken for; the
     notice counts from `asked_at`, or from now.
     """
-    await _lock(work, which)
+    await lock(work, which)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     if held is not None:
         return await _keep(work, which, starts_at, held, kind_of=kind_of)
@@ -67,7 +67,7 @@ async def judge_weeks(
     work: Work, which: EventTypeRef, starts_at: datetime, *, weeks: int, hold_id: UUID | None = None
 ) -> Weeks:
     """Lock the host, and find in which of several weeks a time of the schedule's clock can be booked."""
-    await _lock(work, which)
+    await lock(work, which)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     # A clock that is turned moves the last one by hours at most.
     until = starts_at + timedelta(weeks=weeks) if is_askable(starts_at) else None
@@ -103,7 +103,7 @@ def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
 async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
     """Keep a slot for ten minutes for someone who is filling in a form."""
     await holds.check_address(work, holder)
-    await _lock(work, which)
+    await lock(work, which)
     found = await _judge(work, which, starts_at, field="startTime")
     if not is_offered(found.inputs.event_type):
         raise SlotUnavailable
@@ -122,6 +122,18 @@ async def drop_hold(work: Work, hold_id: UUID) -> None:
     await claim_store.lock_host_of_hold(work.db, hold_id)
     if not await claim_store.drop_hold(work.db, hold_id, now=work.now):
         raise HoldNotFound
+
+
+async def offer(work: Work, which: EventTypeRef, starts_at: datetime, *, expires_at: datetime) -> Claimed:
+    """Stage what keeps an open slot for somebody on the wait list; the caller has locked the host."""
+    found = await _judge(work, which, starts_at, field="startTime")
+    holder = store.WAIT_LIST if found.inputs.event_type.seats > 1 else None
+    return _take(work, found, starts_at, kind=ClaimKind.OFFER, expires_at=expires_at, holder=holder)
+
+
+def free_offer(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+    """Stage what frees an offered slot, unless it was booked; the caller has locked the host."""
+    work.stage(*claim_store.free_offer(claim_id, seat_id))
 
 
 async def move(work: Work, claim_id: UUID, seat_id: UUID | None, *, which: ByBooking, starts_at: datetime) -> Claimed:
@@ -162,7 +174,7 @@ def free_all(work: Work, claim_ids: Sequence[UUID]) -> None:
     work.stage(claim_store.free_claims(claim_ids))
 
 
-async def _lock(work: Work, which: EventTypeRef) -> None:
+async def lock(work: Work, which: EventTypeRef) -> None:
     """Wait for the host's lock; what is read afterwards includes all earlier changes."""
     if not await claim_store.lock_host_of(work.db, which):
         raise EventTypeNotFound

@@ -63,6 +63,8 @@ class ClaimKind(StrEnum):
     PAYMENT = "payment"
     REQUEST = "request"
     SESSION = "session"
+    OFFER = "offer"
+    """It is kept for somebody on the wait list."""
 
 
 class Claim(Struct, frozen=True):

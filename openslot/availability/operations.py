@@ -25,6 +25,7 @@ from openslot.availability.models import (
     WholeDayExplained,
 )
 from openslot.availability.slots import list_slots, spans_of
+from openslot.availability.slots import list_taken as list_taken_starts
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.times import DAY, at_second, day_number, find_zone, floor_second, get_offsets, get_zone, instant_of
@@ -54,6 +55,13 @@ async def list_open(
     zone, days = _read(timezone, first, last, now=work.now)
     found = await _find(work, which, days, zone, without=without)
     return found, _list_offered(found, which, days, zone), zone
+
+
+async def list_taken(work: Work, which: EventTypeRef, on: date, zone: ZoneInfo) -> tuple[SlotContext, Slots, list[int]]:
+    """List the open starts of a day of the asker's calendar, and those that others have taken."""
+    days = Days(on, on)
+    found = await _find(work, which, days, zone)
+    return found, list_slots(found.inputs, days, viewer=zone), list_taken_starts(found.inputs, days, viewer=zone)
 
 
 async def list_month(

@@ -254,6 +254,9 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
     if claim.kind == ClaimKind.HOLD:
         sentence = Text("Temporarily held by another visitor, %(span)s including buffers", span=when)
         remedy = Text("Wait for the hold to expire, or shorten the buffers")
+    elif claim.kind == ClaimKind.OFFER:
+        sentence = Text("Offered to someone on the wait list, %(span)s including buffers", span=when)
+        remedy = Text("Wait for the answer, or remove the person from the wait list")
     elif claim.kind == ClaimKind.SESSION:
         sentence = Text("Taken by a session, %(span)s including buffers", span=when)
         remedy = Text("Reschedule or cancel that session, or shorten the buffers")

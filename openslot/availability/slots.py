@@ -9,9 +9,10 @@ from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.availability.grid import Grid, Interval, find_holidays, invert, lay_grid, pick_starts, step_of
-from openslot.availability.models import Busy, Claim, Code, Days, SlotInputs, Slots
+from openslot.availability.models import Busy, Claim, Code, Days, SlotInputs, Slots, Taken
 from openslot.core.times import (
     DAY,
     FIRST_YEAR,
@@ -196,6 +197,13 @@ def list_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slots:
     closed = sorted(chain(invert(spans), *(close(query) for _, close in RULES)), key=itemgetter(0))
     starts = pick_starts(query.grid.stretches, closed, step=step_of(inputs.event_type))
     return Slots(starts, duration, _find_session_ends(inputs, duration))
+
+
+def list_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list[int]:
+    """List the starts that are closed only because others have taken them or their limits."""
+    free = replace(inputs, taken=Taken(busy=inputs.taken.busy))
+    is_open = set(list_slots(inputs, days, viewer=viewer).starts)
+    return [start for start in list_slots(free, days, viewer=viewer).starts if start not in is_open]
 
 
 def _find_session_ends(inputs: SlotInputs, duration: int) -> dict[int, int]:

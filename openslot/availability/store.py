@@ -23,6 +23,9 @@ from openslot.event_types.store import EVENT_TYPES, to_record
 from openslot.schedules.models import OutOfOffice
 from openslot.schedules.store import SCHEDULES
 
+WAIT_LIST = "wait list"
+"""What holds a seat that is offered to the wait list, where others have an address."""
+
 MAX_OFFERS = 100
 """How many event types of a host are looked at for the share of holds, the held one first."""
 
@@ -88,7 +91,7 @@ where u.disabled_at is null and """
 # The same as if nothing were held, for all that a host offers, and as it is.
 OF_HOST = f"{SETTING}e.owner_id = $5 and e.active order by e.id <> $6, e.id limit {MAX_OFFERS}"
 OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hold'").replace(
-    "t.active", "t.active and t.holder is null"
+    "t.active", f"t.active and (t.holder is null or t.holder = '{WAIT_LIST}')"
 )
 # Whether a number is connected on a channel by which the event type reminds people or follows up.
 SENDS_MESSAGES = """

@@ -15,6 +15,9 @@ from openslot.core.errors import require
 from openslot.core.work import Work
 from openslot.event_types import links
 
+HAND_OUT = "wait_list.hand_out"
+"""Hands freed time out to those who wait for it."""
+
 
 async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Booking:
     return await confirm(work, await _get(work, booking_id), payment=payment)
@@ -65,10 +68,13 @@ async def free_pending(work: Work, booking_id: UUID) -> None:
 
     Nobody is told, because only the invitee knew of it.
     """
-    pending = (await _get(work, booking_id)).booking
+    details = await _get(work, booking_id)
+    pending = details.booking
     claims.free(work, pending.claim_id, pending.seat_id)
     links.give_back(work, booking_id)
     await work.apply()
+    if details.event_type.wait_list_minutes is not None:
+        await work.plan(HAND_OUT, str(pending.host_id), due_at=work.now, tenant_id=pending.host_id)
 
 
 async def note_payment(work: Work, booking_id: UUID, payment: Payment) -> None:

@@ -195,6 +195,9 @@ class EventType(Struct, frozen=True, kw_only=True):
     redirect_url: str | None = None
     """Where invitees are sent when they have booked; None: to the page of their booking."""
 
+    wait_list_minutes: int | None = None
+    """For how long a time that is free again is kept for somebody who waits; None: there is no wait list."""
+
     recurring_weeks: int | None = None
     """For how many weeks in a row invitees can book at once; None: one booking at a time."""
 

@@ -22,6 +22,7 @@ MAX_OPTIONS = 50
 MAX_DURATIONS = 10
 LONGEST_MINUTES = 1440
 MIN_WEEKS, MAX_WEEKS = 2, 52
+WAIT_LIST_MINUTES = 15, 1440
 WITH_OPTIONS = (models.QuestionKind.CHOICE, models.QuestionKind.CHOICES)
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
@@ -86,6 +87,7 @@ def _number_faults(event_type: models.EventType) -> Faults:
     yield from _bounds("limits.perDay", event_type.limits.per_day, 1, 1000)
     yield from _bounds("limits.perWeek", event_type.limits.per_week, 1, 1000)
     yield from _bounds("limits.perInvitee", event_type.limits.per_invitee, 1, 1000)
+    yield from _bounds("waitListMinutes", event_type.wait_list_minutes, *WAIT_LIST_MINUTES)
     yield from _bounds("seats", event_type.seats, 1, 1000)
     yield from _recurrence_faults(event_type)
     yield from _bounds("position", event_type.position, 0, 1_000_000)

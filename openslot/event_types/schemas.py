@@ -121,6 +121,14 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ]
     recurring_weeks: RecurringWeeks
+    wait_list_minutes: Annotated[
+        int | None,
+        Meta(
+            description="For how many minutes a time that is free again is kept for each person on the wait list; "
+            "null: there is no wait list",
+            examples=[120],
+        ),
+    ]
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):

@@ -148,6 +148,22 @@ LINKS = _select(
     bookings="(select coalesce(json_agg(n.booking_id order by n.booking_id), '[]') from booking_link_uses n"
     " where n.link_id = l.id and n.active)",
 )
+WAIT_LIST = _select(
+    "id event_type_id date start_time duration_minutes name email timezone locale state joined_at offers",
+    "wait_list_entries w where w.host_id = $1 order by w.created_at, w.id",
+    date="w.day::text",
+    start_time=iso_of("w.starts_at"),
+    duration_minutes="w.minutes",
+    timezone="w.zone",
+    joined_at=iso_of("w.created_at"),
+    offers=_objects(
+        "start_time end_time made_at expires_at state ended_at",
+        "wait_list_offers o where o.entry_id = w.id",
+        order="o.made_at, o.id",
+        start_time=iso_of("o.starts_at"),
+        end_time=iso_of("o.ends_at"),
+    ),
+)
 PAYMENTS = _select(
     "id booking_id status amount currency mode paid_at refunded_amount refund_policy receipt_url dispute session_id"
     " payment_intent_id created_at updated_at refunds",

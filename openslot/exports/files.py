@@ -299,6 +299,12 @@ FILES = (
         "bookings.ics", "The same for a calendar program, cancelled bookings included.", ("bookings",), write_calendar
     ),
     ExportFile(
+        "wait-list.json",
+        "Who waits for a time with you, and what they were offered.",
+        ("wait_list_entries", "wait_list_offers"),
+        as_list(content.WAIT_LIST),
+    ),
+    ExportFile(
         "payments.json",
         "What invitees have paid or are to pay, with refunds. Amounts are in the currency's smallest unit.",
         ("payments", "refunds"),

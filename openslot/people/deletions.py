@@ -28,6 +28,7 @@ from openslot.core.retention import count_unfinished, delete_rest, delete_some_e
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.people import store
 from openslot.people.models import AccountDeletion, DeletionPreview, DeletionState, ShownDeletion
+from openslot.wait_list import operations as wait_list
 
 # The retries of a calendar server that is down take four days.
 EFFECTS_FINISH_WITHIN = timedelta(days=7)
@@ -133,6 +134,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
 async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
     acting = work.acting_as(deletion.requested_by or SYSTEM)
     reason = deletion.message or UNAVAILABLE.fill(host=user.name)
+    await wait_list.close_all(acting, user)
     cancelled = await bookings.cancel_some_upcoming(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
     state = deletion.state if cancelled else DeletionState.WAITING
     await store.update_state(work.db, user.id, state, cancelled=cancelled)

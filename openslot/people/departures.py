@@ -22,6 +22,7 @@ from openslot.people import store
 from openslot.people.errors import DeparturePending, HeldDepartureNotFound
 from openslot.people.events import DepartureDecided, DepartureHeld
 from openslot.people.models import HeldDeparture, Preview
+from openslot.wait_list import operations as wait_list
 
 WITHIN = timedelta(hours=1)
 REPORT_HELD = "scim.report_held"
@@ -201,6 +202,7 @@ async def approve(work: Work, organization: Organization, held: HeldDeparture) -
     await _decide(work, organization, held, approved=True)
     user = await accounts.get_user(work, held.user_id)
     reason = LEFT.fill(host=user.name, organization=organization.name)
+    await wait_list.close_all(work, user)
     return len(await bookings.cancel_upcoming(work, user, reason=reason))
 
 

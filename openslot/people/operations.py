@@ -25,6 +25,7 @@ from openslot.core.ids import fingerprint
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.schedules import operations as schedules
+from openslot.wait_list import operations as wait_list
 
 
 async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
@@ -88,6 +89,7 @@ async def remove_member(work: Work, organization: Organization, user: User) -> l
     await members.remove_member(work, organization, user)
     if not member.is_managed:
         return []
+    await wait_list.close_all(work, user)
     cancelled = await bookings.cancel_upcoming(
         work, user, reason=LEFT.fill(host=user.name, organization=organization.name)
     )
@@ -104,6 +106,7 @@ async def suspend_member(work: Work, organization: Organization, user: User, *, 
     cancelled: list[UUID] = []
     if not keeps_bookings:
         reason = LEFT.fill(host=user.name, organization=organization.name)
+        await wait_list.close_all(work, user)
         cancelled = await bookings.cancel_upcoming(work, user, reason=reason)
     await access.end_sessions(work, user)
     return cancelled
@@ -129,6 +132,7 @@ async def disable_user(work: Work, user: User, *, reason: str | None = None) -> 
     await lock_host(work.db, user.id)
     if not await accounts.disable_user(work, user, reason=reason):
         return 0
+    await wait_list.close_all(work, user)
     cancelled = await bookings.cancel_upcoming(work, user, reason=UNAVAILABLE.fill(host=user.name))
     await access.end_sessions(work, user)
     return len(cancelled)

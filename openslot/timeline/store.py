@@ -142,7 +142,7 @@ select 'held', h.* from (
     union all
     select t.id, 0, null, null, '', null, '', 0, t.expires_at, c.starts_at, null, null, '', null, null
     from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
-    join claim_seats t on t.claim_id = c.id and t.active and t.holder is not null and t.expires_at > $4
+    join claim_seats t on t.claim_id = c.id and t.active and t.holder <> 'wait list' and t.expires_at > $4
     where u.id = $1 and c.kind = 'session'
     limit 1000) h"""
 IS_FAILED = """

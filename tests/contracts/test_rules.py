@@ -147,6 +147,8 @@ async def test_an_event_type_tells_all_that_decides(
         "durations": [30],
         "locations": [{"kind": "text", "value": ""}],
         "redirectUrl": None,
+        "recurringWeeks": None,
+        "waitListMinutes": None,
         "requiresConfirmation": False,
     }
     listed = (await client.get("/api/v1/event-types", headers=bearer)).json()

@@ -43,6 +43,7 @@ NOT_EDITED: dict[str, Any] = {
     "active": False,
     "is_private": True,
     "accepts_payments": True,
+    "wait_list_minutes": 120,
     "created_at": TALK.created_at + timedelta(1),
     "updated_at": TALK.updated_at + timedelta(1),
 }

@@ -30,6 +30,7 @@ from openslot.http.doors import Route, get_user
 from openslot.http.handlers import NAMES
 from openslot.integrations.calendars.booking_events import renew_feed
 from openslot.routing import HandlerFunction, RateLimit, Response, get
+from openslot.wait_list.operations import entry_token
 from tests.http.golden.asgi import ask, running
 
 TRIALS = 9
@@ -149,6 +150,12 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return taken
 
 
+WAITING = """
+insert into wait_list_entries (id, host_id, event_type_id, day, until, name, email, zone, state, created_at, asked_at)
+select $1::text::uuid, $2, e.id, $3::date + 9, $3 + interval '9 days', 'Li', 'li@wei.example', 'UTC', 'waiting', $3, $3
+from event_types e where e.owner_id = $2 limit 1"""
+
+
 @pytest.fixture
 async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
     """Furnish the installation with one of each thing that a link of a stranger can lead to."""
@@ -162,6 +169,7 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
         await work.db.execute(AGENT_IMAGE, SOME_ID, work.now, bytes(500_000))
         upcoming = "select id from bookings where host_id = $1 and status = 'CONFIRMED' and starts_at > $2 limit 1"
         booking_id: UUID = await work.db.fetchval(upcoming, mara.id, work.now)
+        await work.db.execute(WAITING, SOME_ID, mara.id, work.now)
     wrong = {"token": "wrong"}
     return {
         "": {
@@ -171,6 +179,7 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
             **dict.fromkeys(("hold_id", "connection_id", "channel_id"), SOME_ID),
         },
         "manage": {"token": manage_token(runtime, booking_id)},
+        "wait-list": {"token": entry_token(runtime, UUID(SOME_ID))},
         "feed": {"token": feed},
         "invite": {"token": invitations.invitation_token(runtime, invitation)},
         "photos": {"name": f"{PHOTO}.jpg", "token": f"{sign_id(runtime.signer, images.PURPOSE, UUID(SOME_ID))}.jpg"},

@@ -22,6 +22,8 @@ PROMISES = (
     "tests/bookings/test_pairs.py",
     "tests/bookings/test_link_pairs.py",
     "tests/payments/test_pairs.py",
+    "tests/wait_list/test_pairs.py",
+    "tests/wait_list/test_lives.py",
     "tests/access/test_key_limit.py",
     "tests/web/event_types/test_two_tabs.py",
     # Crashes and lost connections

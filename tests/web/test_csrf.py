@@ -48,6 +48,11 @@ WITHOUT_SESSION = {
     "/manage/{token}/messages",
     "/manage/{token}/reschedule",
     "/manage/{token}/withdraw",
+    "/wait-list/{token}",
+    "/wait-list/{token}/confirm",
+    "/wait-list/{token}/decline",
+    "/wait-list/{token}/leave",
+    "/{username}/{slug}/wait-list",
     "/{username}/{slug}",
 }
 

@@ -27,6 +27,8 @@ class MailKind(StrEnum):
     LAPSE = "lapse"
     LINK = "link"
     """The link of a video call that was not ready when it was booked."""
+    WAIT_LIST = "wait_list"
+    """Somebody confirms that they wait for a time, or is offered one."""
     NOTICE = "notice"
     INVITATION = "invitation"
     AGENT = "agent"
@@ -40,6 +42,7 @@ class MailPot(StrEnum):
     REMINDERS = "reminders"
     RESCHEDULES = "reschedules"
     CANCELLATIONS = "cancellations"
+    WAIT_LIST = "wait_list"
 
 
 class RecipientRole(StrEnum):

@@ -61,6 +61,7 @@ POT_NAMES = {
     MailPot.REMINDERS: Text("Reminders to invitees"),
     MailPot.RESCHEDULES: Text("Emails to invitees about rescheduled bookings"),
     MailPot.CANCELLATIONS: Text("Emails to invitees about cancelled bookings"),
+    MailPot.WAIT_LIST: Text("Emails to people on the wait list"),
 }
 
 # Why there is no link: by our own rules, or because of the calendar that it is made with.

@@ -21,7 +21,7 @@ from openslot.bookings.events import (
 from openslot.bookings.rules import is_over
 from openslot.core.events import Effect, Event
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
-from openslot.integrations.mail import account_mails, operations, payment_mails, request_mails, store
+from openslot.integrations.mail import account_mails, operations, payment_mails, request_mails, store, wait_list_mails
 from openslot.integrations.mail.letters import (
     KINDS,
     find_recipient,
@@ -41,6 +41,7 @@ from openslot.integrations.mail.series_mails import write_series_draft
 from openslot.jobs.batches import delete_old
 from openslot.payments.events import PaymentRefunded
 from openslot.people.deletions import SEND_LINK
+from openslot.wait_list.events import WaitListJoined, WaitListOffered, WaitListOfferEnded
 
 SEND = "mail.send"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
@@ -133,6 +134,17 @@ MAIL_REACTIONS = (
     _mailing("mail.password_changed", account_mails.tell_password_changed, UserPasswordChanged),
     _mailing("mail.ask_host", request_mails.ask_host, BookingRequested),
     _mailing("mail.request", request_mails.tell_invitee, BookingRequested, BookingDeclined, BookingLapsed),
+    _mailing("mail.wait_list", wait_list_mails.ask_to_confirm, WaitListJoined),
+    _mailing("mail.offer", wait_list_mails.offer, WaitListOffered),
+    Reaction(
+        name="mail.offer_withdrawn",
+        on=(WaitListOfferEnded,),
+        # Who has declined it or let it pass knows.
+        wanted_if="v.fact ->> 'state' = 'withdrawn'",
+        run=wait_list_mails.tell_withdrawn,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
     _mailing("mail.refunded", payment_mails.tell_refunded, PaymentRefunded),
     _mailing("mail.notify", notify, *(notice.event for notice in NOTICES.values())),
 )

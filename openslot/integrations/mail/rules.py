@@ -23,9 +23,16 @@ POTS = {
     MailKind.FOLLOW_UP: MailPot.REMINDERS,
     MailKind.RESCHEDULE: MailPot.RESCHEDULES,
     MailKind.CANCELLATION: MailPot.CANCELLATIONS,
+    MailKind.WAIT_LIST: MailPot.WAIT_LIST,
 }
 # In percent of a host's limit, rounded down; what remains is for first confirmations.
-SHARES = {MailPot.REMINDERS: 30, MailPot.GUESTS: 20, MailPot.RESCHEDULES: 5, MailPot.CANCELLATIONS: 5}
+SHARES = {
+    MailPot.REMINDERS: 25,
+    MailPot.GUESTS: 20,
+    MailPot.RESCHEDULES: 5,
+    MailPot.CANCELLATIONS: 5,
+    MailPot.WAIT_LIST: 5,
+}
 
 
 def is_last_try(attempts: int) -> bool:

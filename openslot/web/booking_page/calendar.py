@@ -10,17 +10,21 @@ from babel.dates import format_skeleton
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from openslot.availability.models import MonthOfSlots
+from openslot.availability.models import Days, MonthOfSlots
 from openslot.availability.months import begin_month, end_month
-from openslot.core.times import DAY, date_of, day_number, get_offsets, get_zone, offset_at
+from openslot.availability.slots import list_taken
+from openslot.core.times import DAY, at_second, date_of, day_number, get_offsets, get_zone, iso, offset_at
+from openslot.event_types.rules import is_offered
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Hours, Locale
 from openslot.i18n.localization import format_minute, localize
+from openslot.wait_list.rules import list_full_sessions
 from openslot.web.words import format_day
 
 SeatsLeft = Mapping[int | None, int]
 """How many seats of a session are left, by its start; None stands for every start without a session."""
 WEEKS = 6
+JOIN = Text("Join the wait list")
 
 
 @lru_cache(maxsize=1024)
@@ -44,6 +48,19 @@ def format_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
     return format_minute(local.hour * 60 + local.minute, formats, hours)
 
 
+class Full(Struct, frozen=True, kw_only=True):
+    """What of a month can be waited for: days without a free time, and sessions without a free seat."""
+
+    days: frozenset[date] = frozenset()
+    sessions: Mapping[date, Sequence[datetime]] = {}
+    """Their starts where they are shown."""
+    url: str = ""
+    """Where people join the wait list, up to the date."""
+
+
+NOTHING_FULL = Full()
+
+
 class Run(Struct, frozen=True):
     """Open times that follow each other on one date, both in UTC and where they are shown."""
 
@@ -58,30 +75,65 @@ def write_weekdays(formats: str) -> Markup:
 
 
 @lru_cache(maxsize=4096)
-def write_cell(on: date, count: int, locale: Locale, is_today: bool, is_chosen: bool) -> str:
-    """Write one day of the grid: a button if it has open times."""
+def write_cell(on: date, count: int | None, locale: Locale, is_today: bool, is_chosen: bool) -> str:
+    """Write one day of the grid: a button if it has open times, or is full and can be waited for (None)."""
     day = format_day(on, locale.formats)
     mark = ' class="today"' if is_today else ""
-    if not count:
+    if count == 0:
         label = localize(Text("%(day)s, no times", day=day), locale)
         return f'<td aria-label="{escape(label)}"><span{mark}>{on.day}</span></td>'
-    label = localize(PluralText("%(day)s, %(count)s time", "%(day)s, %(count)s times", count=count, day=day), locale)
+    words = (
+        Text("%(day)s, full, with a wait list", day=day)
+        if count is None
+        else PluralText("%(day)s, %(count)s time", "%(day)s, %(count)s times", count=count, day=day)
+    )
+    number = f"<s>{on.day}</s>" if count is None else on.day
     return (
-        f'<td><button name="date" value="{on}" aria-label="{escape(label)}"'
-        f' aria-pressed="{"true" if is_chosen else "false"}"{mark}>{on.day}</button></td>'
+        f'<td><button name="date" value="{on}" aria-label="{escape(localize(words, locale))}"'
+        f' aria-pressed="{"true" if is_chosen else "false"}"{mark}>{number}</button></td>'
     )
 
 
 def write_times(
-    on: date, runs: Sequence[Run], locale: Locale, hours: Hours, *, seats: SeatsLeft | None, is_chosen: bool
+    on: date,
+    runs: Sequence[Run],
+    locale: Locale,
+    hours: Hours,
+    *,
+    seats: SeatsLeft | None,
+    is_chosen: bool,
+    full: Full = NOTHING_FULL,
 ) -> str:
     """Write the times of one day; all but the chosen day's are hidden."""
     hidden = "" if is_chosen else " hidden"
     buttons = "".join(_write_run(run, locale, hours, seats) for run in runs)
     return (
         f'<div class="day" data-day="{on}"{hidden}><h3>{_write_heading(on, locale.formats)}</h3>'
-        f'<div class="starts">{buttons}</div></div>\n'
+        f'<div class="starts">{buttons}{_write_full_sessions(on, full, locale, hours)}</div>'
+        f"{_write_full_day(on, full, locale)}</div>\n"
     )
+
+
+def _write_full_sessions(on: date, full: Full, locale: Locale, hours: Hours) -> str:
+    link = Markup('<a class="button" href="{}{}&amp;start={}"><s>{}</s> <small>{}</small></a>')
+    return "".join(
+        link.format(
+            full.url,
+            on,
+            iso(start),
+            format_minute(start.hour * 60 + start.minute, locale.formats, hours),
+            localize(JOIN, locale),
+        )
+        for start in full.sessions.get(on, ())
+    )
+
+
+def _write_full_day(on: date, full: Full, locale: Locale) -> str:
+    if on not in full.days:
+        return ""
+    words = localize(Text("All times of this day are taken."), locale)
+    link = Markup('<div class="no-times"><p>{}</p><a class="button" href="{}{}">{}</a></div>')
+    return link.format(words, full.url, on, localize(JOIN, locale))
 
 
 def _write_run(run: Run, locale: Locale, hours: Hours, seats: SeatsLeft | None) -> str:
@@ -142,17 +194,23 @@ class ShownMonth(Struct, frozen=True, kw_only=True):
     """The day whose times are shown; the first of the month if there are none."""
 
 
-def show_month(found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | None) -> ShownMonth:
+def show_month(
+    found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | None, full: Full = NOTHING_FULL
+) -> ShownMonth:
     """Lay a month out for a reader; the chosen day is the one asked for, or the first open one from there."""
     runs = _by_day(found)
-    chosen = _choose(list(runs), on)
+    chosen = on if on in full.days else _choose(list(runs) or sorted(full.days), on)
     seats = _count_seats(found)
     following = begin_month(found.month, later=1)
-    times = [write_times(day, each, locale, hours, seats=seats, is_chosen=day == chosen) for day, each in runs.items()]
+    shown = runs if full is NOTHING_FULL else {day: runs.get(day, []) for day in sorted({*runs, *full.days})}
+    times = [
+        write_times(day, each, locale, hours, seats=seats, is_chosen=day == chosen, full=full)
+        for day, each in shown.items()
+    ]
     return ShownMonth(
         title=format_month(found.month, locale.formats),
         weekdays=write_weekdays(locale.formats),
-        grid=_lay_grid(found, runs, chosen, locale),
+        grid=_lay_grid(found, runs, chosen, locale, full),
         times=Markup("".join(times)),  # noqa: S704 - written with every value escaped
         earlier=f"{begin_month(found.month, later=-1):%Y-%m}" if found.has_earlier else "",
         later=f"{following:%Y-%m}" if found.has_later else "",
@@ -193,13 +251,35 @@ def _count_seats(found: MonthOfSlots) -> SeatsLeft | None:
     return {None: inputs.event_type.seats} | {claim.session_start: claim.seats_left for claim in sessions}
 
 
-def _lay_grid(found: MonthOfSlots, runs: Mapping[date, list[Run]], chosen: date | None, locale: Locale) -> Markup:
+def find_full(found: MonthOfSlots, url: str) -> Full:
+    """Find what of a month is full, if its event type has a wait list."""
+    inputs = found.found.inputs
+    days = Days(max(found.month, found.today), end_month(found.month))
+    if inputs.event_type.wait_list_minutes is None or not is_offered(inputs.event_type) or days.first > days.last:
+        return NOTHING_FULL
+    taken = list_taken(inputs, days, viewer=found.zone)
+    free = {_local(start, found).date() for start in found.slots.starts}
+    sessions: dict[date, list[datetime]] = {}
+    for start in list_full_sessions(inputs, taken):
+        sessions.setdefault(_local(start, found).date(), []).append(_local(start, found))
+    full = frozenset(_local(start, found).date() for start in taken) - free
+    return Full(days=full, sessions=sessions, url=url)
+
+
+def _local(start: int, found: MonthOfSlots) -> datetime:
+    return at_second(start).astimezone(found.zone)
+
+
+def _lay_grid(
+    found: MonthOfSlots, runs: Mapping[date, list[Run]], chosen: date | None, locale: Locale, full: Full
+) -> Markup:
     """Lay out six weeks in every month, so that nothing below them moves."""
     first_weekday = list_weekdays(locale.formats)[0][0]
     before = (found.month.weekday() - first_weekday) % 7
     first, last = day_number(found.month), day_number(end_month(found.month))
     days = [date_of(day) for day in range(first, last + 1)]
-    counts = {day: sum(len(run.starts) for run in each) for day, each in runs.items()}
+    counts: dict[date, int | None] = {day: sum(len(run.starts) for run in each) for day, each in runs.items()}
+    counts |= dict.fromkeys(full.days)
     cells = [write_cell(day, counts.get(day, 0), locale, day == found.today, day == chosen) for day in days]
     cells = [*before * ["<td></td>"], *cells, *(WEEKS * 7 - before - len(cells)) * ["<td></td>"]]
     rows = ("".join(cells[week : week + 7]) for week in range(0, WEEKS * 7, 7))

@@ -88,7 +88,7 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
 async def _pick(context: PageContext) -> forms.Picked:
     options = context.options
     if options.start is None:
-        return await forms.pick_month(context.work, context.which, options)
+        return await forms.pick_month(context.work, context.which, options, wait_at=context.path)
     return await forms.pick_start(context.work, context.which, options, options.start)
 
 
@@ -178,7 +178,7 @@ async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusa
         context = replace(context, options=options, which=replace(context.which, minutes=None))
         start, form = None, form.with_faults({"start": DURATION_GONE})
     if start is None:
-        picked = await forms.pick_month(context.work, context.which, context.options)
+        picked = await forms.pick_month(context.work, context.which, context.options, wait_at=context.path)
         return _show(context, picked, form=form, status=status)
     options, own = with_zone(context.options, form["tz"]), forms.read_id(form["hold"])
     picked = await forms.pick_start(context.work, context.which, options, start, without=own)

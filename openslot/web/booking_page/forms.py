@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Annotated
+from urllib.parse import urlencode
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -28,7 +29,7 @@ from openslot.i18n import Text
 from openslot.i18n.languages import Hours, Locale
 from openslot.i18n.localization import format_minute
 from openslot.routing import Form, WhenEmpty
-from openslot.web.booking_page.calendar import ShownMonth, show_month
+from openslot.web.booking_page.calendar import NOTHING_FULL, ShownMonth, find_full, show_month
 from openslot.web.booking_page.for_assistants import ShownPlace, format_duration, list_places
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import hours_of
@@ -231,15 +232,25 @@ async def pick_month(
     zone: ZoneInfo | None = None,
     without: UUID | None = None,
     apart_from: datetime | None = None,
+    wait_at: str | None = None,
 ) -> Picked:
-    """Read the month that a page shows; a booking that moves is not offered its own time."""
+    """Read the month that a page shows; a booking that moves is not offered its own time.
+
+    What is full can be waited for if `wait_at` says where.
+    """
     month = options.month or (options.on and options.on.replace(day=1))
     read = await availability.list_month(work, which, zone=options.zone or zone, month=month, without=without)
     if apart_from is not None:
         others = [start for start in read.slots.starts if start != floor_second(apart_from)]
         read = replace(read, slots=replace(read.slots, starts=others))
-    shown = show_month(read, locale=options.locale, hours=hours_of(options), on=options.on)
+    full = NOTHING_FULL if wait_at is None else find_full(read, _write_wait_url(wait_at, options, read.zone))
+    shown = show_month(read, locale=options.locale, hours=hours_of(options), on=options.on, full=full)
     return Picked(found=read.found, zone=read.zone, month=shown, durations=list_durations(which, read.found))
+
+
+def _write_wait_url(path: str, options: Options, zone: ZoneInfo) -> str:
+    carried = {**options.carried, "tz": str(zone)}
+    return f"{path}/wait-list?{urlencode(carried)}&date="
 
 
 async def pick_start(

@@ -26,6 +26,7 @@ from openslot.payments import operations as payments
 from openslot.payments import rules, words
 from openslot.payments.models import Mode, PaymentState, Problem, StoredPayment
 from openslot.routing import Request, Response, post
+from openslot.wait_list import operations as wait_list
 from openslot.web.booking_page.forms import ShownStart, show_start
 from openslot.web.booking_page.options import Options, read_options
 from openslot.web.booking_page.refusals import limit_views, list_warnings
@@ -65,6 +66,8 @@ class SentForm(Struct, frozen=True, kw_only=True):
     key: UUID | None
     """Of the form as it was shown to one reader; None: it is not known again."""
     seen_price: str
+    entry_id: UUID | None = None
+    """The entry of the wait list that this time is kept for."""
 
     def read_request(self, wanted: BookingWanted) -> idempotency.RetriedRequest | None:
         if self.key is None:
@@ -91,6 +94,8 @@ async def _book_once(work: Work, *, wanted: BookingWanted, sent: SentForm) -> UU
         payment = await payments.find_of_booking(work, booking_id)
         if payment is not None and payment.state is not PaymentState.RELEASED:
             return booking_id
+    if sent.entry_id is not None:
+        await wait_list.accept(work, sent.entry_id)
     booking = await payments.book(work, wanted)
     if booking.status is Status.PENDING_PAYMENT:
         payment = require(await payments.find_of_booking(work, booking.id), BookingNotFound)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -29,7 +30,9 @@ from openslot.core.work import Work
 from openslot.demo.seed import seed
 from openslot.event_types import links
 from openslot.event_types import operations as event_types
+from openslot.event_types.models import Limits
 from openslot.runtime import open_runtime
+from openslot.schedules import operations as schedules
 from openslot.web.cookies import csrf_token
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
@@ -124,6 +127,7 @@ async def _people(work: Work) -> dict[str, str]:
     li = Invitee(name="Li", email="li@okafor.example", zone="UTC")
     booked = await bookings.create_booking(work, BookingWanted(which=ById(their_offer), starts_at=TUESDAY, invitee=li))
     held = await claims.hold(work, ById(their_offer), TUESDAY + timedelta(days=1), holder="192.0.2.1")
+    full = await _fill_day(work, jonas, li)
     ids = {
         "booking": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at",
         "managed": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at desc",
@@ -150,6 +154,7 @@ async def _people(work: Work) -> dict[str, str]:
         "foreign-booking": str(booked.id),
         "hold": str(held.id),
         "link": await _create_link(work, mara),
+        "full": str(full),
         "foreign-event-type": str(their_offer),
         "api-key": str(keys[0].id),
         "manage": manage_token(work.runtime, await work.db.fetchval("select $1::uuid", found["managed"])),
@@ -159,6 +164,17 @@ async def _people(work: Work) -> dict[str, str]:
 async def _create_link(work: Work, host: User) -> str:
     offered = await event_types.get_by_slug(work, host, "intro-call")
     return str((await links.create_link(work, host, offered.id, uses=2))[1].link.id)
+
+
+async def _fill_day(work: Work, host: User, invitee: Invitee) -> UUID:
+    """Offer a meeting a day, with a wait list, and book one."""
+    schedule, *_ = await schedules.list_schedules(work, host)
+    draft = event_types.draft(work, schedule, name="One a day", slug="one-a-day", duration_minutes=30)
+    wanted = replace(draft, limits=Limits(per_day=1), wait_list_minutes=120)
+    offered = await event_types.add_event_type(work, schedule, wanted)
+    start = TUESDAY + timedelta(days=7)
+    await bookings.create_booking(work, BookingWanted(which=ById(offered.id), starts_at=start, invitee=invitee))
+    return offered.id
 
 
 async def _read_private_token(work: Work, host: User) -> str:

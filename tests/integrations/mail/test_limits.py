@@ -35,10 +35,11 @@ MARA = "mara@lindqvist.example"
 # The parts of 20 mails.
 SIZES = {
     MailPot.CONFIRMATIONS: 8,
-    MailPot.REMINDERS: 6,
+    MailPot.REMINDERS: 5,
     MailPot.GUESTS: 4,
     MailPot.RESCHEDULES: 1,
     MailPot.CANCELLATIONS: 1,
+    MailPot.WAIT_LIST: 1,
 }
 
 

@@ -1,6 +1,7 @@
 """Every state of the booking pages, light and dark: no fault for axe, nothing wider than a phone, nothing too small."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import httpx2
 from playwright.async_api import Browser, Page
@@ -13,11 +14,13 @@ from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_by_slug
 from openslot.reminders.operations import set_reminders
+from openslot.wait_list.operations import entry_token
 from openslot.web.booking_page.refusals import VIEWS
 from tests.bookings.conftest import offer
 from tests.support.browsers import open_page
 from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, check_pages
+from tests.support.wait_list import NINE, TUESDAY, book_day, cancel_day, get_offered, offer_day
 from tests.web.booking_page.conftest import PAGE, TEN, book
 from tests.web.booking_page.visiting import fill, in_zone, open_pages
 
@@ -68,6 +71,35 @@ async def make_closed_link(runtime: Runtime) -> str | None:
     return made.token
 
 
+async def _wait(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:
+    """Join the wait list of a full day, confirm it, and book what is offered."""
+    day = await get_offered(runtime, "full")
+    booking = await book_day(runtime, day, NINE - timedelta(hours=1))
+    await page.goto(f"/mara/full?date={TUESDAY}&tz=Europe/Berlin")
+    yield "full day"
+    await page.get_by_role("link", name="Join the wait list").click()
+    yield "join"
+    await page.get_by_label("Your name").fill("Li Wei")
+    await page.get_by_label("Email address").fill("li@wei.example")
+    await page.get_by_role("button", name="Join the wait list").click()
+    await page.get_by_role("heading", name="Confirm your email address").wait_for()
+    yield "joined"
+    entry = await runtime.pool.fetchval("select id from wait_list_entries")
+    link = f"/wait-list/{entry_token(runtime, entry)}"
+    await page.goto(link)
+    yield "unproven"
+    await page.get_by_role("button", name="Confirm").click()
+    await page.get_by_role("heading", name="You are on the wait list").wait_for()
+    yield "waiting"
+    await cancel_day(runtime, booking)
+    await page.goto(link)
+    yield "offered"
+    await page.get_by_role("button", name="Confirm booking").click()
+    await page.get_by_role("heading", name="Your meeting is confirmed").wait_for()
+    await page.goto(link)
+    yield "booked from the wait list"
+
+
 async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:
     """Go through every state of every booking page."""
     manage = await book(client, start="2026-03-20T10:00:00Z")
@@ -111,6 +143,8 @@ async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) ->
     yield "cancelled"
     async for state in _request(page):
         yield state
+    async for state in _wait(page, client, runtime):
+        yield state
     await page.goto(f"{PAGE}/qr")
     yield "code"
     await page.goto(f"{PAGE}?token={await make_closed_link(runtime)}")
@@ -130,6 +164,7 @@ async def test_every_state_fits_a_phone_and_axe_finds_no_fault(
     host: User,
 ) -> None:
     await offer(runtime, host, "confirmed", requires_confirmation=True)
+    await offer_day(runtime, host, "full")
     page = await open_page(browser, client, timezone_id="Africa/Lagos", locale="en-GB", **CHECKED)
     await check_pages(page, visit_all(page, client, runtime), "booking page")
 

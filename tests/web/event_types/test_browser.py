@@ -18,6 +18,7 @@ from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Answers, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import links
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
@@ -92,11 +93,24 @@ async def make_links(runtime: Runtime, rich: EventType) -> UUID:
     return made[1][1].link.id
 
 
+# Somebody waits, and is offered a time.
+WAITING = """
+with waits as (
+    insert into wait_list_entries (id, host_id, event_type_id, day, until, name, email, zone, state, created_at,
+        asked_at)
+    values ($1, $2, $3, $5::date + 1, $5 + interval '1 day', 'Li Wei', 'li@wei.example', 'UTC', 'waiting', $5, $5)
+)
+insert into wait_list_offers (id, entry_id, host_id, email, starts_at, ends_at, made_at, expires_at, state)
+values ($4, $1, $2, 'li@wei.example', $5 + interval '1 day', $5 + interval '1 day', $5, $5 + interval '2 hours',
+    'offered')"""
+
+
 async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[str]:
     """Go through every page and every state of it that looks different."""
     path = f"/event-types/{rich.id}"
     hidden = await runtime.pool.fetchval("select id from event_types where slug = 'hidden'")
     link_id = await make_links(runtime, rich)
+    await runtime.pool.execute(WAITING, new_id(), rich.owner_id, rich.id, new_id(), runtime.clock())
     for channel in (ConnectionChannel.SMS, ConnectionChannel.WHATSAPP):
         await insert_number(runtime, user_id=rich.owner_id, channel=channel)
     for each in (
@@ -110,6 +124,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         f"{path}/reminders?done=reminders",
         f"{path}/links?done=created",
         f"{path}/links/{link_id}/revoke",
+        f"{path}/wait-list?done=saved",
         f"{path}/embed",
         f"{path}/embed/try?mode=popup",
         f"{path}/private",

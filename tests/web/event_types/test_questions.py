@@ -201,7 +201,7 @@ async def test_details_and_questions_are_saved_beside_each_other(
 
 async def test_every_page_of_an_event_type_leads_to_the_others(member: httpx2.AsyncClient, intro: EventType) -> None:
     path = f"/event-types/{intro.id}"
-    pages = [path, f"{path}/questions", f"{path}/reminders"]
+    pages = [path, f"{path}/questions", f"{path}/reminders", f"{path}/wait-list"]
     for each in pages:
         shown = await member.get(each)
         assert set(pages) <= set(read_page(shown).addresses), each

@@ -1,0 +1,195 @@
+"""The verbs of the wait list: join, confirm, book or decline what is offered, leave; and what its host does."""
+
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.accounts.store import lock_host
+from openslot.availability import claims
+from openslot.availability import operations as availability
+from openslot.core.errors import Invalid, require
+from openslot.core.ids import find_signed_id, new_id, sign_id
+from openslot.core.text import parse_email
+from openslot.core.times import find_zone
+from openslot.core.work import Runtime, Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.event_types.rules import is_offered
+from openslot.i18n import Text
+from openslot.wait_list import errors, offers, rules, store
+from openslot.wait_list.events import WaitListConfirmed, WaitListJoined, WaitListLeft
+from openslot.wait_list.models import (
+    EntryState,
+    FoundEntry,
+    ListedEntry,
+    Offer,
+    OfferState,
+    WaitListEntry,
+    WaitListWanted,
+)
+
+PURPOSE = "wait list"
+PAGE = "/wait-list/"
+
+
+def entry_token(runtime: Runtime, entry_id: UUID) -> str:
+    return sign_id(runtime.signer, PURPOSE, entry_id)
+
+
+def entry_url(runtime: Runtime, entry_id: UUID) -> str:
+    """Write where somebody on the wait list confirms, books, declines and leaves; only their mails have it."""
+    return f"{runtime.settings.public_url}{PAGE}{entry_token(runtime, entry_id)}"
+
+
+def read_token(runtime: Runtime, token: str) -> UUID:
+    return require(find_signed_id(runtime.signer, PURPOSE, token), errors.EntryNotFound)
+
+
+async def join(work: Work, wanted: WaitListWanted) -> None:
+    """Let somebody wait for a full day or session, once they have confirmed their address by mail.
+
+    Who waits already is not told so: whoever asks may be somebody else. They get the mail again.
+    """
+    zone = find_zone(wanted.zone)
+    if zone is None:
+        raise Invalid(details={"timezone": Text("is not a time zone; use a name such as Europe/Berlin")})
+    await claims.lock(work, wanted.which)
+    found, slots, taken = await availability.list_taken(work, wanted.which, wanted.day, zone)
+    event_type = found.inputs.event_type
+    if event_type.wait_list_minutes is None or not is_offered(event_type):
+        raise errors.WaitListOff
+    if not rules.is_full(wanted.starts_at, open_starts=slots.starts, taken=taken):
+        raise errors.NothingToWaitFor
+    entry = WaitListEntry(
+        id=new_id(),
+        host_id=event_type.owner_id,
+        event_type_id=event_type.id,
+        day=wanted.day,
+        starts_at=wanted.starts_at,
+        minutes=wanted.which.minutes,
+        until=rules.end_of(wanted.day, wanted.starts_at, zone),
+        name=wanted.name.strip(),
+        email=parse_email(wanted.email),
+        zone=str(zone),
+        locale=wanted.locale,
+        state=EntryState.UNPROVEN,
+        created_at=work.now,
+        asked_at=work.now,
+    )
+    known = await store.find_same(work.db, event_type.id, entry.email, entry.day, entry.starts_at)
+    if known is not None:
+        await _ask_again(work, known)
+        return
+    await _check_limits(work, entry)
+    work.stage(store.insert_entry(entry))
+    await work.record(_tell_joined(entry))
+
+
+async def _ask_again(work: Work, known: WaitListEntry) -> None:
+    if known.asked_at + rules.ASKED_AGAIN_AFTER <= work.now:
+        await store.ask_again(work.db, known.id, now=work.now)
+        await work.record(_tell_joined(known))
+
+
+async def _check_limits(work: Work, entry: WaitListEntry) -> None:
+    of_day, of_address = await store.count_entries(work.db, entry, now=work.now)
+    if of_day >= rules.MAX_OF_DAY:
+        raise errors.WaitListFull
+    if of_address >= rules.MAX_OF_ADDRESS:
+        raise errors.TooManyWaits
+
+
+def _tell_joined(entry: WaitListEntry) -> WaitListJoined:
+    return WaitListJoined(entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id)
+
+
+async def get_entry(work: Work, entry_id: UUID) -> FoundEntry:
+    """Read an entry; one that was not confirmed in time is gone."""
+    found = require(await store.find_entry(work.db, entry_id), errors.EntryNotFound)
+    entry = found.entry
+    if entry.state is EntryState.UNPROVEN and entry.asked_at + rules.PROVEN_WITHIN <= work.now:
+        raise errors.EntryNotFound
+    return found
+
+
+async def _lock(work: Work, entry_id: UUID) -> FoundEntry:
+    if not await store.lock_host_of(work.db, entry_id):
+        raise errors.EntryNotFound
+    return await get_entry(work, entry_id)
+
+
+async def confirm(work: Work, entry_id: UUID) -> None:
+    """Confirm the address of somebody who wants to wait; confirmed again, it stays as it is."""
+    entry = (await _lock(work, entry_id)).entry
+    if entry.state is not EntryState.UNPROVEN:
+        return
+    work.stage(store.confirm_entry(entry.id))
+    await work.record(WaitListConfirmed(entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id))
+    await offers.hand_out(work, entry.host_id)
+
+
+async def accept(work: Work, entry_id: UUID) -> tuple[FoundEntry, Offer]:
+    """Take the time that is kept for somebody; the same transaction books it with the offer's `hold_id`."""
+    found = await _lock(work, entry_id)
+    offer = found.offer
+    if offer is None or not offer.is_open(now=work.now):
+        raise errors.OfferNotOpen
+    await offers.accept(work, found.entry, offer)
+    return found, offer
+
+
+async def decline(work: Work, entry_id: UUID) -> None:
+    """Give an offered time back, which is offered to the next; whoever declines stays on the list for other times."""
+    found = await _lock(work, entry_id)
+    if found.offer is not None and found.offer.state is OfferState.OFFERED:
+        await offers.end(work, found.offer, found.entry, OfferState.DECLINED)
+        await offers.hand_out(work, found.entry.host_id)
+
+
+async def leave(work: Work, entry_id: UUID) -> None:
+    """Remove somebody from the list with all that is stored of them; what is offered to them goes to the next."""
+    await _remove(work, await _lock(work, entry_id))
+
+
+async def remove(work: Work, host: User, event_type_id: UUID, entry_id: UUID) -> None:
+    """Remove somebody from the list of one of the host's event types."""
+    await lock_host(work.db, host.id)
+    found = await store.find_entry(work.db, entry_id)
+    if found is None or (found.entry.host_id, found.entry.event_type_id) != (host.id, event_type_id):
+        raise errors.EntryNotFound
+    await _remove(work, found)
+
+
+async def _remove(work: Work, found: FoundEntry) -> None:
+    entry = found.entry
+    if found.offer is not None and found.offer.state is OfferState.OFFERED:
+        await offers.end(work, found.offer, entry, OfferState.DECLINED)
+    work.stage(store.delete_entry(entry.id))
+    await work.record(WaitListLeft(entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id))
+    await offers.hand_out(work, entry.host_id)
+
+
+async def list_entries(
+    work: Work, host: User, event_type_id: UUID, *, page: int, limit: int
+) -> tuple[EventType, list[ListedEntry], int]:
+    """Read one page of who waits for an event type, those who have waited longest first, and how many there are."""
+    event_type = await event_types.get_event_type(work, host, event_type_id)
+    offset = (page - 1) * limit
+    listed, total = await store.list_entries(work.db, host.id, event_type_id, now=work.now, limit=limit, offset=offset)
+    return event_type, listed, total
+
+
+async def set_up(work: Work, host: User, event_type_id: UUID, *, minutes: int | None) -> EventType:
+    """Switch the wait list of an event type on or off; off, what is offered ends, and who waits stays on the list."""
+    event_type = await event_types.get_for_change(work, host, event_type_id)
+    changed = await event_types.change_event_type(work, replace(event_type, wait_list_minutes=minutes))
+    await offers.hand_out(work, host.id)
+    return changed
+
+
+async def close_all(work: Work, host: User) -> None:
+    """Remove everybody who waits for a host who leaves; the caller has locked the host."""
+    for offer, each in await store.list_live(work.db, host.id):
+        await offers.end(work, offer, each.entry, OfferState.WITHDRAWN)
+    await store.delete_of_host(work.db, host.id)

@@ -1,0 +1,17 @@
+"""A Monday morning in March 2026, and a meeting that takes all of Tuesday."""
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType
+from tests.support.clocks import clock
+from tests.support.wait_list import offer_day
+
+__all__ = ["clock"]
+
+
+@pytest.fixture
+async def day(runtime: Runtime, user: User) -> EventType:
+    """A meeting that takes a whole day, with a wait list."""
+    return await offer_day(runtime, user)

@@ -1,0 +1,375 @@
+"""The wait list: who may join, who is offered what for how long, and what becomes of it."""
+
+from datetime import timedelta
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.availability import claims
+from openslot.availability.errors import HoldNotFound, SlotUnavailable
+from openslot.availability.models import ById
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingRef, Status
+from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.jobs.periodic import run_job
+from openslot.people import operations as people
+from openslot.schedules import operations as schedules
+from openslot.schedules.models import OutOfOffice
+from openslot.wait_list import errors
+from openslot.wait_list import operations as wait_list
+from openslot.wait_list.reactions import WAIT_LIST_JOBS
+from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
+from tests.support.races import find_disorder
+from tests.support.wait_list import (
+    NINE,
+    TUESDAY,
+    ask_to_wait,
+    book_day,
+    cancel_day,
+    find_wait_list_faults,
+    hand_out,
+    list_starts,
+    offer_day,
+    take_offer,
+    tell_offered,
+    wait_for,
+)
+
+LI, MO, NA = "li@x.example", "mo@x.example", "na@x.example"
+
+
+async def test_freed_time_is_offered_to_the_first_and_to_nobody_else(runtime: Runtime, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI, MO)
+    assert await tell_offered(runtime) == []
+
+    await cancel_day(runtime, booking)
+    # In the same transaction: nobody could have come between.
+    assert await tell_offered(runtime) == [("li", "offered")]
+    assert await list_starts(runtime, day) == []
+    with pytest.raises(SlotUnavailable):
+        await book_day(runtime, day)
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("li", "offered")]
+    assert await find_wait_list_faults(runtime) == {}
+
+
+async def test_offered_time_is_booked_by_the_same_verb(runtime: Runtime, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    li, _ = await wait_for(runtime, day, LI, MO)
+    await cancel_day(runtime, booking)
+    made = await take_offer(runtime, li)
+    assert (made.status, made.starts_at, made.invitee_email) == (Status.CONFIRMED, NINE, LI)
+    assert await tell_offered(runtime) == [("li", "accepted")]
+    with pytest.raises(errors.OfferNotOpen):
+        await take_offer(runtime, li)
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("li", "accepted")]
+    assert await find_disorder(runtime.pool) == {}
+    assert await find_wait_list_faults(runtime) == {}
+    # What was booked by an offer is freed and offered on like every other.
+    await cancel_day(runtime, made)
+    assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "offered")]
+
+
+async def test_declined_time_goes_to_the_next_and_then_to_everybody(runtime: Runtime, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    li, mo = await wait_for(runtime, day, LI, MO)
+    await cancel_day(runtime, booking)
+    for entry in (li, mo):
+        async with runtime.transaction(PUBLIC) as work:
+            await wait_list.decline(work, entry)
+    assert await tell_offered(runtime) == [("li", "declined"), ("mo", "declined")]
+    assert await list_starts(runtime, day) == [NINE]
+    await hand_out(runtime)
+    assert await list_starts(runtime, day) == [NINE]
+
+
+async def test_offer_that_nobody_takes_goes_to_the_next(runtime: Runtime, day: EventType, clock: MovingClock) -> None:
+    booking = await book_day(runtime, day)
+    li, _ = await wait_for(runtime, day, LI, MO)
+    await cancel_day(runtime, booking)
+    told_until = await runtime.pool.fetchval("select expires_at from wait_list_offers")
+    kept_until = await runtime.pool.fetchval("select expires_at from claims where kind = 'offer'")
+    assert kept_until == clock.now + timedelta(minutes=120)
+    assert told_until.second == 0
+    assert timedelta(minutes=1) <= kept_until - told_until < timedelta(minutes=2)
+
+    clock.now = told_until - timedelta(seconds=1)
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("li", "offered")]
+    clock.now = told_until
+    with pytest.raises(errors.OfferNotOpen):
+        await take_offer(runtime, li)
+    assert await list_starts(runtime, day) == []
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("li", "expired"), ("mo", "offered")]
+    assert await find_wait_list_faults(runtime) == {}
+
+
+async def test_time_is_open_again_even_if_no_worker_comes(runtime: Runtime, day: EventType, clock: MovingClock) -> None:
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI, MO)
+    await cancel_day(runtime, booking)
+    clock.pass_time(minutes=120)
+    assert await list_starts(runtime, day) == [NINE]
+    made = await book_day(runtime, day)
+    await hand_out(runtime)
+    assert made.status is Status.CONFIRMED
+    assert await tell_offered(runtime) == [("li", "expired")]
+    assert await find_disorder(runtime.pool) == {}
+
+
+async def test_offer_ends_before_the_minimum_notice(runtime: Runtime, user: User, clock: MovingClock) -> None:
+    day = await offer_day(runtime, user, min_notice_minutes=240)
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI)
+    clock.now = NINE - timedelta(hours=5)
+    await cancel_day(runtime, booking)
+    assert await runtime.pool.fetchval("select expires_at from claims where kind = 'offer'") == NINE - timedelta(
+        hours=4
+    )
+
+    other = await offer_day(runtime, user, "other", min_notice_minutes=240)
+    wednesday = NINE + timedelta(days=1)
+    clock.now = wednesday - timedelta(days=1)
+    booking = await book_day(runtime, other, wednesday)
+    await wait_for(runtime, other, MO, day=wednesday.date())
+    clock.now = wednesday - timedelta(hours=4, minutes=5)
+    await cancel_day(runtime, booking)
+    # Too late to keep it for somebody: whoever comes first gets it.
+    assert await list_starts(runtime, other, wednesday.date()) == [wednesday]
+
+
+async def test_only_confirmed_addresses_are_offered_a_time(
+    runtime: Runtime, day: EventType, clock: MovingClock
+) -> None:
+    booking = await book_day(runtime, day)
+    li = await ask_to_wait(runtime, day, LI)
+    await wait_for(runtime, day, MO)
+    await cancel_day(runtime, booking)
+    assert await tell_offered(runtime) == [("mo", "offered")]
+    clock.pass_time(hours=24)
+    async with runtime.transaction(PUBLIC) as work:
+        with pytest.raises(errors.EntryNotFound):
+            await wait_list.confirm(work, li)
+    await run_job(runtime, WAIT_LIST_JOBS[1])
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries where id = $1", li) == 0
+
+
+async def test_who_joins_first_comes_first_even_if_they_confirm_later(runtime: Runtime, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    li, mo = [await ask_to_wait(runtime, day, email) for email in (LI, MO)]
+    for entry in (mo, li):
+        async with runtime.transaction(PUBLIC) as work:
+            await wait_list.confirm(work, entry)
+    await cancel_day(runtime, booking)
+    assert await tell_offered(runtime) == [("li", "offered")]
+
+
+async def test_one_live_offer_per_person(runtime: Runtime, user: User, day: EventType) -> None:
+    other = await offer_day(runtime, user, "other")
+    wednesday = NINE + timedelta(days=1)
+    tuesday_booking, wednesday_booking = await book_day(runtime, day), await book_day(runtime, other, wednesday)
+    li, _ = await wait_for(runtime, day, LI, MO)
+    await wait_for(runtime, other, LI.upper(), day=wednesday.date())
+    await cancel_day(runtime, tuesday_booking)
+    await cancel_day(runtime, wednesday_booking)
+    assert await tell_offered(runtime) == [("li", "offered")]
+    assert await list_starts(runtime, other, wednesday.date()) == [wednesday]
+
+    async with runtime.transaction(PUBLIC) as work:
+        await wait_list.decline(work, li)
+    assert sorted(await tell_offered(runtime)) == [("LI", "offered"), ("li", "declined"), ("mo", "offered")]
+    assert await find_wait_list_faults(runtime) == {}
+
+
+async def test_freed_time_of_another_event_type_is_offered_too(
+    runtime: Runtime, user: User, day: EventType, clock: MovingClock
+) -> None:
+    plain = await offer_day(runtime, user, "plain", wait_list_minutes=None)
+    booking = await book_day(runtime, plain)
+    await wait_for(runtime, day, LI)
+    await cancel_day(runtime, booking)
+    await work_off(runtime, clock)
+    assert ("li", "offered") in await tell_offered(runtime)
+
+
+async def test_reschedule_frees_the_old_time(runtime: Runtime, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI)
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.reschedule_booking(work, BookingRef(booking.id, None), NINE + timedelta(days=1))
+    assert await tell_offered(runtime) == [("li", "offered")]
+
+
+async def test_seats_are_offered_one_by_one(runtime: Runtime, user: User) -> None:
+    group = await offer_day(runtime, user, "group", seats=2)
+    one, two = [await book_day(runtime, group, email=f"{name}@x.example") for name in ("a", "b")]
+    li, mo, _ = await wait_for(runtime, group, LI, MO, NA, starts_at=NINE)
+    await cancel_day(runtime, one)
+    assert await tell_offered(runtime) == [("li", "offered")]
+    await cancel_day(runtime, two)
+    assert await tell_offered(runtime) == [("li", "offered"), ("mo", "offered")]
+    assert await list_starts(runtime, group) == []
+    made = await take_offer(runtime, li)
+    assert made.seat_id is not None
+    async with runtime.transaction(PUBLIC) as work:
+        await wait_list.decline(work, mo)
+    assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "declined"), ("na", "offered")]
+    assert await find_disorder(runtime.pool) == {}
+    assert await find_wait_list_faults(runtime) == {}
+
+
+async def test_only_full_days_can_be_waited_for(runtime: Runtime, user: User, day: EventType) -> None:
+    with pytest.raises(errors.NothingToWaitFor):
+        await ask_to_wait(runtime, day, LI)
+    with pytest.raises(errors.NothingToWaitFor):
+        # A Sunday is closed, not full.
+        await ask_to_wait(runtime, day, LI, day=TUESDAY + timedelta(days=5))
+    await book_day(runtime, day)
+    plain = await offer_day(runtime, user, "plain", wait_list_minutes=None)
+    with pytest.raises(errors.WaitListOff):
+        await ask_to_wait(runtime, plain, LI)
+    await ask_to_wait(runtime, day, LI)
+
+
+async def test_limits_of_a_day_and_of_an_address(
+    runtime: Runtime, user: User, day: EventType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openslot.wait_list.rules.MAX_OF_DAY", 2)
+    monkeypatch.setattr("openslot.wait_list.rules.MAX_OF_ADDRESS", 2)
+    days = [NINE + timedelta(days=number) for number in range(3)]
+    for each in days:
+        await book_day(runtime, day, each)
+    for each in days[:2]:
+        await ask_to_wait(runtime, day, LI, day=each.date())
+    with pytest.raises(errors.TooManyWaits):
+        await ask_to_wait(runtime, day, LI, day=days[2].date())
+    await ask_to_wait(runtime, day, MO)
+    with pytest.raises(errors.WaitListFull):
+        await ask_to_wait(runtime, day, NA)
+
+
+async def test_joining_again_changes_nothing_and_sends_the_mail_again_later(
+    runtime: Runtime, day: EventType, clock: MovingClock
+) -> None:
+    await book_day(runtime, day)
+    joined = "select count(*) from events where type = 'wait_list.joined'"
+    first = await ask_to_wait(runtime, day, LI)
+    assert await ask_to_wait(runtime, day, LI.upper()) == first
+    assert await runtime.pool.fetchval(joined) == 1
+    clock.pass_time(minutes=10)
+    assert await ask_to_wait(runtime, day, LI) == first
+    assert await runtime.pool.fetchval(joined) == 2
+
+
+async def test_who_leaves_is_forgotten_and_their_offer_goes_on(runtime: Runtime, user: User, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    li, mo = await wait_for(runtime, day, LI, MO)
+    await cancel_day(runtime, booking)
+    async with runtime.transaction(PUBLIC) as work:
+        await wait_list.leave(work, li)
+    assert await tell_offered(runtime) == [("mo", "offered")]
+    async with runtime.transaction(OPERATOR) as work:
+        await wait_list.remove(work, user, day.id, mo)
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
+    assert await list_starts(runtime, day) == [NINE]
+    assert await find_disorder(runtime.pool) == {}
+
+
+async def test_switched_off_list_ends_its_offers_and_keeps_who_waits(
+    runtime: Runtime, user: User, day: EventType
+) -> None:
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI)
+    await cancel_day(runtime, booking)
+    async with runtime.transaction(OPERATOR) as work:
+        await wait_list.set_up(work, user, day.id, minutes=None)
+    assert await tell_offered(runtime) == [("li", "withdrawn")]
+    assert await list_starts(runtime, day) == [NINE]
+    async with runtime.transaction(OPERATOR) as work:
+        _, listed, total = await wait_list.list_entries(work, user, day.id, page=1, limit=20)
+    assert ([each.entry.email for each in listed], total) == ([LI], 1)
+
+
+async def test_archived_event_type_and_closed_time_end_offers(runtime: Runtime, user: User, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    li, _ = await wait_for(runtime, day, LI, MO)
+    await cancel_day(runtime, booking)
+    async with runtime.transaction(OPERATOR) as work:
+        await schedules.add_out_of_office(work, user, OutOfOffice(NINE, NINE + timedelta(hours=1), ""))
+    with pytest.raises(SlotUnavailable):
+        await take_offer(runtime, li)
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("li", "withdrawn")]
+    assert await find_wait_list_faults(runtime) == {}
+
+    other = await offer_day(runtime, user, "other")
+    wednesday = NINE + timedelta(days=1)
+    booking = await book_day(runtime, other, wednesday)
+    await wait_for(runtime, other, NA, day=wednesday.date())
+    await cancel_day(runtime, booking)
+    async with runtime.transaction(OPERATOR) as work:
+        current = await event_types.get_event_type(work, user, other.id)
+        await event_types.set_active(work, current, active=False)
+    await hand_out(runtime)
+    assert (await tell_offered(runtime))[-1] == ("na", "withdrawn")
+    assert not await runtime.pool.fetchval("select count(*) from claims where kind = 'offer' and active")
+
+
+async def test_host_who_leaves_leaves_nobody_waiting(runtime: Runtime, user: User, day: EventType) -> None:
+    wednesday = NINE + timedelta(days=1)
+    first, _ = await book_day(runtime, day), await book_day(runtime, day, wednesday)
+    await wait_for(runtime, day, LI)
+    await wait_for(runtime, day, MO, day=wednesday.date())
+    await cancel_day(runtime, first)
+    assert await tell_offered(runtime) == [("li", "offered")]
+    async with runtime.transaction(OPERATOR) as work:
+        await people.disable_user(work, user)
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
+    assert not await runtime.pool.fetchval("select count(*) from claims where active")
+
+
+async def test_deleted_event_type_takes_its_list_along(runtime: Runtime, user: User, day: EventType) -> None:
+    plain = await offer_day(runtime, user, "plain", wait_list_minutes=None)
+    booking = await book_day(runtime, plain)
+    await wait_for(runtime, day, LI)
+    await cancel_day(runtime, booking)
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("li", "offered")]
+    async with runtime.transaction(OPERATOR) as work:
+        await event_types.delete_event_type(work, day)
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
+    assert not await runtime.pool.fetchval("select count(*) from claims where kind = 'offer'")
+
+
+async def test_offered_time_can_not_be_dropped_or_booked_as_a_hold_of_others(runtime: Runtime, day: EventType) -> None:
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI)
+    await cancel_day(runtime, booking)
+    offered = await runtime.pool.fetchval("select claim_id from wait_list_offers")
+    async with runtime.transaction(PUBLIC) as work:
+        with pytest.raises(HoldNotFound):
+            await claims.drop_hold(work, offered)
+        with pytest.raises(SlotUnavailable):
+            await claims.hold(work, ById(day.id), NINE, holder="10.0.0.1")
+
+
+async def test_entries_go_thirty_days_after_their_day(runtime: Runtime, day: EventType, clock: MovingClock) -> None:
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI)
+    await cancel_day(runtime, booking)
+    clock.pass_time(hours=3)
+    await hand_out(runtime)
+    clock.pass_time(days=2)
+    await run_job(runtime, WAIT_LIST_JOBS[1])
+    assert await runtime.pool.fetchval("select count(*) from claims where kind = 'offer'") == 0
+    assert await tell_offered(runtime) == [("li", "expired")]
+    clock.pass_time(days=30)
+    await run_job(runtime, WAIT_LIST_JOBS[1])
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
