@@ -288,3 +288,16 @@ async def test_a_test_goes_to_the_host_alone_and_says_that_it_is_one(
     assert "/manage/example/reschedule" in part(message, "text/plain")
     assert await runtime.pool.fetchval("select count(*) from bookings") == 0
     assert await reminders.get_reminders(runtime.work(OPERATOR), user.id) == DEFAULT_REMINDERS
+
+
+async def test_what_looks_like_a_link_in_a_value_is_none(
+    runtime: Runtime, clock: MovingClock, user: User, book: Book, server: ScriptedServer
+) -> None:
+    await runtime.pool.execute("update event_types set name = 'Yoga www.evil.com'")
+    await choose(runtime, user, replace(BEFORE, subject="{event_name}", text="About {event_name}"))
+    await book(WEDNESDAY)
+    await until(runtime, clock, minutes=-60)
+
+    (message,) = read(server, JONAS)
+    assert "About Yoga" in part(message, "text/plain")
+    check_message(message)
