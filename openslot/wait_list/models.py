@@ -121,7 +121,7 @@ class FoundEntry(Struct, frozen=True, kw_only=True):
     host_zone: str
 
 
-class ListedEntry(Struct, frozen=True, kw_only=True):
+class ListedWait(Struct, frozen=True, kw_only=True):
     """An entry as its host sees it."""
 
     entry: WaitListEntry

@@ -22,7 +22,7 @@ from openslot.wait_list.events import WaitListConfirmed, WaitListJoined, WaitLis
 from openslot.wait_list.models import (
     EntryState,
     FoundEntry,
-    ListedEntry,
+    ListedWait,
     Offer,
     OfferState,
     WaitListEntry,
@@ -172,7 +172,7 @@ async def _remove(work: Work, found: FoundEntry) -> None:
 
 async def list_entries(
     work: Work, host: User, event_type_id: UUID, *, page: int, limit: int
-) -> tuple[EventType, list[ListedEntry], int]:
+) -> tuple[EventType, list[ListedWait], int]:
     """Read one page of who waits for an event type, those who have waited longest first, and how many there are."""
     event_type = await event_types.get_event_type(work, host, event_type_id)
     offset = (page - 1) * limit

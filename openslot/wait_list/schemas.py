@@ -9,7 +9,7 @@ from openslot.bookings.schemas import DurationMinutes, Id, Token
 from openslot.core.shapes import Shape
 from openslot.core.text import EmailAddress, LanguageTag, Name
 from openslot.core.times import Instant, Zone, iso
-from openslot.wait_list.models import ListedEntry, WaitListEntry
+from openslot.wait_list.models import ListedWait, WaitListEntry
 
 Day = Annotated[str, Meta(description="A date in the time zone of the person", examples=["2026-03-16"])]
 
@@ -63,7 +63,7 @@ def _show(instant: datetime | None) -> str | None:
     return iso(instant) if instant else None
 
 
-def show_entry(listed: ListedEntry) -> ShownWaitListEntry:
+def show_entry(listed: ListedWait) -> ShownWaitListEntry:
     return _ENTRY.show(
         listed.entry,
         date=listed.entry.day.isoformat(),

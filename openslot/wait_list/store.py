@@ -12,7 +12,7 @@ from openslot.event_types.store import EVENT_TYPES
 from openslot.wait_list.errors import EntryNotFound, OfferNotOpen
 from openslot.wait_list.models import (
     FoundEntry,
-    ListedEntry,
+    ListedWait,
     Offer,
     OfferState,
     Waiting,
@@ -180,10 +180,10 @@ async def list_hosts(db: Db, *, now: datetime, limit: int) -> list[tuple[UUID, i
 
 async def list_entries(
     db: Db, host_id: UUID, event_type_id: UUID, *, now: datetime, limit: int, offset: int
-) -> tuple[list[ListedEntry], int]:
+) -> tuple[list[ListedWait], int]:
     rows: Sequence[Row] = await db.fetch(LISTED, event_type_id, host_id, now, limit, offset)
     listed = [
-        ListedEntry(entry=ENTRIES.read(row), offered_start=row["offered_start"], offered_until=row["offered_until"])
+        ListedWait(entry=ENTRIES.read(row), offered_start=row["offered_start"], offered_until=row["offered_until"])
         for row in rows
         if row["w_id"] is not None
     ]

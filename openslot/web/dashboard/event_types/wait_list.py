@@ -12,7 +12,7 @@ from openslot.event_types.rules import WAIT_LIST_MINUTES
 from openslot.i18n import Text
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.wait_list import operations as wait_list
-from openslot.wait_list.models import ListedEntry
+from openslot.wait_list.models import ListedWait
 from openslot.wait_list.rules import DEFAULT_MINUTES
 from openslot.web import words
 from openslot.web.pages import page, redirect
@@ -32,7 +32,7 @@ class WaitListForm(Struct, frozen=True, kw_only=True):
 
 
 class WaitListRow(Struct, frozen=True, kw_only=True):
-    listed: ListedEntry
+    listed: ListedWait
     wanted: Text | date
     since: Text
     offered: Text | None
@@ -59,7 +59,7 @@ async def show_wait_list(work: Work, user: User, event_type_id: UUID, form: Form
     )
 
 
-def _show(each: ListedEntry, user: User, work: Work) -> WaitListRow:
+def _show(each: ListedWait, user: User, work: Work) -> WaitListRow:
     entry, zone = each.entry, user.zone
     start, until = each.offered_start, each.offered_until
     offered = None
