@@ -155,7 +155,10 @@ class OfferedLocation(Struct, frozen=True, kw_only=True, rename="camel"):
     ] = UNSET
     id: Annotated[
         str | UnsetType,
-        Meta(description="What a booking names as `location.id`; absent if there is nothing to choose"),
+        Meta(
+            description="What a booking names as `location.id`; absent if there is nothing to choose",
+            examples=["phone"],
+        ),
     ] = UNSET
 
 

@@ -11,7 +11,7 @@ JOINS = RateLimit("wait", 10)
 """How often one address may join, whether by the API or by the form of a page."""
 
 
-@post("/wait-list", summary="Join the wait list of a full day", limit=JOINS)
+@post("/wait-list", summary="Create an entry on the wait list of a full day", limit=JOINS)
 async def join_wait_list(work: Work, data: schemas.JoinBody) -> Success:
     """Wait for a time on a day, or in a group session, that is full. The address is confirmed by a link in an email.
 

@@ -16,7 +16,7 @@ TAKEN = {"error": "This time is no longer available"}
 FIELDS = {
     "id", "startTime", "endTime", "status", "inviteeName", "inviteeEmail", "inviteeTimezone", "notes", "location",
     "answers", "guests", "eventType", "contact", "payment", "rescheduleCount", "previousStartTime", "cancelledAt",
-    "noShow", "cancelReason", "cancelledBy", "manageUrl", "createdAt", "updatedAt",
+    "noShow", "cancelReason", "cancelledBy", "manageUrl", "createdAt", "updatedAt", "seriesId",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Every list of the API, found by its description: past the last page it is empty, and its total is still true."""
+"""Every list of the API with an address of its own: past the last page it is empty, and its total is still true."""
 
 import httpx2
 
@@ -18,7 +18,7 @@ async def test_every_list_tells_its_total_past_the_last_page(settings: Settings,
     paths = [
         path
         for path, operations in described.items()
-        if any(each["name"] == "page" for each in operations.get("get", {}).get("parameters", ()))
+        if any(each["name"] == "page" for each in operations.get("get", {}).get("parameters", ())) and "{" not in path
     ]
     assert {path.rpartition("/")[2] for path in paths} >= LISTS
     for path in paths:

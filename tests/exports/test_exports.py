@@ -23,7 +23,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.secrets import SealBroken
 from openslot.core.times import iso
 from openslot.core.work import Runtime
-from openslot.exports import archives, files, store
+from openslot.exports import archives, store, writers
 from openslot.exports import operations as exports
 from openslot.exports.archives import AttemptLost, make_export
 from openslot.exports.errors import ExportInProgress, ExportLimitExceeded, ExportNotFound
@@ -201,8 +201,8 @@ async def test_memory_stays_small_however_much_there_is(
     await runtime.pool.execute("update bookings set notes = repeat('x', 20000)")
     await copy_booking(runtime, str(booking.id), 100)
     monkeypatch.setattr(archives, "PIECE", 8 * 1024)
-    monkeypatch.setattr(files, "read_batches", partial(files.read_batches, size=5))
-    monkeypatch.setattr(files, "EVENTS", 1)
+    monkeypatch.setattr(writers, "read_batches", partial(writers.read_batches, size=5))
+    monkeypatch.setattr(writers, "EVENTS", 1)
     export_id = await request(runtime, user)
     tracemalloc.start()
     await make_export(runtime, export_id)
@@ -253,7 +253,7 @@ async def test_the_worker_makes_it_and_mails_a_link(runtime: Runtime, user: User
 
 
 async def test_files_are_read_with_custom_plans(runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    as_text = files.as_object("select current_setting('plan_cache_mode') where $1::uuid is not null")
+    as_text = writers.as_object("select current_setting('plan_cache_mode') where $1::uuid is not null")
     probe = ExportFile(name="plans.txt", about="How it was read", tables=(), write=as_text)
     monkeypatch.setattr(archives, "FILES", (probe,))
 

@@ -1,5 +1,6 @@
 """Texts that try to become markup, addresses or templates, and what a page is made of."""
 
+import json
 from collections.abc import Iterable
 from html.parser import HTMLParser
 
@@ -27,15 +28,23 @@ class Markup(HTMLParser):
         self.tags: set[str] = set()
         self.attributes: set[str] = set()
         self.scripts: list[str] = []
+        self.facts: list[str] = []
+        """What a page says of itself to machines, which nothing runs."""
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         self.tags.add(tag)
         self.attributes |= values.keys()
-        if tag == "script":
+        if values.get("type") == "application/ld+json":
+            self.facts.append("")
+        elif tag == "script":
             self.scripts.append(values.get("src", ""))
         self.addresses += [values[name] for name in ("href", "action", "src") if name in values]
+
+    def handle_data(self, data: str) -> None:
+        if self.facts and self.cdata_elem == "script":
+            self.facts[-1] += data
 
 
 def check_pages(pages: Iterable[httpx2.Response]) -> int:
@@ -56,4 +65,5 @@ def _check_markup(page: httpx2.Response) -> None:
     assert "xss-probe" not in markup.tags, page.url
     assert not any(name.startswith("on") for name in markup.attributes), page.url
     assert all(source.startswith(("/static/", "/widget.js")) for source in markup.scripts), page.url
+    assert all(isinstance(json.loads(each), dict) for each in markup.facts), page.url
     assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
