@@ -138,7 +138,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         await page.evaluate("document.querySelectorAll('[inert]').forEach((one) => { one.inert = false; })")
         yield each
     await page.goto(f"{path}/reminders")
-    await page.click("text=Give it its own")
+    await page.click("text=Customize for this event type")
     await page.wait_for_selector("text=Own reminders")
     yield "own reminders"
     await page.goto(f"{path}/links")

@@ -28,7 +28,7 @@ async def test_an_event_type_has_its_own_until_it_returns_to_the_usual(
     member: httpx2.AsyncClient, runtime: Runtime, intro: EventType, path: str
 ) -> None:
     shown = await member.get(path)
-    assert "As for all meetings" in read_page(shown).text
+    assert "Default reminders and follow-ups" in read_page(shown).text
     assert "/settings/reminders/" not in shown.text
     saved = await member.post(path, data={"which": "own"})
     assert saved.headers["location"] == f"{path}?done=reminders"
