@@ -20,7 +20,7 @@ LINK_FOLLOWS = Text("Video call. The link follows by email.")
 LINK_SHOWN_HERE = Text("Video call. The link will be shown here.")
 
 
-YOU_NAME_PLACE = Text("You name the place")
+YOU_NAME_PLACE = Text("You choose the place")
 NAMED_PLACE = Text("The place that was named in the booking")
 
 

@@ -39,7 +39,7 @@ async def test_the_page_lists_them_and_tells_no_link(client: httpx2.AsyncClient,
 
     assert fields["location"].value == "video_link"
     assert fields["place.phone"].value == fields["place.place"].value == ""
-    for words in ("Video call, link after booking", "Mara Lindqvist will call you", "You name the place", "Room 2"):
+    for words in ("Video call, link after booking", "Mara Lindqvist will call you", "You choose the place", "Room 2"):
         assert text.count(words) == 2, words
     assert "secret" not in page.text
     chosen = await client.get(f"{PAGE}?start=2026-03-16T10:00:00Z&location=in_person")
