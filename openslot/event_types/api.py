@@ -26,7 +26,7 @@ async def get_event_type(work: Work, user: User, event_type_id: UUID) -> schemas
     return schemas.show_detailed(event_type, schedule)
 
 
-@get("/event-types/{event_type_id}/links")
+@get("/event-types/{event_type_id}/links", summary="List booking links")
 async def list_links(
     work: Work, user: User, event_type_id: UUID, page: PageNumber = 1, limit: Limit = 20
 ) -> Listing[schemas.ShownLink]:
@@ -36,7 +36,7 @@ async def list_links(
     return Listing(data=shown, pagination=paginate(page, limit, total))
 
 
-@post("/event-types/{event_type_id}/links")
+@post("/event-types/{event_type_id}/links", summary="Create a booking link")
 async def create_link(
     work: Work, user: User, event_type_id: UUID, data: schemas.LinkBody | None = None
 ) -> schemas.ShownLink:
@@ -51,8 +51,8 @@ async def create_link(
     return _show_link(work, user, event_type, made)
 
 
-@delete("/event-types/{event_type_id}/links/{link_id}", summary="Cancel a link")
-async def cancel_link(work: Work, user: User, event_type_id: UUID, link_id: UUID) -> Success:
+@delete("/event-types/{event_type_id}/links/{link_id}", summary="Delete a booking link")
+async def delete_link(work: Work, user: User, event_type_id: UUID, link_id: UUID) -> Success:
     """Revoke a link: it is closed for good. What was booked through it stays; revoking it again changes nothing."""
     await links.revoke_link(work, user, link_id, event_type_id=event_type_id)
     return Success()

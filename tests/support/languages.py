@@ -64,4 +64,4 @@ def check_language(answer: httpx2.Response, language: str, english: EnglishTexts
     assert f'<html lang="{language}" dir="{direction}">' in answer.text, (language, answer.url, answer.status_code)
     texts = [text for text in shown_texts(answer.text) if text not in NOT_OURS]
     left = [text for text in texts if text in english]
-    assert left == [], (language, answer.url, answer.status_code)
+    assert left == [], (left, language, answer.url, answer.status_code)

@@ -238,7 +238,7 @@ async def test_an_event_type_has_its_own_until_it_returns_to_the_usual(
 async def test_follow_ups_are_counted_with_reminders(
     runtime: Runtime, clock: MovingClock, user: User, book: Book, server: ScriptedServer
 ) -> None:
-    runtime.settings = replace(runtime.settings, limit_mail_host=10)
+    runtime.settings = replace(runtime.settings, limit_mail_host=12)
     await choose(runtime, user, BEFORE, AFTER)
     for hour in range(3):
         await book(WEDNESDAY + timedelta(hours=hour), email=f"i{hour}@else.example")

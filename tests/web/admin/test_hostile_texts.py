@@ -41,7 +41,8 @@ SPOIL = (
 WATCH = """window.violations = [];
 document.addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective));"""
 INJECTED = r"""() => {
-  const elements = 'xss-probe, base, meta[http-equiv], iframe[srcdoc], script:not([src]), [onload], [onerror]';
+  const script = 'script:not([src], [type="application/ld+json"])';
+  const elements = `xss-probe, base, meta[http-equiv], iframe[srcdoc], ${script}, [onload], [onerror]`;
   const leads = (one) => ['href', 'src', 'action'].map((name) => one.getAttribute(name) ?? '');
   const isHostile = (address) => /^\s*(javascript:|data:text|https?:\/\/evil)/i.test(address);
   const all = [...document.querySelectorAll('[href], [src], [action]')];
