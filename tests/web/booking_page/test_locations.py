@@ -53,7 +53,7 @@ async def test_plain_event_types_have_nothing_to_choose_and_load_nothing_for_it(
 ) -> None:
     page = (await client.get("/mara/intro-call")).text
     assert 'name="location"' not in page
-    assert "places.css" not in page
+    assert "choices.css" not in page
     assert "data-plain" not in page
 
 
