@@ -179,10 +179,11 @@ async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusa
         start, form = None, form.with_faults({"start": DURATION_GONE})
     if start is None:
         picked = await forms.pick_month(context.work, context.which, context.options, wait_at=context.path)
-        return _show(context, picked, form=form, status=status)
+        return _show(context, picked, form=form, status=status, refused=refusal.code)
     options, own = with_zone(context.options, form["tz"]), forms.read_id(form["hold"])
     picked = await forms.pick_start(context.work, context.which, options, start, without=own)
-    shown = _show(context, picked, form=form, status=status, warnings=list_warnings(refusal, picked.is_open))
+    warnings = list_warnings(refusal, picked.is_open)
+    shown = _show(context, picked, form=form, status=status, refused=refusal.code, warnings=warnings)
     return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
 
@@ -192,6 +193,7 @@ def _show(
     *,
     form: Form[forms.BookingForm] | None = None,
     status: int = 200,
+    refused: str | None = None,
     warnings: tuple[str, ...] = (),
 ) -> Response:
     found, options = picked.found, context.carried
@@ -221,6 +223,7 @@ def _show(
         guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form,
+        refused=refused,
         fields=forms.write_fields(form, picked, options.locale, keeps_mail=not sends_mail(context.work.runtime)),
         warnings=warnings,
     )

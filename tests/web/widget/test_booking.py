@@ -7,6 +7,8 @@ from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
+from openslot.event_types.models import Location, LocationAsks, LocationKind
+from tests.bookings.conftest import offer
 from tests.support.host import open_session
 from tests.support.page import read_page
 from tests.web.widget.sites import MODES, open_site, page_with, press_escape, site, wait_for_event
@@ -16,9 +18,15 @@ TIME = re.compile(r"^\d\d:\d\d$")
 PERSON = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
 
 
-def element(service: str, mode: str) -> str:
-    """Write the element for the host's event type."""
-    return f'<openslot-booking mode="{mode}"><a href="{service}/mara/30min">Book a call</a></openslot-booking>'
+# The window leaves the site, so what it hears is read from its console.
+TELL = """<script nonce="site">
+document.addEventListener("booked", (event) => console.log(`booked ${event.detail.bookingId}`), true);
+</script>"""
+
+
+def element(service: str, mode: str, slug: str = "30min") -> str:
+    """Write the element for an event type of the host."""
+    return f'<openslot-booking mode="{mode}"><a href="{service}/mara/{slug}">Book a call</a></openslot-booking>'
 
 
 async def expect_script(frame: FrameLocator) -> None:
@@ -93,6 +101,46 @@ async def test_a_refused_booking_is_an_error_that_the_site_hears_of(
         assert await wait_for_event(page, "error") == {"code": "invalid_request"}
         await expect(frame.locator(".fault")).to_be_visible()
         await expect(frame.get_by_label("Your name")).to_have_value("Jonas Okafor")
+
+
+async def test_a_visitor_chooses_a_location_and_is_sent_where_the_host_wants(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    room, call = Location(LocationKind.IN_PERSON, "Room 2"), Location(LocationKind.PHONE, asks=LocationAsks.PHONE)
+    thanks = "https://shop.example/thanks?from=widget#top"
+    await offer(runtime, user, "talk", location=room, locations=(room, call), redirect_url=thanks)
+    service = str(client.base_url).rstrip("/")
+    pages = {"/": page_with(TELL + element(service, "inline", "talk"), service=service)}
+    async with site(browser, pages, service=service) as address:
+        page, faults = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
+        told: list[str] = []
+        page.on("console", lambda message: told.append(message.text))
+        await page.context.route("https://shop.example/**", lambda route: route.fulfill(body="Thanks"))
+        frame = page.frame_locator("openslot-booking iframe")
+        await expect_script(frame)
+        await frame.get_by_role("button", name=TIME).first.click()
+        await frame.get_by_label("Your name").fill("Jonas Okafor")
+        await frame.get_by_label("Email address", exact=True).fill("jonas@okafor.example")
+        number = frame.get_by_label("Your phone number")
+        await expect(number).to_be_hidden()
+        await frame.get_by_label("Mara Lindqvist will call you").check()
+        await frame.get_by_role("button", name="Confirm booking").click()
+        await expect(frame.locator("#fault-place-phone")).to_have_text("Is required")
+        assert await wait_for_event(page, "error") == {"code": "invalid_request"}
+        await expect(number).to_be_focused()
+        await number.fill("+49 30 12345678")
+        async with page.expect_request("https://shop.example/**") as asked:
+            await frame.get_by_role("button", name="Confirm booking").click()
+        await page.wait_for_url("https://shop.example/**")
+        row = await runtime.pool.fetchrow(
+            "select id, location ->> 'id' chosen, location ->> 'value' number from bookings"
+        )
+        assert row is not None
+        assert page.url == f"https://shop.example/thanks?from=widget&bookingId={row['id']}#top"
+        assert "/manage/" not in (await (await asked.value).all_headers()).get("referer", "")
+        assert [each for each in told if each.startswith("booked")] == [f"booked {row['id']}"]
+        assert (row["chosen"], row["number"]) == ("phone", "+493012345678")
+        assert [each for each in faults if "400 (Bad Request)" not in each and "autofocus" not in each] == []
 
 
 async def test_escape_closes_what_is_open_in_the_frame_before_the_popup(

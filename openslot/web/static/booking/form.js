@@ -13,6 +13,7 @@ export function enhanceForm(form) {
     adopt(field("hold").value, startOf());
     if (form.querySelector("[data-if]")) import("./questions.js").then(({ ask }) => ask(form));
     form.addEventListener("submit", book);
+    if (form.dataset.refused) sayRefused(form.dataset.refused);
   }
   addEventListener("pageshow", (event) => {
     if (event.persisted) button.disabled = false;
@@ -57,15 +58,13 @@ export function enhanceForm(form) {
     if ("plain" in form.dataset || field("messages")?.checked) return sendPlain(start);
     const body = JSON.stringify(wanted(start));
     if (sent.body !== body) sent = { body, key: newKey() };
-    let response;
     try {
       const headers = { "content-type": "application/json", "idempotency-key": sent.key };
-      response = await fetch("/api/bookings", { method: "POST", headers, body });
+      const response = await fetch("/api/bookings", { method: "POST", headers, body });
       if (response.ok) return arrive(await response.json());
     } catch {
       return complain();
     }
-    tell("error", { code: response.headers.get("x-error-code") ?? "" });
     sendPlain(start);
   }
 
@@ -108,6 +107,12 @@ export function enhanceForm(form) {
     for (const name of ["date", "shown", "month", "start", "view"]) query.delete(name);
     query.set("done", "booked");
     location.assign(`${new URL(booking.manageUrl).pathname}?${query}`);
+  }
+
+  function sayRefused(code) {
+    tell("error", { code });
+    // Browsers ignore the attribute in frames of other sites.
+    form.querySelector("[autofocus]")?.focus();
   }
 
   function complain() {
