@@ -13,6 +13,7 @@ from tests.payments.support import book_and_pay, money, tick
 from tests.support.browsers import open_as, open_page
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books
+from tests.support.page import read_page
 from tests.web.payments.conftest import INVITEE, PAGE, book, manage_of
 from tests.web.widget.sites import open_site, page_with, site
 
@@ -62,9 +63,10 @@ async def test_without_scripts_the_form_leads_to_the_checkout_back_and_to_it_aga
     await expect(page.get_by_role("heading", name="Your meeting is confirmed")).to_be_visible(timeout=20_000)
 
 
-async def test_from_another_site_the_checkout_opens_in_the_whole_window(
-    browser: Browser, client: httpx2.AsyncClient, settings: Settings, paid: EventType, books: Books
+async def test_from_another_site_the_checkout_opens_in_the_whole_window_and_leads_where_the_host_wants(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, settings: Settings, paid: EventType, books: Books
 ) -> None:
+    await runtime.pool.execute("update event_types set redirect_url = 'https://shop.example/thanks?from=paid'")
     service = str(client.base_url).rstrip("/")
     element = f'<openslot-booking><a href="{service}{PAGE}">Book</a></openslot-booking>'
     async with site(browser, {"/": page_with(element, service=service)}, service=service) as address:
@@ -73,8 +75,22 @@ async def test_from_another_site_the_checkout_opens_in_the_whole_window(
         await inside.locator("button[name=start]:visible").first.click()
         await fill(inside)
         await arrive(page, books, client, settings)
-        await page.get_by_role("button", name="Pay", exact=True).click()
-        await expect(page.get_by_role("heading", name="Your meeting is confirmed")).to_be_visible(timeout=20_000)
+        await page.context.route("https://shop.example/**", lambda route: route.fulfill(body="Thanks"))
+        async with page.expect_request("https://shop.example/**") as asked:
+            await page.get_by_role("button", name="Pay", exact=True).click()
+        booking = await runtime.pool.fetchrow("select id, status from bookings")
+        assert booking is not None
+        target = f"https://shop.example/thanks?from=paid&bookingId={booking['id']}"
+        assert (await asked.value).url == target
+        assert "/manage/" not in (await (await asked.value).all_headers()).get("referer", "")
+        assert booking["status"] == "CONFIRMED"
+    (session,) = books.list("checkout.session")
+    assert session["payment_status"] == "paid"
+    # Those who come back when the notice of the payment has come before lead there too; the link of the mails does not.
+    back = manage_of(books, session["id"])
+    assert (await client.get(back)).headers["location"] == target
+    managed = await client.get(back.partition("?")[0])
+    assert "€49.00 paid" in read_page(managed).text
 
 
 @pytest.mark.parametrize("has_scripts", [True, False], ids=["with scripts", "without scripts"])
