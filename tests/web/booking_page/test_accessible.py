@@ -11,7 +11,7 @@ from openslot.accounts.operations import get_user_by_email
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import links
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.event_types.operations import get_by_slug
 from openslot.reminders.operations import set_reminders
 from openslot.wait_list.operations import entry_token
@@ -22,7 +22,9 @@ from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.wait_list import NINE, TUESDAY, book_day, cancel_day, get_offered, offer_day
 from tests.web.booking_page.conftest import PAGE, TEN, book
-from tests.web.booking_page.visiting import fill, in_zone, open_pages
+from tests.web.booking_page.visiting import confirm, fill, in_zone, open_pages
+
+ROOM, CALL = Location(LocationKind.IN_PERSON, "Room 2"), Location(LocationKind.PHONE, asks=LocationAsks.PHONE)
 
 
 async def _send_messages(runtime: Runtime) -> None:
@@ -46,6 +48,29 @@ async def _agree(page: Page) -> AsyncIterator[str]:
     await page.get_by_role("button", name="Confirm booking").click()
     await page.get_by_text("You agreed to get messages").wait_for()
     yield "booked with messages"
+
+
+async def _choose(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str]:
+    """Choose a duration, a location and a number of weeks, of which one is not free, and book the others."""
+    # The host's clock is turned on 29 March.
+    await book(client, "/mara/choosing", start="2026-03-31T09:00:00Z", location="in_person", email="ana@ruiz.example")
+    await page.goto("/mara/choosing?date=2026-03-24&tz=UTC")
+    yield "durations"
+    await page.get_by_role("button", name="10:00", exact=True).click()
+    await fill(page)
+    await page.get_by_label("Mara Lindqvist will call you").check()
+    await page.get_by_label("Your phone number").fill("+493012345678")
+    await page.get_by_label("Repeat weekly").select_option("3")
+    await page.get_by_role("button", name="Confirm booking").click()
+    await page.wait_for_selector("#fault-weeks")
+    yield "locations, and a week that is not free"
+    await page.get_by_label("If a week is not free, book the other weeks").check()
+    await confirm(page)
+    await page.get_by_role("region", name="All dates").wait_for()
+    yield "booked weekly"
+    await page.get_by_role("link", name="Cancel…").click()
+    await page.get_by_label("All 2 dates that are still to come").check()
+    yield "cancel a series"
 
 
 async def _request(page: Page) -> AsyncIterator[str]:
@@ -141,8 +166,9 @@ async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) ->
     await page.get_by_role("button", name="Cancel the meeting").click()
     await page.wait_for_selector(".mark.bad")
     yield "cancelled"
-    async for state in _request(page):
-        yield state
+    for walk in (_choose(page, client), _request(page)):
+        async for state in walk:
+            yield state
     async for state in _wait(page, client, runtime):
         yield state
     await page.goto(f"{PAGE}/qr")
@@ -164,6 +190,8 @@ async def test_every_state_fits_a_phone_and_axe_finds_no_fault(
     host: User,
 ) -> None:
     await offer(runtime, host, "confirmed", requires_confirmation=True)
+    locations = (ROOM, CALL)
+    await offer(runtime, host, "choosing", durations=(30, 60), location=ROOM, locations=locations, recurring_weeks=4)
     await offer_day(runtime, host, "full")
     page = await open_page(browser, client, timezone_id="Africa/Lagos", locale="en-GB", **CHECKED)
     await check_pages(page, visit_all(page, client, runtime), "booking page")
