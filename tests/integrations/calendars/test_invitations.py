@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -15,6 +16,7 @@ from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
+from openslot.event_types.locations import WantedLocation
 from openslot.event_types.rules import edition_of
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.host_changes import Decision, decide_missing
@@ -48,12 +50,9 @@ class Host(Struct, frozen=True):
     async def choose(self, *, invites: bool) -> None:
         await change(self.runtime, self.connection, invites=invites)
 
-    async def book(
-        self, start: datetime = TEN, *, email: str = JONAS, guests: tuple[str, ...] = (), notes: str | None = None
-    ) -> Booking:
+    async def book(self, start: datetime = TEN, *, email: str = JONAS, **more: Any) -> Booking:
         invitee = Invitee(name="Jonas Okafor", email=email, zone="Africa/Lagos")
-        which = BySlug(self.user.id, "30min")
-        wanted = BookingWanted(which=which, starts_at=start, invitee=invitee, guests=guests, notes=notes)
+        wanted = BookingWanted(which=BySlug(self.user.id, "30min"), starts_at=start, invitee=invitee, **more)
         async with self.runtime.transaction(PUBLIC) as work:
             return await bookings.create_booking(work, wanted)
 
@@ -157,6 +156,24 @@ async def test_the_event_has_neither_a_manage_link_nor_what_the_invitee_has_type
     assert event["source"]["url"].endswith(f"/bookings/{booking.id}")
     assert event["summary"].endswith(f"Jonas Okafor · {host.user.name}")
     assert "manage" not in str(event)
+
+
+@pytest.mark.parametrize(("kind", "typed"), [("place", "Cheap watches at watches.example"), ("phone", "+493012345678")])
+@pytest.mark.parametrize("invites", [True, False])
+async def test_those_who_share_a_group_do_not_read_where_one_of_them_would_like_to_meet(
+    host: Host, kind: str, typed: str, *, invites: bool
+) -> None:
+    asking = f'{{"kind": "{"phone" if kind == "phone" else "text"}", "asks": "{kind}"}}'
+    await host.runtime.pool.execute("update event_types set seats = 4, location = $1::text::jsonb", asking)
+    await host.choose(invites=invites)
+    made = [await host.book(email=each, guests=(BEN,), location=WantedLocation(value=typed)) for each in (JONAS, ADA)]
+    await host.work()
+
+    for booking in made:
+        event = host.account.calendars[EMAIL].events[booking.id.hex]
+        # The host's own calendar has it, unless the event is sent to those who take part.
+        assert event["location"] == ("" if invites else typed)
+        assert (typed in str(event)) is not invites
 
 
 async def test_without_the_choice_our_mail_invites_and_google_is_silent(host: Host) -> None:

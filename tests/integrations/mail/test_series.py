@@ -16,6 +16,7 @@ from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.event_types.locations import WantedLocation
 from openslot.i18n.languages import LANGUAGES, Language
 from openslot.integrations.mail.models import MailKind
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, part, work_off
@@ -31,7 +32,9 @@ def settings(settings: Settings) -> Settings:
     return replace(settings, jitsi_url=SERVER)
 
 
-async def book_series(runtime: Runtime, user: User, *, locale: str | None = None, **how: Any) -> BookedSeries:
+async def book_series(
+    runtime: Runtime, user: User, *, locale: str | None = None, location: str = "", **how: Any
+) -> BookedSeries:
     """Book four weeks with the host, as the public does."""
     await runtime.pool.execute("update event_types set recurring_weeks = 12, name = 'Yoga'")
     wanted = BookingWanted(
@@ -40,6 +43,7 @@ async def book_series(runtime: Runtime, user: User, *, locale: str | None = None
         invitee=Invitee(name="Jonas Okafor", email=JONAS, zone="America/New_York", locale=locale),
         guests=(LI,),
         notes="Piano",
+        location=WantedLocation(value=location),
     )
     async with runtime.transaction(PUBLIC) as work:
         return await series.create_series(work, wanted, Recurrence(**{"weeks": 4, **how}))
@@ -161,6 +165,28 @@ async def test_links_that_differ_are_not_told_as_one(runtime: Runtime, clock: Mo
     (message,) = await messages(runtime, JONAS)
     assert "Each date has a link of its own" in part(message, "text/plain").replace("\n", " ")
     assert [event["location"] for event in read_calendar(message)[1]] == [each.location.value for each in made.bookings]
+
+
+@pytest.mark.parametrize(
+    ("asking", "typed", "told"),
+    [
+        ('{"kind": "text", "asks": "place"}', "Cheap watches at watches.example", {MARA}),
+        ('{"kind": "phone", "asks": "phone"}', "+493012345678", {JONAS, MARA}),
+    ],
+    ids=["place", "phone"],
+)
+async def test_what_an_invitee_types_as_the_location_is_told_once_and_not_to_everyone(
+    runtime: Runtime, clock: MovingClock, user: User, asking: str, typed: str, told: set[str]
+) -> None:
+    await runtime.pool.execute("update event_types set location = $1::text::jsonb", asking)
+    await book_series(runtime, user, location=typed)
+    await work_off(runtime, clock)
+    for address in (JONAS, LI, MARA):
+        (message,) = await messages(runtime, address)
+        for kind in ("text/plain", "text/html"):
+            assert part(message, kind).count(typed) == (address in told), (address, kind)
+        places = [str(event.get("location", "")) for event in read_calendar(message)[1]]
+        assert places == [typed if address in told else ""] * 4, address
 
 
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: language.tag)

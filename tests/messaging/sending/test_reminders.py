@@ -15,7 +15,8 @@ from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Location, LocationKind
+from openslot.event_types.locations import WantedLocation
+from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.event_types.rules import edition_of
 from openslot.flags import switches
 from openslot.messaging import connection_store, store
@@ -442,6 +443,42 @@ async def test_a_reminder_is_in_the_invitees_language_and_says_where_and_how_to_
     assert english.isascii()
     assert "Mi., 18. März, 11:30" in german_text
     assert "STOP" in german_text
+
+
+@pytest.mark.parametrize(
+    ("kind", "asks", "typed", "told"),
+    [
+        (LocationKind.TEXT, LocationAsks.PLACE, "Money at evil.example", "The place that was named in the booking"),
+        (LocationKind.PHONE, LocationAsks.PHONE, "+493012345678", "Mara Lindqvist will call you at +493012345678"),
+    ],
+)
+async def test_a_reminder_says_the_number_to_call_and_no_place_that_somebody_has_typed(
+    runtime: Runtime,
+    clock: MovingClock,
+    user: User,
+    carrier: Carrier,
+    numbers: Numbers,
+    book: Book,
+    kind: LocationKind,
+    asks: LocationAsks,
+    typed: str,
+    told: str,
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        found = await find_type(runtime, user)
+        place = Location(kind, asks=asks)
+        await event_types.edit_event_type(work, user, replace(found, location=place), edition=edition_of(found))
+    await choose(runtime, user, "sms")
+    # The host's own words tell no more of it.
+    await follow_up(runtime, user, "We met here: {location}")
+    await book(WEDNESDAY, message_consent=AGREED, location=WantedLocation(value=typed))
+    await until(runtime, clock, minutes=-60)
+    await until(runtime, clock, hours=3)
+
+    reminder, thanks = (each.body or "" for each in carrier.sent)
+    assert reminder.splitlines()[1] == told
+    assert thanks == f"We met here: {told}"
+    assert "evil" not in reminder + thanks
 
 
 @pytest.mark.parametrize(
