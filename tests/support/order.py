@@ -12,7 +12,6 @@ LONGEST = (
     "tests/cli/test_serve.py",
     "tests/contracts/test_openapi.py",
     "tests/bookings/test_pairs.py",
-    "tests/wait_list/test_pairs.py",
     "tests/payments/test_state_machine.py",
     "tests/cli/test_restore_beside_others.py",
     "tests/cli/test_secret.py",

@@ -72,6 +72,13 @@ select (select count(*) from booking_links l where l.used <> (
         join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
         where n.active <> (b.status in ('CONFIRMED', 'CANCELLED') or case when t.id is null then c.active
                            else t.active end))"""
+# Those who have more upcoming bookings of an event type than an address can have, if nobody but invitees booked.
+OVER_LIMIT = """
+select count(*) from (
+    select from bookings b join event_types e on e.id = b.event_type_id
+    join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+    where b.ends_at > $1 and b.status <> 'CANCELLED' and c.active and coalesce(t.active, true)
+    group by e.id, lower(b.invitee_email) having count(*) > e.limit_per_invitee) many"""
 FAULTS = {
     "links": LINKS,
     "overlaps": OVERLAPS,
@@ -97,6 +104,10 @@ async def find_disorder(db: Db) -> dict[str, int]:
     questions = ", ".join(f'({question}) as "{name}"' for name, question in FAULTS.items())
     (found,) = await db.fetch(f"select {questions}")
     return {name: count for name, count in found.items() if count}
+
+
+async def find_over_limit(db: Db, *, now: datetime) -> int:
+    return int(await db.fetchval(OVER_LIMIT, now))
 
 
 @asynccontextmanager
