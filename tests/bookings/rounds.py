@@ -237,13 +237,16 @@ async def book(at: Round, offer: EventType, start: datetime, link: HostLink | No
 
 async def let_wait(at: Round, seats: list[Booking]) -> None:
     """Let people wait for Monday, which is full, and for what others have; then Monday is offered to the first."""
-    first, second = await wait_for(at.runtime, at.offer, at.address(), f"{new_id()}@x.example", day=at.start.date())
+    person, other = at.address(), f"{new_id()}@x.example"
+    first, second = await wait_for(at.runtime, at.offer, person, other, day=at.start.date())
     newcomer = await ask_to_wait(at.runtime, at.offer, f"{new_id()}@x.example", day=at.start.date())
     taken = [at.booked, at.requested[1] if at.requested else None, at.weekly[0] if at.weekly else None]
     if at.booked and at.offer.seats > 1:
         await book_day(at.runtime, at.offer, at.booked.starts_at, email=f"{new_id()}@x.example")
     for booking in filter(None, taken):
-        await wait_for(at.runtime, at.offer, f"{new_id()}@x.example", day=booking.starts_at.date())
+        # Whoever is offered Monday is offered nothing else meanwhile.
+        email = random.choice([person, f"{new_id()}@x.example"])
+        await wait_for(at.runtime, at.offer, email, day=booking.starts_at.date())
     at.waiting = (first, second, newcomer)
     await cancel_day(at.runtime, seats[0])
 
