@@ -44,10 +44,6 @@ PARTS = """
 select count(*) from (
     select from bookings where series_id is not null and notes = 'all'
     group by series_id having count(*) <> $1) parts"""
-# So that the jobs of later rounds have little to do.
-FORGET_OFFERS = """
-with gone as (delete from wait_list_entries where host_id = $1)
-update claims set active = false where host_no = $2 and kind = 'offer'"""
 numbers = count()
 
 
@@ -270,8 +266,3 @@ async def find_faults(runtime: Runtime) -> dict[str, int]:
     over = await find_over_limit(runtime.pool, now=runtime.clock())
     others = {name: number for name, number in {"parts": parts, "over the limit": over}.items() if number}
     return {**await find_disorder(runtime.pool), **await find_wait_list_faults(runtime), **others}
-
-
-async def forget_offers(at: Round) -> None:
-    if at.waiting:
-        await at.runtime.pool.execute(FORGET_OFFERS, at.host.id, at.host.no)

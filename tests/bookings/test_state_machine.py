@@ -25,10 +25,11 @@ from openslot.availability.models import ById, Hold
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings
 from openslot.bookings import requests, series
+from openslot.bookings.errors import InviteeLimitReached
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
 from openslot.contacts.operations import delete_contact
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM, Actor
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
@@ -37,38 +38,53 @@ from openslot.core.work import Runtime, Work
 from openslot.event_types import links
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import LinkRevoked
-from openslot.event_types.models import EventType, HostLink
+from openslot.event_types.models import EventType, HostLink, Limits
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
+from openslot.wait_list import operations as wait_list
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
-from tests.support.races import find_disorder
+from tests.support.races import find_disorder, find_over_limit
+from tests.support.wait_list import MINUTES, accept, ask_to_wait, find_wait_list_faults, forget_offers, hand_out
 
 EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
-KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths", "weekly")
-LINKED = ("plain", "group", "asked")
+OPEN_KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths", "weekly")
+KINDS = (*OPEN_KINDS, "limited")
+LINKED = ("plain", "group", "asked", "limited")
 LENGTHS = (15, 30, 60)
 CHANGES: dict[str, dict[str, Any]] = {
     "padded": {"buffer_before": 15, "buffer_after": 15},
-    "group": {"seats": 2},
+    "group": {"seats": 2, "wait_list_minutes": MINUTES},
     "asked": {"requires_confirmation": True},
     "asked-group": {"requires_confirmation": True, "seats": 2},
     "lengths": {"durations": LENGTHS, "slot_interval_minutes": 15, "buffer_after": 5},
     "weekly": {"recurring_weeks": 6},
+    "limited": {"recurring_weeks": 6, "limits": Limits(per_invitee=2)},
 }
 
 places = integers(0, 13)
 which = integers(0, 50)
 lengths = sampled_from([None, *LENGTHS])
+people_who_wait = sampled_from(["ana", "ben", "eva"])
+answers_to_an_offer = sampled_from([accept, wait_list.get_entry, wait_list.decline, wait_list.leave])
 
-
-Answer = Callable[[Work, BookingRef], Awaitable[object]]
+Verb = Callable[..., Awaitable[object]]
 
 
 async def withdraw(work: Work, ref: BookingRef) -> object:
     return await requests.withdraw(work, ref.id)
+
+
+async def leave_and_stay(work: Work, organization: Organization, host: User) -> None:
+    await add_member(work, organization, host)
+    await people.remove_member(work, organization, host)
+
+
+async def disable_and_enable(work: Work, host: User) -> None:
+    await people.disable_user(work, host)
+    await accounts.enable_user(work, host)
 
 
 class Life(RuleBasedStateMachine):
@@ -85,16 +101,28 @@ class Life(RuleBasedStateMachine):
         except Refusal as refusal:
             return refusal
 
+    def do(self, verb: Verb, *arguments: Any, by: Actor = PUBLIC, **more: Any) -> Any:
+        """Do something in a transaction of its own."""
+
+        async def deed() -> object:
+            async with self.runtime.transaction(by) as work:
+                return await verb(work, *arguments, **more)
+
+        return self.run(deed())
+
     @initialize()
     def move_in(self) -> None:
         self.clock.now = MONDAY
         self.booked: list[Booking] = []
         self.holds: list[tuple[Hold, EventType, datetime, int | None]] = []
+        self.entries: list[UUID] = []
         self.links: dict[str, list[HostLink]] = {kind: [] for kind in LINKED}
         self.is_deleted = False
         self.host, self.organization, self.offers = self.run(self._move_in())
 
     async def _move_in(self) -> tuple[User, Organization, dict[str, EventType]]:
+        # The clock has been turned back, and would open the offers of the last life again.
+        await forget_offers(self.runtime)
         async with self.runtime.transaction(OPERATOR) as work:
             wanted = UserWanted(email=f"{new_id()}@life.example", name="Life")
             host = await people.welcome(work, wanted)
@@ -109,25 +137,24 @@ class Life(RuleBasedStateMachine):
 
     @rule(kind=sampled_from(KINDS), place=places, minutes=lengths)
     def book(self, kind: str, place: int, minutes: int | None) -> None:
-        made = self.run(self._book(self.offers[kind], self._start(place), None, minutes=minutes))
-        if isinstance(made, Booking):
-            self.booked.append(made)
-            assert kind != "lengths" or made.minutes == (minutes or 30)
+        made = self._book(self.offers[kind], self._start(place), minutes=minutes)
+        assert not isinstance(made, Booking) or kind != "lengths" or made.minutes == (minutes or 30)
 
     @rule(kind=sampled_from(LINKED), uses=integers(1, 2), minutes=sampled_from([None, 5, 60]))
     def create_a_link(self, kind: str, uses: int, minutes: int | None) -> None:
         ends_at = self.clock.now + timedelta(minutes=minutes) if minutes else None
-        self.links[kind].append(self.run(self._create_link(self.offers[kind], uses, ends_at)))
+        offer_id = self.offers[kind].id
+        made = self.do(links.create_link, self.host, offer_id, uses=uses, ends_at=ends_at, by=OPERATOR)
+        self.links[kind].append(made[1])
 
     @rule(kind=sampled_from(LINKED), index=which, place=places)
     def book_through_a_link(self, kind: str, index: int, place: int) -> None:
         if not self.links[kind]:
             return
         link = self.links[kind][index % len(self.links[kind])]
-        made = self.run(self._book(self.offers[kind], self._start(place), None, minutes=None, token=link.token))
+        made = self._book(self.offers[kind], self._start(place), token=link.token)
         if isinstance(made, Booking):
             assert link.link.ends_at is None or link.link.ends_at > self.clock.now
-            self.booked.append(made)
 
     @rule(kind=sampled_from(LINKED), index=which)
     def revoke_a_link(self, kind: str, index: int) -> None:
@@ -135,15 +162,15 @@ class Life(RuleBasedStateMachine):
         if not self.links[kind]:
             return
         link = self.links[kind].pop(index % len(self.links[kind]))
-        self.run(self._revoke_link(link))
+        self.do(links.revoke_link, self.host, link.link.id, by=OPERATOR)
         for place in range(14):
-            made = self.run(self._book(self.offers[kind], self._start(place), None, minutes=None, token=link.token))
+            made = self._book(self.offers[kind], self._start(place), token=link.token)
             assert isinstance(made, LinkRevoked)
 
     @rule(kind=sampled_from(KINDS), place=places, minutes=lengths)
     def hold(self, kind: str, place: int, minutes: int | None) -> None:
         start = self._start(place)
-        held = self.run(self._hold(self.offers[kind], start, minutes))
+        held = self.do(claims.hold, ById(self.offers[kind].id, minutes=minutes), start, holder=str(new_id()))
         if isinstance(held, Hold):
             self.holds.append((held, self.offers[kind], start, minutes))
 
@@ -152,10 +179,8 @@ class Life(RuleBasedStateMachine):
         if not self.holds:
             return
         held, offer, start, minutes = self.holds.pop(index % len(self.holds))
-        made = self.run(self._book(offer, start, held.id, minutes=minutes))
-        if isinstance(made, Booking):
-            self.booked.append(made)
-        elif self._is_live(held, offer):
+        made = self._book(offer, start, held.id, minutes=minutes)
+        if not isinstance(made, Booking) and self._is_live(held, offer) and not isinstance(made, InviteeLimitReached):
             raise AssertionError(f"a live hold was not honoured: {made}")
 
     @rule(index=which, minutes=lengths)
@@ -163,21 +188,24 @@ class Life(RuleBasedStateMachine):
         if not self.holds:
             return
         held, offer, start, _ = self.holds.pop(index % len(self.holds))
-        made = self.run(self._book(offer, start, held.id, minutes=minutes))
-        if isinstance(made, Booking):
-            self.booked.append(made)
+        self._book(offer, start, held.id, minutes=minutes)
 
-    @rule(place=places, weeks=sampled_from([2, 3, 6]), on_conflict=sampled_from(OnConflict), is_held=booleans())
-    def book_a_series(self, place: int, weeks: int, on_conflict: OnConflict, is_held: bool) -> None:
+    @rule(
+        kind=sampled_from(["weekly", "weekly", "limited"]),
+        place=places,
+        weeks=sampled_from([2, 3, 6]),
+        on_conflict=sampled_from(OnConflict),
+        is_held=booleans(),
+    )
+    def book_a_series(self, kind: str, place: int, weeks: int, on_conflict: OnConflict, is_held: bool) -> None:
         """Book several weeks: all of them or none, or those that are free, perhaps with a hold of the first."""
         start, hold_id = self._start(place), None
-        if is_held and self.holds and self.holds[-1][1].slug == "weekly":
+        if is_held and self.holds and self.holds[-1][1].slug == kind:
             held, _, start, _ = self.holds.pop()
             hold_id = held.id
         recurrence = Recurrence(weeks=weeks, on_conflict=on_conflict)
-        made = self.run(self._book_series(self.offers["weekly"], start, hold_id, recurrence))
+        made = self._book(self.offers[kind], start, hold_id, weeks=recurrence)
         if isinstance(made, BookedSeries):
-            self.booked.extend(made.bookings)
             assert len(made.bookings) + len(made.skipped) == weeks
             assert on_conflict is OnConflict.SKIP or not made.skipped
             assert [each.starts_at.weekday() for each in made.bookings] == [0] * len(made.bookings)
@@ -185,46 +213,68 @@ class Life(RuleBasedStateMachine):
     @rule(index=which)
     def cancel_a_series(self, index: int) -> None:
         if self.booked:
-            booking = self.booked[index % len(self.booked)]
-            gone = self.run(self._cancel_series(booking))
+            gone = self.do(series.cancel_series, self._ref(index))
             if isinstance(gone, list):
                 ids = {each.id for each in gone}
                 self.booked = [each for each in self.booked if each.id not in ids]
+
+    @rule(place=places, person=people_who_wait, is_freed=booleans(), index=which, answer=answers_to_an_offer)
+    def wait_for_a_full_session(self, place: int, person: str, is_freed: bool, index: int, answer: Verb) -> None:
+        """Book the seats that are left, wait for one, perhaps free one; then somebody answers an offer, or none."""
+        start, offer = self._start(place), self.offers["group"]
+        while isinstance(self._book(offer, start), Booking):
+            pass
+        email = f"{person}@life.example"
+        entry = self.run(ask_to_wait(self.runtime, offer, email, day=start.date(), starts_at=start))
+        if isinstance(entry, UUID):
+            self.do(wait_list.confirm, entry)
+            self.entries.append(entry)
+        if is_freed and self.booked:
+            self.do(bookings.cancel_booking, self._ref(-1))
+            self.booked.pop()
+        made = self.do(answer, self.entries[-1 - index % len(self.entries)]) if self.entries else None
+        if isinstance(made, Booking):
+            self.booked.append(made)
+
+    @rule()
+    def hand_out_what_is_free(self) -> None:
+        self.run(hand_out(self.runtime))
 
     @rule(index=which)
     def drop_what_is_held(self, index: int) -> None:
         if self.holds:
             held, *_ = self.holds.pop(index % len(self.holds))
-            dropped = self.run(self._drop(held.id))
+            dropped = self.do(claims.drop_hold, held.id)
             assert dropped is None or isinstance(dropped, HoldNotFound)
 
     @rule()
     def let_the_minutes_job_come(self) -> None:
-        self.run(self._expire())
+        self.run(expire_holds(self.runtime.work(SYSTEM)))
 
     @rule(index=which, place=places)
     def move(self, index: int, place: int) -> None:
         if not self.booked:
             return
         booking = self.booked[index % len(self.booked)]
-        moved = self.run(self._change(booking, self._start(place)))
+        moved = self.do(bookings.reschedule_booking, self._ref(index), self._start(place))
         if isinstance(moved, Booking) and booking.event_type_id == self.offers["lengths"].id:
             assert moved.minutes == booking.minutes
 
     @rule(index=which)
     def cancel(self, index: int) -> None:
         if self.booked:
-            self.run(self._change(self.booked.pop(index % len(self.booked)), None))
+            self.do(bookings.cancel_booking, self._ref(index))
+            self.booked.pop(index % len(self.booked))
 
     @rule(index=which, answer=sampled_from([requests.confirm, requests.decline, withdraw]))
-    def answer(self, index: int, answer: Answer) -> None:
+    def answer(self, index: int, answer: Verb) -> None:
         """Answer a request, or what is none."""
         if self.booked:
-            self.run(self._answer(self.booked[index % len(self.booked)], answer))
+            self.do(answer, self._ref(index), by=OPERATOR)
 
     @rule(is_on=booleans())
     def switch_the_confirmation(self, is_on: bool) -> None:
-        self.offers["asked"] = self.run(self._edit(self.offers["asked"], requires_confirmation=is_on))
+        self._edit("asked", requires_confirmation=is_on)
 
     @rule()
     def let_requests_lapse(self) -> None:
@@ -236,24 +286,24 @@ class Life(RuleBasedStateMachine):
 
     @rule(minutes=sampled_from([0, 15, 30]))
     def edit_the_buffers(self, minutes: int) -> None:
-        self.offers["padded"] = self.run(self._edit(self.offers["padded"], buffer_after=minutes))
+        self._edit("padded", buffer_after=minutes)
 
     @rule(kind=sampled_from(KINDS[:3]), minutes=sampled_from([15, 30, 60]))
     def edit_the_length(self, kind: str, minutes: int) -> None:
-        self.offers[kind] = self.run(self._edit(self.offers[kind], duration_minutes=minutes))
+        self._edit(kind, duration_minutes=minutes)
 
     @rule(durations=sampled_from([LENGTHS, (30, 60), ()]))
     def edit_the_durations(self, durations: tuple[int, ...]) -> None:
-        self.offers["lengths"] = self.run(self._edit(self.offers["lengths"], durations=durations))
+        self._edit("lengths", durations=durations)
 
     @rule(kind=sampled_from(["plain", "group"]), seats=sampled_from([1, 2, 3]))
     def edit_the_seats(self, kind: str, seats: int) -> None:
-        self.offers[kind] = self.run(self._edit(self.offers[kind], seats=seats))
+        self._edit(kind, seats=seats)
 
     @rule()
     def delete_an_event_type(self) -> None:
         """Delete one with its holds, where nothing was booked of it."""
-        if self.run(self._delete(self.offers["short-lived"])) is None:
+        if self.do(event_types.delete_event_type, self.offers["short-lived"], by=OPERATOR) is None:
             self.is_deleted = True
 
     def _is_live(self, held: Hold, offer: EventType) -> bool:
@@ -263,115 +313,61 @@ class Life(RuleBasedStateMachine):
     @rule()
     def leave(self) -> None:
         """Cancel all that is upcoming, as for someone who leaves; the account stays."""
-        self.run(self._leave())
+        self.do(leave_and_stay, self.organization, self.host, by=OPERATOR)
 
     @rule()
     def disable_and_enable(self) -> None:
-        self.run(self._disable())
+        self.do(disable_and_enable, self.host, by=OPERATOR)
 
     @rule()
     def forget_a_contact(self) -> None:
         if self.booked and self.booked[0].contact_id:
-            self.run(self._forget(self.booked[0].contact_id))
+            self.do(delete_contact, self.host, self.booked[0].contact_id, by=OPERATOR)
 
-    @rule(kind=sampled_from(KINDS), minutes=lengths)
+    @rule(kind=sampled_from(OPEN_KINDS), minutes=lengths)
     def what_is_listed_can_be_booked(self, kind: str, minutes: int | None) -> None:
         slots = self.run(self._list(self.offers[kind], minutes))
         if isinstance(slots, list) and slots:
-            made = self.run(self._book(self.offers[kind], slots[len(slots) // 2], None, minutes=minutes))
+            made = self._book(self.offers[kind], slots[len(slots) // 2], minutes=minutes)
             assert isinstance(made, Booking), made
-            self.booked.append(made)
 
     @invariant()
     def nothing_overlaps(self) -> None:
         assert self.run(find_disorder(self.runtime.pool)) == {}
+        assert self.run(find_over_limit(self.runtime.pool, now=self.clock.now, host_id=self.host.id)) == 0
+        assert self.run(find_wait_list_faults(self.runtime)) == {}
+
+    def _ref(self, index: int) -> BookingRef:
+        return BookingRef(self.booked[index % len(self.booked)].id, self.host.id)
 
     def _start(self, place: int) -> datetime:
         return MONDAY.replace(hour=9) + timedelta(minutes=30 * place)
 
-    async def _create_link(self, offer: EventType, uses: int, ends_at: datetime | None) -> HostLink:
-        async with self.runtime.transaction(OPERATOR) as work:
-            return (await links.create_link(work, self.host, offer.id, uses=uses, ends_at=ends_at))[1]
-
-    async def _revoke_link(self, link: HostLink) -> None:
-        async with self.runtime.transaction(OPERATOR) as work:
-            await links.revoke_link(work, self.host, link.link.id)
-
-    async def _book(
+    def _book(
         self,
         offer: EventType,
         start: datetime,
-        hold_id: UUID | None,
+        hold_id: UUID | None = None,
         *,
-        minutes: int | None,
+        minutes: int | None = None,
         token: str | None = None,
-    ) -> Booking:
-        async with self.runtime.transaction(PUBLIC) as work:
-            invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
-            which = ById(offer.id, token, minutes)
-            wanted = BookingWanted(which=which, starts_at=start, invitee=invitee, hold_id=hold_id)
-            return await bookings.create_booking(work, wanted)
+        weeks: Recurrence | None = None,
+    ) -> Any:
+        invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
+        which = ById(offer.id, token, minutes)
+        wanted = BookingWanted(which=which, starts_at=start, invitee=invitee, hold_id=hold_id)
+        made = self.do(series.create_series, wanted, weeks) if weeks else self.do(bookings.create_booking, wanted)
+        if not isinstance(made, Refusal):
+            self.booked.extend(made.bookings if weeks else [made])
+        return made
 
-    async def _book_series(
-        self, offer: EventType, start: datetime, hold_id: UUID | None, recurrence: Recurrence
-    ) -> BookedSeries:
-        async with self.runtime.transaction(PUBLIC) as work:
-            invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
-            wanted = BookingWanted(which=ById(offer.id), starts_at=start, invitee=invitee, hold_id=hold_id)
-            return await series.create_series(work, wanted, recurrence)
-
-    async def _cancel_series(self, booking: Booking) -> list[Booking]:
-        async with self.runtime.transaction(PUBLIC) as work:
-            return await series.cancel_series(work, BookingRef(booking.id, self.host.id))
-
-    async def _hold(self, offer: EventType, start: datetime, minutes: int | None) -> Hold:
-        async with self.runtime.transaction(PUBLIC) as work:
-            return await claims.hold(work, ById(offer.id, minutes=minutes), start, holder=str(new_id()))
-
-    async def _change(self, booking: Booking, start: datetime | None) -> Booking:
-        async with self.runtime.transaction(PUBLIC) as work:
-            ref = BookingRef(booking.id, self.host.id)
-            if start is None:
-                return await bookings.cancel_booking(work, ref)
-            return await bookings.reschedule_booking(work, ref, start)
-
-    async def _edit(self, offer: EventType, **changes: Any) -> EventType:
-        async with self.runtime.transaction(OPERATOR) as work:
-            return await event_types.change_event_type(work, replace(offer, **changes))
-
-    async def _delete(self, offer: EventType) -> None:
-        async with self.runtime.transaction(OPERATOR) as work:
-            await event_types.delete_event_type(work, offer)
-
-    async def _drop(self, hold_id: UUID) -> None:
-        async with self.runtime.transaction(PUBLIC) as work:
-            await claims.drop_hold(work, hold_id)
-
-    async def _answer(self, booking: Booking, answer: Answer) -> object:
-        async with self.runtime.transaction(OPERATOR) as work:
-            return await answer(work, BookingRef(booking.id, self.host.id))
+    def _edit(self, kind: str, **changes: Any) -> None:
+        changed = replace(self.offers[kind], **changes)
+        self.offers[kind] = self.do(event_types.change_event_type, changed, by=OPERATOR)
 
     async def _lapse(self) -> None:
         await requests.plan_lapses(self.runtime.work(SYSTEM))
         await work_off(self.runtime, self.clock)
-
-    async def _expire(self) -> None:
-        work = self.runtime.work(SYSTEM)
-        await expire_holds(work)
-
-    async def _leave(self) -> None:
-        async with self.runtime.transaction(OPERATOR) as work:
-            await add_member(work, self.organization, self.host)
-            await people.remove_member(work, self.organization, self.host)
-
-    async def _disable(self) -> None:
-        async with self.runtime.transaction(OPERATOR) as work:
-            await people.disable_user(work, self.host)
-            await accounts.enable_user(work, self.host)
-
-    async def _forget(self, contact_id: UUID) -> None:
-        async with self.runtime.transaction(OPERATOR) as work:
-            await delete_contact(work, self.host, contact_id)
 
     async def _list(self, offer: EventType, minutes: int | None) -> list[datetime]:
         work, on = self.runtime.work(PUBLIC), MONDAY.date()

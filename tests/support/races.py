@@ -8,6 +8,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
+from uuid import UUID
 
 from argon2 import PasswordHasher
 from msgspec import Struct
@@ -77,7 +78,8 @@ OVER_LIMIT = """
 select count(*) from (
     select from bookings b join event_types e on e.id = b.event_type_id
     join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
-    where b.ends_at > $1 and b.status <> 'CANCELLED' and c.active and coalesce(t.active, true)
+    where b.ends_at > $1 and ($2::uuid is null or b.host_id = $2)
+        and b.status <> 'CANCELLED' and c.active and coalesce(t.active, true)
     group by e.id, lower(b.invitee_email) having count(*) > e.limit_per_invitee) many"""
 FAULTS = {
     "links": LINKS,
@@ -106,8 +108,9 @@ async def find_disorder(db: Db) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-async def find_over_limit(db: Db, *, now: datetime) -> int:
-    return int(await db.fetchval(OVER_LIMIT, now))
+async def find_over_limit(db: Db, *, now: datetime, host_id: UUID | None = None) -> int:
+    """Count the addresses that have too many bookings of an event type of one host, or of any."""
+    return int(await db.fetchval(OVER_LIMIT, now, host_id))
 
 
 @asynccontextmanager

@@ -141,6 +141,14 @@ async def hand_out(runtime: Runtime) -> None:
     await run_job(runtime, WAIT_LIST_JOBS[0])
 
 
+async def forget_offers(runtime: Runtime) -> None:
+    """Remove everybody who waits, at every host, and free what was kept for them."""
+    await runtime.pool.execute(
+        """with gone as (delete from wait_list_entries)
+        update claims set active = false where active and kind = 'offer'"""
+    )
+
+
 async def tell_offered(runtime: Runtime) -> list[tuple[str, str]]:
     """Tell who was offered what, in order, and how that stands."""
     rows = await runtime.pool.fetch("select email, state from wait_list_offers order by made_at, id")
