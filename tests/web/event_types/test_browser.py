@@ -139,7 +139,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         yield each
     await page.goto(f"{path}/reminders")
     await page.click("text=Customize for this event type")
-    await page.wait_for_selector("text=Own reminders")
+    await page.wait_for_selector("text=Custom reminders")
     yield "own reminders"
     await page.goto(f"{path}/links")
     await page.fill("#ends", "2020-01-01T10:00")
