@@ -204,6 +204,9 @@ class EventType(Struct, frozen=True, kw_only=True):
     locations: tuple[Location, ...] = ()
     """What invitees choose from, with `location`, the default, among them; empty: the default alone."""
 
+    team_id: UUID | None = None
+    """The team whose members host it; None: its owner alone does."""
+
     @property
     def max_weeks(self) -> int:
         """For how many weeks it can be booked at once; what is paid, shared or confirmed is booked one by one."""

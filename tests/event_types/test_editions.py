@@ -44,6 +44,7 @@ NOT_EDITED: dict[str, Any] = {
     "is_private": True,
     "accepts_payments": True,
     "wait_list_minutes": 120,
+    "team_id": UUID(int=9),
     "created_at": TALK.created_at + timedelta(1),
     "updated_at": TALK.updated_at + timedelta(1),
 }

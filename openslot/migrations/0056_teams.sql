@@ -1,0 +1,158 @@
+-- Teams of organizations, event types that several people host, who was chosen for a booking, and why.
+
+create table teams (
+    id uuid primary key,
+    organization_id uuid not null references organizations on delete cascade,
+    name text not null,
+    -- The address of its page; among all organizations.
+    slug text not null,
+    -- Its calendar, which counts the days and the starts of its event types.
+    zone text not null,
+    -- What an identity provider calls it.
+    external_id text,
+    created_at timestamptz not null,
+    updated_at timestamptz not null
+);
+create unique index teams_slug on teams (lower(slug));
+create unique index teams_name on teams (organization_id, lower(name));
+
+create table team_members (
+    team_id uuid not null references teams on delete cascade,
+    user_id uuid not null references users on delete cascade,
+    -- How much of the bookings is theirs, compared with others; 0: none.
+    weight integer not null default 100 check (weight between 0 and 1000),
+    -- Those with the highest priority who are free come first.
+    priority integer not null default 2 check (priority between 0 and 3),
+    is_manager boolean not null default false,
+    -- What the team says of them; what their identity provider says is in member_profiles.
+    attributes jsonb not null default '{}',
+    joined_at timestamptz not null,
+    primary key (team_id, user_id)
+);
+create index team_members_user on team_members (user_id);
+
+-- The team of an event type; null: its owner hosts it alone. Its owner need not host it.
+alter table event_types add column team_id uuid references teams;
+create index event_types_team on event_types (team_id) where team_id is not null;
+
+-- How the hosts of a team's event type are chosen.
+create table team_rules (
+    event_type_id uuid primary key references event_types on delete cascade,
+    -- Its lock: the second number of an advisory lock.
+    no integer generated always as identity unique,
+    balance text not null default 'share' check (balance in ('share', 'total')),
+    -- With the balance 'total': who is more bookings ahead than this is left out.
+    max_lead integer check (max_lead >= 0),
+    -- With the balance 'total': for how many days bookings are counted.
+    window_days integer not null default 90 check (window_days between 1 and 730),
+    -- The most bookings of this event type, and of all event types, that a host has on a day or in a week.
+    host_per_day integer check (host_per_day > 0),
+    host_per_week integer check (host_per_week > 0),
+    host_total_per_day integer check (host_total_per_day > 0),
+    host_total_per_week integer check (host_total_per_week > 0),
+    -- Whether others are chosen for a new time at which the hosts are not free.
+    picks_anew boolean not null default true,
+    -- Whether somebody else takes the bookings of a host who leaves; otherwise they are cancelled.
+    replaces_leavers boolean not null default true,
+    -- Whether a booking to which the invitee did not come, or that a host has cancelled, counts.
+    counts_no_shows boolean not null default true,
+    counts_host_cancellations boolean not null default true
+);
+
+-- One of the groups of which a number of hosts is picked.
+create table host_groups (
+    id uuid primary key,
+    event_type_id uuid not null references event_types on delete cascade,
+    position integer not null,
+    pick integer not null check (pick > 0),
+    -- Which attributes members of the team have who belong to it: {"language": ["de", "fr"]}; null: they are listed.
+    filter jsonb,
+    constraint host_groups_position unique (event_type_id, position)
+);
+
+create table host_group_members (
+    group_id uuid not null references host_groups on delete cascade,
+    user_id uuid not null references users on delete cascade,
+    -- Whether they belong to it; of others the credit alone is kept.
+    listed boolean not null,
+    -- Null: what they have in the team.
+    weight integer check (weight between 0 and 1000),
+    priority integer check (priority between 0 and 3),
+    -- How far they are behind their share, in millionths of a booking: the sum of their entries in the ledger.
+    credit bigint not null default 0,
+    -- The assignment by which they were chosen last; 0: never.
+    last_no bigint not null default 0,
+    primary key (group_id, user_id)
+);
+create index host_group_members_user on host_group_members (user_id);
+
+-- Each choice of hosts, with everything that it was made of, so that it can be made again.
+create table assignments (
+    no bigint generated always as identity primary key,
+    id uuid not null unique,
+    group_id uuid not null references host_groups on delete cascade,
+    -- The booking, or the claim that holds the time.
+    booking_id uuid,
+    hold_id uuid,
+    reason text not null check (reason in ('booked', 'held', 'rescheduled', 'reassigned', 'replaced')),
+    at timestamptz not null,
+    -- What `choose` was given and what it has answered.
+    asked jsonb not null,
+    chosen uuid[] not null
+);
+create index assignments_group on assignments (group_id, no);
+create index assignments_booking on assignments (booking_id);
+create index assignments_hold on assignments (hold_id) where hold_id is not null;
+
+-- Every change of a credit.
+create table credit_entries (
+    no bigint generated always as identity primary key,
+    group_id uuid not null references host_groups on delete cascade,
+    user_id uuid not null references users on delete cascade,
+    assignment_id uuid,
+    booking_id uuid,
+    delta bigint not null,
+    reason text not null check (reason in (
+        'booked', 'held', 'rescheduled', 'reassigned', 'replaced', 'cancelled', 'no_show', 'came', 'expired', 'left')),
+    at timestamptz not null
+);
+create index credit_entries_member on credit_entries (group_id, user_id, no);
+create index credit_entries_user on credit_entries (user_id);
+create index credit_entries_assignment on credit_entries (assignment_id);
+
+-- Who hosts a booking of a team's event type, and the claim that takes their time.
+create table booking_hosts (
+    booking_id uuid not null references bookings on delete cascade,
+    user_id uuid not null references users on delete cascade,
+    group_id uuid,
+    claim_id uuid not null references claims on delete cascade,
+    -- The first of them is the organizer, who is in `bookings.claim_id` as well.
+    role text not null check (role in ('organizer', 'host')),
+    primary key (booking_id, user_id)
+);
+create index booking_hosts_user on booking_hosts (user_id);
+create index booking_hosts_claim on booking_hosts (claim_id);
+
+-- The claims of a held time of a team; the hold has the id of the first one.
+create table held_hosts (
+    claim_id uuid primary key references claims on delete cascade,
+    hold_id uuid not null,
+    user_id uuid not null references users on delete cascade,
+    group_id uuid not null references host_groups on delete cascade
+);
+create index held_hosts_hold on held_hosts (hold_id);
+create index held_hosts_user on held_hosts (user_id);
+create index held_hosts_group on held_hosts (group_id);
+
+-- The time of every host of a confirmed booking is kept.
+create or replace function keep_booked_time() returns trigger language plpgsql as $$
+begin
+    if exists (select from bookings where claim_id = new.id and status = 'CONFIRMED')
+        or exists (select from booking_hosts h join bookings b on b.id = h.booking_id
+                   where h.claim_id = new.id and b.status = 'CONFIRMED') then
+        raise integrity_constraint_violation using
+            message = format('The claim %s is the time of a confirmed booking.', new.id),
+            constraint = 'claims_keep_booked_time';
+    end if;
+    return null;
+end $$;

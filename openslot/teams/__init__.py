@@ -1,0 +1,1 @@
+"""Teams of organizations: who belongs to them, and how the hosts of their event types are chosen."""

@@ -1,0 +1,161 @@
+"""The nouns of teams: who belongs to one, of which groups its event types pick hosts, and why they were chosen."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+Attributes = dict[str, str]
+AttributeFilter = dict[str, tuple[str, ...]]
+"""For each attribute the values of which one must be had."""
+
+
+class Team(Struct, frozen=True, kw_only=True):
+    """People of an organization who host event types together."""
+
+    id: UUID
+    organization_id: UUID
+    name: str
+    slug: str
+    zone: str
+    """Its calendar, which counts the days and the starts of its event types."""
+
+    external_id: str | None = None
+    """What an identity provider calls it."""
+
+    created_at: datetime
+    updated_at: datetime
+
+
+class TeamMember(Struct, frozen=True, kw_only=True):
+    team_id: UUID
+    user_id: UUID
+    weight: int = 100
+    """How much of the bookings is theirs, compared with others; 0: none."""
+
+    priority: int = 2
+    """From 0 to 3: those with the highest who are free come first."""
+
+    is_manager: bool = False
+    attributes: Attributes = {}
+    """What the team says of them; an identity provider's come with it where members are looked up."""
+
+    joined_at: datetime
+
+
+class Balance(StrEnum):
+    """What is fair among the hosts of a group."""
+
+    SHARE = "share"
+    """Of the bookings for which they were free, everybody gets their share."""
+    TOTAL = "total"
+    """Everybody ends with the same number of bookings, by weight, however often they were free."""
+
+
+class TeamRules(Struct, frozen=True, kw_only=True):
+    """How the hosts of a team's event type are chosen."""
+
+    event_type_id: UUID
+    balance: Balance = Balance.SHARE
+    max_lead: int | None = None
+    """With the balance `total`: who is more bookings ahead than this is left out."""
+
+    window_days: int = 90
+    """With the balance `total`: for how many days bookings are counted."""
+
+    host_per_day: int | None = None
+    host_per_week: int | None = None
+    """The most bookings of the event type that a host has on a day or in a week of the team's calendar."""
+
+    host_total_per_day: int | None = None
+    host_total_per_week: int | None = None
+    """The same of all event types together."""
+
+    picks_anew: bool = True
+    """Whether others are chosen for a new time at which the hosts are not free."""
+
+    replaces_leavers: bool = True
+    """Whether somebody else takes the bookings of a host who leaves; otherwise they are cancelled."""
+
+    counts_no_shows: bool = True
+    counts_host_cancellations: bool = True
+    """Whether a booking to which the invitee did not come, or that a host has cancelled, counts."""
+
+
+class HostGroup(Struct, frozen=True, kw_only=True):
+    """One of the groups of an event type, of which a number of hosts is picked."""
+
+    id: UUID
+    event_type_id: UUID
+    position: int
+    pick: int
+    filter: AttributeFilter | None = None
+    """Which attributes members of the team have who belong to it; None: they are listed."""
+
+
+class Candidate(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A member of a group, as a choice looks at them."""
+
+    host_no: int
+    user_id: UUID
+    weight: int
+    priority: int
+    credit: int = 0
+    """How far they are behind their share, in millionths of a booking."""
+
+    last_no: int = 0
+    """The assignment by which they were chosen last; 0: never."""
+
+    served: int = 0
+    """With the balance `total`: how many bookings they had within the window."""
+
+    is_free: bool = True
+    """Whether the whole time is free, and no limit is reached."""
+
+
+class HostChoice(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who was chosen, and by how much the credit of each eligible candidate changes; the changes sum up to 0."""
+
+    chosen: tuple[UUID, ...]
+    eligible: tuple[UUID, ...]
+    deltas: dict[UUID, int]
+
+
+class HostRole(StrEnum):
+    ORGANIZER = "organizer"
+    HOST = "host"
+
+
+class BookingHost(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One of those who host a booking of a team's event type."""
+
+    user_id: UUID
+    name: str
+    role: HostRole
+
+
+class AssignmentReason(StrEnum):
+    BOOKED = "booked"
+    HELD = "held"
+    RESCHEDULED = "rescheduled"
+    REASSIGNED = "reassigned"
+    REPLACED = "replaced"
+
+
+class CreditReason(StrEnum):
+    """Why a credit has changed."""
+
+    BOOKED = "booked"
+    HELD = "held"
+    RESCHEDULED = "rescheduled"
+    REASSIGNED = "reassigned"
+    REPLACED = "replaced"
+    CANCELLED = "cancelled"
+    NO_SHOW = "no_show"
+    CAME = "came"
+    """A no-show was taken back."""
+    EXPIRED = "expired"
+    """A held time was not booked."""
+    LEFT = "left"
+    """Somebody has left the group, and the others have what they had."""
