@@ -91,6 +91,29 @@ ORGANIZATIONS = _select(
     departure_held_at=f"(select {iso_of('h.held_at')} from held_departures h where h.user_id = m.user_id"
     " and h.organization_id = o.id)",
 )
+TEAMS = _select(
+    "organization team weight priority manager attributes joined_at",
+    "team_members m join teams t on t.id = m.team_id join organizations o on o.id = t.organization_id"
+    " where m.user_id = $1 order by m.joined_at, t.id",
+    organization="o.name",
+    team="t.name",
+    manager="m.is_manager",
+)
+HOSTED = _select(
+    "booking_id event_type start_time end_time status role",
+    "booking_hosts h join bookings b on b.id = h.booking_id join event_types e on e.id = b.event_type_id"
+    " where h.user_id = $1 order by b.starts_at, b.id",
+    event_type="e.name",
+    start_time=iso_of("b.starts_at"),
+    end_time=iso_of("b.ends_at"),
+    status="b.status",
+)
+CREDITS = _select(
+    "event_type booking_id delta reason at",
+    "credit_entries c join host_groups g on g.id = c.group_id join event_types e on e.id = g.event_type_id"
+    " where c.user_id = $1 order by c.no",
+    event_type="e.name",
+)
 INVITATIONS = _select(
     "organization created_at expires_at used_at",
     "invitations i join organizations o on o.id = i.organization_id where i.user_id = $1 order by i.id",

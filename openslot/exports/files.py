@@ -50,6 +50,7 @@ CONTACT_COLUMNS = ("name", "email", "phone", "company", "notes", "tags", "meetin
 NOT_EXPORTED = {
     "account_deletions": "exists only while the account is being deleted, when nobody can sign in to export it",
     "address_changes": "an address that waits to be confirmed for a day, and the hash of its link",
+    "assignments": "what each choice of hosts was made of; credits.json has what it meant for the user",
     "assistant_codes": "hashes of codes that expire within a minute; assistants.json has what became of them",
     "assistant_refresh_tokens": "hashes of tokens of the connections in assistants.json",
     "booking_counts": "totals of bookings.json, kept for speed",
@@ -65,6 +66,8 @@ NOT_EXPORTED = {
     "data_export_pieces": "the export itself",
     "data_exports": "the export itself",
     "chat_messages": "what the operator's team chat was told of broken connections, which activity.json has",
+    "held_hosts": "times that are held for minutes while somebody books",
+    "host_groups": "how the hosts of a team's event types are chosen, which the team decides",
     "held_effects": "that a message waited while messages were stopped; emails.json has the email",
     "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",
     "event_feed": "numbers of the entries of activity.json, for the REST API's feed",
@@ -76,6 +79,7 @@ NOT_EXPORTED = {
     "password_resets": "hashes of links that expire within hours",
     "pending_sign_ins": "hashes of sign-ins that expire within minutes",
     "revenue": "totals of payments.json by day",
+    "team_rules": "how the hosts of a team's event types are chosen, which the team decides",
     "webhook_messages": "copies of bookings.json and contacts.json as they were sent to webhook endpoints",
 }
 
@@ -103,6 +107,12 @@ FILES = (
         "The organizations that you belong to, your role, and what their directory says about you.",
         ("memberships", "member_profiles", "held_departures"),
         as_list(content.ORGANIZATIONS),
+    ),
+    ExportFile(
+        "teams.json",
+        "The teams that you belong to, and what they say about you.",
+        ("team_members",),
+        as_list(content.TEAMS),
     ),
     ExportFile("invitations.json", "Invitations that you received.", ("invitations",), as_list(content.INVITATIONS)),
     ExportFile("sessions.json", "The devices on which you are signed in.", ("sessions",), as_list(content.SESSIONS)),
@@ -155,6 +165,18 @@ FILES = (
     ),
     ExportFile(
         "bookings.ics", "The same for a calendar program, cancelled bookings included.", ("bookings",), write_calendar
+    ),
+    ExportFile(
+        "hosted-bookings.json",
+        "When you host bookings of teams. Who has booked is in the file of the event type's owner.",
+        ("booking_hosts",),
+        as_list(content.HOSTED),
+    ),
+    ExportFile(
+        "credits.json",
+        "How bookings of teams have changed your credit, in millionths of a booking, and why.",
+        ("credit_entries", "host_group_members"),
+        as_list(content.CREDITS),
     ),
     ExportFile(
         "wait-list.json",

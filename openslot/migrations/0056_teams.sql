@@ -10,6 +10,8 @@ create table teams (
     zone text not null,
     -- What an identity provider calls it.
     external_id text,
+    -- Counts the changes of the team and of who belongs to it.
+    version bigint not null default 1,
     created_at timestamptz not null,
     updated_at timestamptz not null
 );
@@ -32,8 +34,8 @@ create table team_members (
 create index team_members_user on team_members (user_id);
 
 -- The team of an event type; null: its owner hosts it alone. Its owner need not host it.
-alter table event_types add column team_id uuid references teams;
-create index event_types_team on event_types (team_id) where team_id is not null;
+alter table event_types add column team_id uuid references teams on delete set null;
+create unique index event_types_team on event_types (team_id, slug) where team_id is not null;
 
 -- How the hosts of a team's event type are chosen.
 create table team_rules (

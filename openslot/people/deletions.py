@@ -251,6 +251,7 @@ REMAINS = {
     "flag_version": "a number",
     "flags": "the platform's",
     "stale_days": "which days are to be counted again",
+    "teams": "an organization's",
     "switches": "which messages the platform has stopped, and by whom, until they are resumed",
     "finished_oidc_sign_ins": "hashes of sign-ins, for minutes",
     "funnel_steps": "which steps an account has taken after it signed up, under an id that leads to nobody",

@@ -128,6 +128,22 @@ ROWS = (
     from bookings where id = $3""",
     """insert into wait_list_offers (id, entry_id, host_id, email, starts_at, ends_at, made_at, expires_at, state,
     ended_at) select $2, id, $1, email, $4, $4, $4, $4, 'expired', $4 from wait_list_entries where host_id = $1""",
+    """insert into teams (id, organization_id, name, slug, zone, created_at, updated_at)
+    select $2, organization_id, 'Harbor pilots', 'harbor-pilots', 'UTC', $4, $4 from memberships where user_id = $1""",
+    """insert into team_members (team_id, user_id, attributes, joined_at)
+    select id, $1, '{"desk": "Lindqvist"}', $4 from teams""",
+    "insert into team_rules (event_type_id) select event_type_id from bookings where id = $3",
+    """insert into host_groups (id, event_type_id, position, pick)
+    select $2, event_type_id, 0, 1 from bookings where id = $3""",
+    "insert into host_group_members (group_id, user_id, listed) select id, $1, true from host_groups",
+    """insert into assignments (id, group_id, booking_id, reason, at, asked, chosen)
+    select $2, id, $3, 'booked', $4, '{}', array[$1] from host_groups""",
+    """insert into credit_entries (group_id, user_id, booking_id, delta, reason, at)
+    select id, $1, $3, 0, 'booked', $4 from host_groups""",
+    """insert into booking_hosts (booking_id, user_id, claim_id, role)
+    select $3, $1, claim_id, 'organizer' from bookings where id = $3""",
+    """insert into held_hosts (claim_id, hold_id, user_id, group_id)
+    select h.claim_id, h.claim_id, $1, g.id from booking_hosts h, host_groups g where h.booking_id = $3""",
     """insert into claim_seats (id, claim_id, created_at) select $2, claim_id, $4 from bookings where id = $3""",
     """insert into effects (id, reaction, key, state, next_try_at, tenant_id, created_at)
     values ($2, 'calendars.read', $6::text, 'queued', $4, $1, $4)""",
