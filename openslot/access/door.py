@@ -107,7 +107,12 @@ def _admit_assistant(row: Row, verdict: LimitVerdict, _: str, now: datetime) -> 
     verdict.check()
     user = to_user(row, now=now)
     return AssistantEntry(
-        actor=Actor(kind=ActorKind.ASSISTANT, user_id=user.id, credential_id=row["credential_id"]),
+        actor=Actor(
+            kind=ActorKind.KEY,
+            user_id=user.id,
+            credential_id=row["credential_id"],
+            assistant=row["client_name"],
+        ),
         user=user,
         grant_id=row["credential_id"],
         client_name=row["client_name"],

@@ -1,44 +1,53 @@
-"""The tools of a user's assistant: what it can look up, each under the scope that the user must have allowed."""
+"""The tools with which a user's assistant looks something up, and how all its tools are declared."""
 
 from collections.abc import Awaitable, Callable
 from datetime import date
 from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta
+from msgspec import Meta, Raw
 
 from openslot.access.models import AssistantEntry
 from openslot.assistants.models import AssistantScope
+from openslot.assistants.schemas import (
+    ExplainedTime,
+    HostBooking,
+    HostContact,
+    HostEventType,
+    ShownTimes,
+    WrittenOpenTimes,
+    embed_event_type,
+    show_booking,
+    show_contact,
+    show_event_type,
+    show_explained,
+)
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
-from openslot.availability.schemas import ShownSlots, show_open
+from openslot.availability.schemas import write_slots
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingEntry, BookingRef, Status
-from openslot.bookings.schemas import BookingFields, BookingFilter
+from openslot.bookings.models import BookingRef, Status
+from openslot.bookings.schemas import BookingFilter, IsoMoment
 from openslot.contacts import operations as contacts
-from openslot.contacts import schemas
-from openslot.core.shapes import Shape
 from openslot.core.text import LINE
-from openslot.core.times import Instant, Zone
+from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.event_types.schemas import ListedEventType, WantedMinutes, show_listed
+from openslot.event_types.schemas import WantedMinutes
 from openslot.mcp.tools import Paging, RangePaging, Tool, define_tool, naming
 from openslot.routing.listings import Listing
+
+EventTypeSlug = Annotated[
+    str, Meta(pattern=LINE, max_length=200, description="The event type's slug, from list_event_types")
+]
+BookingId = Annotated[UUID, Meta(description="The booking's id")]
+Minutes = Annotated[
+    WantedMinutes, Meta(description="One of the event type's durations, in minutes; the default if omitted")
+]
 
 
 class AssistantTool(Tool, frozen=True, kw_only=True):
     scope: AssistantScope
-
-
-class HostBooking(BookingFields, frozen=True, kw_only=True, rename="camel"):
-    """A booking as the REST API shows it, without the link by which everyone can change it."""
-
-    created_at: Instant
-    updated_at: Instant
-
-
-show_booking = Shape(HostBooking, BookingEntry).show
 
 
 def looks_up(scope: AssistantScope) -> Callable[[Callable[..., Awaitable[object]]], AssistantTool]:
@@ -76,9 +85,7 @@ async def list_bookings(
 
 
 @looks_up(AssistantScope.BOOKINGS_READ)
-async def get_booking(
-    work: Work, *, call: AssistantEntry, booking_id: Annotated[UUID, Meta(description="The booking's id")]
-) -> HostBooking:
+async def get_booking(work: Work, *, call: AssistantEntry, booking_id: BookingId) -> HostBooking:
     """Get one of the user's bookings with its event type, its invitee and the answers to questions."""
     with naming("bookingId"):
         entry, _ = await bookings.get_with_emails(work, BookingRef(booking_id, call.user.id))
@@ -86,12 +93,12 @@ async def get_booking(
 
 
 @looks_up(AssistantScope.EVENT_TYPES_READ)
-async def list_event_types(work: Work, *, call: AssistantEntry, arguments: Paging) -> Listing[ListedEventType]:
+async def list_event_types(work: Work, *, call: AssistantEntry, arguments: Paging) -> Listing[HostEventType]:
     """List what can be booked with the user, in the order of the booking page."""
     found, total = await event_types.list_event_types(
         work, call.user, only_active=True, page=arguments.page, limit=arguments.limit
     )
-    return arguments.show([show_listed(each) for each in found], total)
+    return arguments.show([show_event_type(each) for each in found], total)
 
 
 @looks_up(AssistantScope.BOOKINGS_READ)
@@ -99,16 +106,14 @@ async def get_availability(
     work: Work,
     *,
     call: AssistantEntry,
-    event_type: Annotated[str, Meta(pattern=LINE, max_length=200, description="The event type's slug")],
+    event_type: EventTypeSlug,
     timezone: Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name")],
     start_date: Annotated[date | None, Meta(description="First day, in that time zone; today if omitted")] = None,
     end_date: Annotated[
         date | None, Meta(description="Last day, inclusive, at most 62 days in total; a week later if omitted")
     ] = None,
-    duration_minutes: Annotated[
-        WantedMinutes, Meta(description="One of the event type's durations, in minutes; the default if omitted")
-    ] = None,
-) -> ShownSlots:
+    duration_minutes: Minutes = None,
+) -> ShownTimes:
     """List when one of the user's event types can be booked, on some days in a time zone.
 
     Get the slug from list_event_types. Without dates, a week from today is listed.
@@ -118,7 +123,26 @@ async def get_availability(
         found, slots, zone = await availability.list_open(
             work, which, timezone=timezone, first=start_date, last=end_date
         )
-    return show_open(found, slots, zone)
+    return WrittenOpenTimes(
+        data=Raw(write_slots(slots, viewer=zone)),
+        event_type=embed_event_type(found.inputs.event_type),
+        timezone=str(zone),
+    )
+
+
+@looks_up(AssistantScope.BOOKINGS_READ)
+async def explain_time(
+    work: Work,
+    *,
+    call: AssistantEntry,
+    event_type: EventTypeSlug,
+    start_time: IsoMoment,
+    duration_minutes: Minutes = None,
+) -> ExplainedTime:
+    """Explain why a time of one of the user's event types can be booked or not, and what would open it."""
+    with naming("eventType"):
+        explained = await availability.explain(work, BySlug(call.user.id, event_type, duration_minutes), start_time)
+    return show_explained(explained)
 
 
 @looks_up(AssistantScope.CONTACTS_READ)
@@ -130,12 +154,9 @@ async def list_contacts(
     search: Annotated[
         str, Meta(pattern=LINE, max_length=254, description="Part of the name, email address or company")
     ] = "",
-) -> Listing[schemas.ListedContact]:
+) -> Listing[HostContact]:
     """List the user's contacts, newest first: those who have booked, and those who were added."""
     found, total = await contacts.list_contacts(
         work, call.user, search=search, page=arguments.page, limit=arguments.limit
     )
-    return arguments.show([schemas.show_listed(each) for each in found], total)
-
-
-TOOLS = (list_bookings, get_booking, list_event_types, get_availability, list_contacts)
+    return arguments.show([show_contact(each) for each in found], total)

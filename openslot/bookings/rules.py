@@ -43,6 +43,7 @@ CANCELLED_BY = {
     ActorKind.PUBLIC: "invitee",
     ActorKind.SCIM: "organization",
     ActorKind.AGENT: "agent",
+    ActorKind.ASSISTANT: "host",
     ActorKind.OPERATOR: "operator",
     ActorKind.SYSTEM: "system",
 }

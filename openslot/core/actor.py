@@ -14,7 +14,7 @@ class ActorKind(StrEnum):
     SCIM = "scim"
     AGENT = "agent"
     ASSISTANT = "assistant"
-    """A program that a user has connected, on the user's behalf."""
+    """Read from this release on, and written by the next: until then, `assistant` of a key's actor tells it."""
     OPERATOR = "operator"
     SYSTEM = "system"
 
@@ -27,6 +27,8 @@ class Actor(Struct, frozen=True, kw_only=True, omit_defaults=True):
     organization_id: UUID | None = None
     agent: str | None = None
     credential_id: UUID | None = None
+    assistant: str | None = None
+    """The name of the program through which the user acts, if the credential is that of an assistant."""
     is_demo: bool = False
     """Whether it creates demo data, whose effects are not sent to the outside."""
 

@@ -39,6 +39,8 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import WantedMinutes
 from openslot.mcp.door import is_own_host
+from openslot.mcp.quotes import quote, quote_some
+from openslot.mcp.retries import IdempotencyKey, run_once
 from openslot.mcp.tools import Tool, define_tool, naming
 from openslot.payments import operations as payments
 from openslot.public_tools.picker import PICKER_URI
@@ -49,8 +51,6 @@ from openslot.public_tools.schemas import (
     QuotedHost,
     ShownTimes,
     WrittenTimes,
-    quote,
-    quote_some,
     show_booked,
     show_event_type,
 )
@@ -241,10 +241,7 @@ class BookArguments(InviteeFields, frozen=True, kw_only=True, rename="camel", fo
     event_type_id: EventTypeId
     hold_id: Annotated[Id | None, Meta(description="From hold_time, if the time is held")] = None
     token: PrivateToken = None
-    idempotency_key: Annotated[
-        Annotated[str, Meta(pattern=LINE, min_length=1, max_length=255)] | None,
-        Meta(description="A random text for this booking; send the same one if you try again, so nothing is doubled"),
-    ] = None
+    idempotency_key: IdempotencyKey = None
 
 
 @tool(is_idempotent=False, reaches_outside=True, limit=public_api.booking_limit)
@@ -284,9 +281,10 @@ async def _book_once(
     work: Work, *, arguments: BookArguments, request: idempotency.RetriedRequest | None
 ) -> CreatedPublicBooking:
     """Book, or return what the same request has booked before."""
-    kept = await idempotency.find_response(work, request) if request else None
-    if kept is not None:
-        return msgspec.json.decode(kept.body, type=CreatedPublicBooking)
+    return await run_once(work, request, CreatedPublicBooking, lambda: _book(work, arguments))
+
+
+async def _book(work: Work, arguments: BookArguments) -> CreatedPublicBooking:
     wanted = read_wanted(
         arguments,
         ById(_read_id(arguments.event_type_id, "eventTypeId"), arguments.token, arguments.duration_minutes),
@@ -294,11 +292,7 @@ async def _book_once(
     )
     booking = await payments.book(work, wanted)
     url = manage_url(work.runtime, booking.id)
-    created = show_created(booking, manage_url=url, payment_url=msgspec.UNSET, series=msgspec.UNSET)
-    if request is not None:
-        answer = idempotency.StoredResponse(status=200, headers={}, body=msgspec.json.encode(created))
-        await idempotency.store_response(work, request, answer)
-    return created
+    return show_created(booking, manage_url=url, payment_url=msgspec.UNSET, series=msgspec.UNSET)
 
 
 def _read_id(text: str, argument: str) -> UUID:

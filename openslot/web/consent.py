@@ -39,7 +39,7 @@ PARAMETERS = (
 )
 SCOPES = {
     AssistantScope.BOOKINGS_READ: Text("See your bookings and when you are free"),
-    AssistantScope.BOOKINGS_WRITE: Text("Create, reschedule and cancel bookings"),
+    AssistantScope.BOOKINGS_WRITE: Text("Create, reschedule and cancel bookings, block time, and share booking links"),
     AssistantScope.EVENT_TYPES_READ: Text("See your event types"),
     AssistantScope.CONTACTS_READ: Text("See your contacts"),
     AssistantScope.CONTACTS_WRITE: Text("Create, change and delete contacts"),

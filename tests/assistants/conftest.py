@@ -9,13 +9,15 @@ import httpx2
 import pytest
 
 from openslot.core.config import Settings
+from tests.assistants import support
+from tests.assistants.support import ConnectedAssistant
 from tests.support.clocks import clock
 from tests.support.forked import Forked, openslot
-from tests.support.host import member, stranger, user
+from tests.support.host import book, member, stranger, user
 from tests.support.live import connect
 from tests.support.ports import held_port
 
-__all__ = ["clock", "member", "stranger", "user"]
+__all__ = ["book", "clock", "member", "stranger", "user"]
 
 
 @pytest.fixture
@@ -45,3 +47,10 @@ async def _wait(client: httpx2.AsyncClient) -> None:
             await asyncio.sleep(0.05)
         else:
             return
+
+
+@pytest.fixture
+async def assistant(member: httpx2.AsyncClient) -> ConnectedAssistant:
+    """An assistant that may do everything."""
+    _, tokens = await support.connect(member)
+    return ConnectedAssistant(member, tokens.access_token)

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx2
 from msgspec import Struct
 
+from tests.support.agent import TestAgent
+
 ISSUER = "http://127.0.0.1:8000"
 RESOURCE = f"{ISSUER}/mcp"
 REDIRECT = "https://assistant.example/callback"
@@ -119,3 +121,16 @@ async def call(client: httpx2.AsyncClient, token: str, message: object = LIST_TO
 
 def call_of(name: str, **arguments: object) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+class ConnectedAssistant(TestAgent):
+    """An assistant that a host has connected."""
+
+    path = "/mcp"
+
+    async def refusal(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must refuse, and return its error."""
+        answer = await self.call(tool, **arguments)
+        assert answer["result"]["isError"], answer
+        error: dict[str, Any] = answer["result"]["structuredContent"]["error"]
+        return error

@@ -9,6 +9,7 @@ from openslot.access import operations as access
 from openslot.accounts.members import add_member
 from openslot.accounts.models import AssistantPolicy, User
 from openslot.accounts.organizations import add_organization, change_organization_settings
+from openslot.assistants.calls import TOOLS
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
@@ -71,13 +72,7 @@ async def test_a_connected_assistant_lists_the_hosts_bookings(member: httpx2.Asy
     )
 
     assert tokens.expires_in == 3600
-    assert [tool["name"] for tool in listed.json()["result"]["tools"]] == [
-        "list_bookings",
-        "get_booking",
-        "list_event_types",
-        "get_availability",
-        "list_contacts",
-    ]
+    assert [tool["name"] for tool in listed.json()["result"]["tools"]] == [tool.name for tool in TOOLS]
     assert [each["slug"] for each in found.json()["result"]["structuredContent"]["data"]] == ["30min"]
     assert free.json()["result"]["structuredContent"]["data"]
 

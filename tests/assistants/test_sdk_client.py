@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from openslot.accounts.models import User
+from openslot.assistants.calls import TOOLS
 from openslot.core.work import Clock, Runtime
 from tests.assistants.support import decide, read_return
 from tests.support.clocks import real_clock
@@ -121,7 +122,7 @@ async def test_the_sdk_connects_lists_bookings_and_refreshes(installation: str, 
     assert again.is_error is False
     assert storage.tokens.refresh_token != first.refresh_token
     assert len(person.asked) == 1
-    assert len(listed.tools) == 5
+    assert len(listed.tools) == len(TOOLS)
     assert found.structured_content is not None
     assert [each["slug"] for each in found.structured_content["data"]] == ["30min"]
     assert first.scope == "bookings:read contacts:read event_types:read offline_access"

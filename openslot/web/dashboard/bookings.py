@@ -35,7 +35,7 @@ from openslot.bookings.words import LINK_SHOWN_HERE
 from openslot.bookings.words import list_answers as list_by_question
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
-from openslot.core.text import Prose
+from openslot.core.text import Prose, defuse
 from openslot.core.work import Work
 from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
@@ -52,6 +52,7 @@ from openslot.web.pages import MailNotice, Notices, page, redirect
 ACTORS: dict[ActorKind, str] = {
     ActorKind.SCIM: Text("Your organization"),
     ActorKind.AGENT: Text("An agent"),
+    ActorKind.ASSISTANT: Text("Your assistant"),
     ActorKind.OPERATOR: Text("The administrator"),
     ActorKind.SYSTEM: "Openslot",
 }
@@ -152,6 +153,8 @@ def _format_who(booking: Booking, change: BookingChange, user: User, *, was_aske
     if change.type in OURS or _is_own(change.actor, user):
         return Text("You confirmed this request") if is_confirmed else YOURS[change.type]
     who = ACTORS.get(change.actor.kind, booking.invitee_name)
+    if change.actor.assistant is not None:
+        who = Text("Your assistant %(name)s", name=defuse(change.actor.assistant))
     if change.actor.organization_id is not None:
         who = ACTORS[ActorKind.SCIM]
     if is_confirmed:
@@ -160,7 +163,10 @@ def _format_who(booking: Booking, change: BookingChange, user: User, *, was_aske
 
 
 def _is_own(actor: Actor, user: User) -> bool:
-    return actor.agent == CALENDAR or (actor.kind in {ActorKind.SESSION, ActorKind.KEY} and actor.user_id == user.id)
+    if actor.agent == CALENDAR:
+        return True
+    is_users = actor.kind in {ActorKind.SESSION, ActorKind.KEY} and actor.user_id == user.id
+    return is_users and actor.assistant is None
 
 
 class PrivateNotesForm(Struct, frozen=True, kw_only=True):
