@@ -109,10 +109,11 @@ HOSTED = _select(
     status="b.status",
 )
 CREDITS = _select(
-    "event_type booking_id delta reason at",
+    "event_type booking_id delta served reason at",
     "credit_entries c join host_groups g on g.id = c.group_id join event_types e on e.id = g.event_type_id"
-    " where c.user_id = $1 order by c.no",
+    " left join assignments a on a.id = c.assignment_id where c.user_id = $1 order by c.no",
     event_type="e.name",
+    booking_id="a.booking_id",
 )
 INVITATIONS = _select(
     "organization created_at expires_at used_at",

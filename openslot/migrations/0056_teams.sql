@@ -82,8 +82,10 @@ create table host_group_members (
     priority integer check (priority between 0 and 3),
     -- How far they are behind their share, in millionths of a booking: the sum of their entries in the ledger.
     credit bigint not null default 0,
-    -- The assignment by which they were chosen last; 0: never.
+    -- Which choice of the group was the last to choose them, counted from 1; 0: none.
     last_no bigint not null default 0,
+    -- Since when they have been chosen from; null: not now.
+    joined_at timestamptz,
     primary key (group_id, user_id)
 );
 create index host_group_members_user on host_group_members (user_id);
@@ -93,27 +95,31 @@ create table assignments (
     no bigint generated always as identity primary key,
     id uuid not null unique,
     group_id uuid not null references host_groups on delete cascade,
-    -- The booking, or the claim that holds the time.
+    -- The booking, or the claim that holds the time; neither: the hold was not booked.
     booking_id uuid,
     hold_id uuid,
     reason text not null check (reason in ('booked', 'held', 'rescheduled', 'reassigned', 'replaced')),
     at timestamptz not null,
-    -- What `choose` was given and what it has answered.
+    -- What `choose` was given, and what it has answered.
     asked jsonb not null,
-    chosen uuid[] not null
+    chosen uuid[] not null,
+    -- What each of the chosen has paid, in millionths of a booking.
+    price bigint not null
 );
-create index assignments_group on assignments (group_id, no);
+create index assignments_group on assignments (group_id, at);
 create index assignments_booking on assignments (booking_id);
 create index assignments_hold on assignments (hold_id) where hold_id is not null;
 
--- Every change of a credit.
+-- Every change of a credit, and of how many bookings a host has.
 create table credit_entries (
     no bigint generated always as identity primary key,
     group_id uuid not null references host_groups on delete cascade,
     user_id uuid not null references users on delete cascade,
+    -- Null: it belongs to no booking.
     assignment_id uuid,
-    booking_id uuid,
     delta bigint not null,
+    -- 1: they have the booking; -1: they have it no longer, or it does not count.
+    served smallint not null default 0,
     reason text not null check (reason in (
         'booked', 'held', 'rescheduled', 'reassigned', 'replaced', 'cancelled', 'no_show', 'came', 'expired', 'left')),
     at timestamptz not null

@@ -94,7 +94,7 @@ class HostGroup(Struct, frozen=True, kw_only=True):
     """Which attributes members of the team have who belong to it; None: they are listed."""
 
 
-class Candidate(Struct, frozen=True, kw_only=True, rename="camel"):
+class Candidate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A member of a group, as a choice looks at them."""
 
     host_no: int
@@ -105,7 +105,7 @@ class Candidate(Struct, frozen=True, kw_only=True, rename="camel"):
     """How far they are behind their share, in millionths of a booking."""
 
     last_no: int = 0
-    """The assignment by which they were chosen last; 0: never."""
+    """Which choice of the group was the last to choose them, counted from 1; 0: none."""
 
     served: int = 0
     """With the balance `total`: how many bookings they had within the window."""
@@ -118,8 +118,46 @@ class HostChoice(Struct, frozen=True, kw_only=True, rename="camel"):
     """Who was chosen, and by how much the credit of each eligible candidate changes; the changes sum up to 0."""
 
     chosen: tuple[UUID, ...]
+    """In the order of their rank."""
+
     eligible: tuple[UUID, ...]
     deltas: dict[UUID, int]
+    price: int
+    """What each of the chosen has paid: about one booking."""
+
+
+class ChoiceAsked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a choice was made of, so that it can be made again."""
+
+    pick: int
+    balance: Balance
+    max_lead: int | None = None
+    candidates: tuple[Candidate, ...]
+    is_named: bool = False
+    """Whether somebody has named the host, so that nobody was chosen."""
+
+
+class HostStanding(StrEnum):
+    """What a choice says of a candidate."""
+
+    ELIGIBLE = "eligible"
+    PAUSED = "paused"
+    """Their weight is 0."""
+    AHEAD = "ahead"
+    """With the balance `total`: they had so many bookings that others come first, even if nobody else is free."""
+    AWAY = "away"
+    """The time is not free, or a limit is reached."""
+    OUTRANKED = "outranked"
+    """Enough are free whose priority is higher."""
+
+
+class HostVerdict(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Why a candidate may be chosen or not."""
+
+    user_id: UUID
+    standing: HostStanding
+    ahead: int
+    """In millionths of a booking: of their own share, or with the balance `total` of who is furthest behind."""
 
 
 class HostRole(StrEnum):

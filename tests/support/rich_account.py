@@ -136,10 +136,10 @@ ROWS = (
     """insert into host_groups (id, event_type_id, position, pick)
     select $2, event_type_id, 0, 1 from bookings where id = $3""",
     "insert into host_group_members (group_id, user_id, listed) select id, $1, true from host_groups",
-    """insert into assignments (id, group_id, booking_id, reason, at, asked, chosen)
-    select $2, id, $3, 'booked', $4, '{}', array[$1] from host_groups""",
-    """insert into credit_entries (group_id, user_id, booking_id, delta, reason, at)
-    select id, $1, $3, 0, 'booked', $4 from host_groups""",
+    """insert into assignments (id, group_id, booking_id, reason, at, asked, chosen, price)
+    select $2, id, $3, 'booked', $4, '{}', array[$1], 0 from host_groups""",
+    """insert into credit_entries (group_id, user_id, assignment_id, delta, reason, at)
+    select group_id, $1, id, 0, 'booked', $4 from assignments""",
     """insert into booking_hosts (booking_id, user_id, claim_id, role)
     select $3, $1, claim_id, 'organizer' from bookings where id = $3""",
     """insert into held_hosts (claim_id, hold_id, user_id, group_id)

@@ -1,0 +1,183 @@
+"""The choice of hosts: fair, in integers, and the same whenever it is made again (Fagin and Williams' carpool rule).
+
+Each member of a group has a credit: by how much they are behind their share, in millionths of a booking. All who could
+have been chosen for a booking earn their share of it, by weight, and who is chosen pays for it: credits sum up to 0.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from openslot.teams.models import Balance, Candidate, ChoiceAsked, HostChoice, HostStanding, HostVerdict, TeamRules
+
+BOOKING = 1_000_000
+
+
+def choose(candidates: Sequence[Candidate], *, pick: int, rules: TeamRules) -> HostChoice | None:
+    """Choose as many hosts as are to be picked among those who are free; None if they are too few.
+
+    Members of the highest priority are chosen first. If they are too few they all host, which changes nobody's credit,
+    and the others are chosen from the next priority.
+    """
+    free = [each for each in list_eligible(candidates, rules=rules) if each.is_free]
+    if len(free) < pick:
+        return None
+    chosen: list[UUID] = []
+    eligible: list[UUID] = []
+    deltas: dict[UUID, int] = {}
+    price = 0
+    for members in _by_priority(free):
+        places = pick - len(chosen)
+        if not places:
+            break
+        earned, price = share(members, places=places) if rules.balance is Balance.SHARE else ({}, 0)
+        winners = _rank(members, earned, rules)[:places]
+        chosen += winners
+        eligible += [each.user_id for each in members]
+        deltas |= {user_id: part - (price if user_id in winners else 0) for user_id, part in earned.items()}
+    return HostChoice(chosen=tuple(chosen), eligible=tuple(eligible), deltas=deltas, price=price)
+
+
+def choose_again(asked: ChoiceAsked) -> HostChoice | None:
+    return choose(asked.candidates, pick=asked.pick, rules=_rules_of(asked))
+
+
+def list_eligible(candidates: Iterable[Candidate], *, rules: TeamRules) -> list[Candidate]:
+    """List who may be chosen at all, whether they are free or not: listing and booking ask the same."""
+    members = [each for each in candidates if each.weight > 0]
+    if rules.balance is Balance.SHARE or rules.max_lead is None:
+        return members
+    levels = _levels(members)
+    return [each for each in members if _lead(each, levels) <= rules.max_lead]
+
+
+def share(members: Sequence[Candidate], *, places: int) -> tuple[dict[UUID, int], int]:
+    """Return what each of these members earns by one booking, and what each of the chosen pays.
+
+    A share is by weight, and at most a whole booking: what would be more is spread over the others. The sum of what is
+    earned is exactly that of what is paid.
+    """
+    if len(members) <= places:
+        return {each.user_id: BOOKING for each in members}, BOOKING
+    whole: list[UUID] = []
+    rest = members
+    while True:
+        weight = sum(each.weight for each in rest)
+        parts = {each.user_id: BOOKING * each.weight // weight for each in rest}
+        price = sum(parts.values())
+        left = places - len(whole)
+        capped = [user_id for user_id, part in parts.items() if left * part >= price]
+        if not capped:
+            return {**dict.fromkeys(whole, price), **{user_id: left * part for user_id, part in parts.items()}}, price
+        whole += capped
+        rest = [each for each in rest if each.user_id not in capped]
+
+
+def spread(credit: int, members: Sequence[Candidate]) -> dict[UUID, int]:
+    """Divide the credit of those who have left among the others by weight, to the last millionth."""
+    weights = {each.user_id: each.weight for each in sorted(members, key=lambda each: each.host_no)}
+    if not any(weights.values()):
+        weights = dict.fromkeys(weights, 1)
+    total = sum(weights.values())
+    parts = {user_id: abs(credit) * weight // total for user_id, weight in weights.items()}
+    missing = abs(credit) - sum(parts.values())
+    for user_id in [user_id for user_id, weight in weights.items() if weight][:missing]:
+        parts[user_id] += 1
+    return {user_id: part if credit > 0 else -part for user_id, part in parts.items() if part}
+
+
+def judge(candidates: Sequence[Candidate], *, pick: int, rules: TeamRules) -> tuple[HostVerdict, ...]:
+    """Return for each candidate why they may be chosen or not, and how far they are ahead."""
+    able = {each.user_id for each in list_eligible(candidates, rules=rules)}
+    choice = choose(candidates, pick=pick, rules=rules)
+    considered = set(choice.eligible) if choice else able
+    levels = _levels([each for each in candidates if each.weight > 0])
+
+    def stand(each: Candidate) -> HostStanding:
+        if not each.weight:
+            return HostStanding.PAUSED
+        if each.user_id not in able:
+            return HostStanding.AHEAD
+        if not each.is_free:
+            return HostStanding.AWAY
+        return HostStanding.ELIGIBLE if each.user_id in considered else HostStanding.OUTRANKED
+
+    def lead(each: Candidate) -> int:
+        if rules.balance is Balance.SHARE:
+            return -each.credit
+        return int(_lead(each, levels) * BOOKING) if each.weight else 0
+
+    return tuple(HostVerdict(user_id=each.user_id, standing=stand(each), ahead=lead(each)) for each in candidates)
+
+
+def simulate(history: Iterable[ChoiceAsked], *, weights: Mapping[UUID, int]) -> dict[UUID, int]:
+    """Return how many bookings each would have had if the weights had been others, with who was free as it was.
+
+    Credits begin at 0, and so do the bookings that are counted with the balance `total`.
+    """
+    had: dict[UUID, int] = {}
+    credits_: dict[UUID, int] = {}
+    last: dict[UUID, int] = {}
+    for no, asked in enumerate(history, 1):
+        candidates = [
+            replace(
+                each,
+                weight=weights.get(each.user_id, each.weight),
+                credit=credits_.get(each.user_id, 0),
+                last_no=last.get(each.user_id, 0),
+                served=had.setdefault(each.user_id, 0),
+            )
+            for each in asked.candidates
+        ]
+        choice = choose(candidates, pick=asked.pick, rules=_rules_of(asked))
+        if choice is None:
+            continue
+        for user_id, delta in choice.deltas.items():
+            credits_[user_id] = credits_.get(user_id, 0) + delta
+        for user_id in choice.chosen:
+            had[user_id] += 1
+            last[user_id] = no
+    return had
+
+
+def _rules_of(asked: ChoiceAsked) -> TeamRules:
+    return TeamRules(event_type_id=UUID(int=0), balance=asked.balance, max_lead=asked.max_lead)
+
+
+def _by_priority(members: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Group members by priority, the highest first."""
+    classes: dict[int, list[Candidate]] = {}
+    for each in members:
+        classes.setdefault(each.priority, []).append(each)
+    return [classes[priority] for priority in sorted(classes, reverse=True)]
+
+
+def _rank(members: Sequence[Candidate], earned: Mapping[UUID, int], rules: TeamRules) -> list[UUID]:
+    """Sort members: who is furthest behind, then who was not chosen for longest, then who has the smallest number."""
+
+    def behind(each: Candidate) -> int | Fraction:
+        if rules.balance is Balance.SHARE:
+            return each.credit + earned[each.user_id]
+        return -Fraction(each.served, each.weight)
+
+    ranked = sorted(members, key=lambda each: (-behind(each), each.last_no, each.host_no))
+    return [each.user_id for each in ranked]
+
+
+def _levels(members: Iterable[Candidate]) -> dict[int, Fraction]:
+    """Return for each priority how many bookings who is furthest behind has had, for a weight of 1."""
+    levels: dict[int, Fraction] = {}
+    for each in members:
+        served = Fraction(each.served, each.weight)
+        levels[each.priority] = min(levels.get(each.priority, served), served)
+    return levels
+
+
+def _lead(member: Candidate, levels: Mapping[int, Fraction]) -> Fraction:
+    """Return how many bookings a member had more than they had at the level of who is furthest behind.
+
+    It is compared within a priority: those of a lower one are behind because they come later.
+    """
+    return member.served - member.weight * levels[member.priority]
