@@ -5,12 +5,14 @@ from msgspec.structs import replace
 from openslot.access.door import enter, refuse_failed
 from openslot.access.models import AssistantEntry, CredentialKind, Entry
 from openslot.accounts.models import AssistantPolicy
+from openslot.assistants import operations
 from openslot.assistants.errors import AssistantScopeRequired, AssistantsForbidden, InvalidOAuthRequest, OAuthRefusal
 from openslot.assistants.models import AssistantScope
 from openslot.assistants.operations import resource_of
 from openslot.assistants.rules import READ_SCOPES, allowed_by, with_implied, write_scopes
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal, RefusalKind, Unauthorized
+from openslot.core.work import Runtime
 from openslot.http.doors import JSON, Door, Exchange, encode, enter_freely
 from openslot.http.errors import headers_of, status_of
 from openslot.http.forms import URLENCODED
@@ -19,6 +21,7 @@ from openslot.mcp.door import MAX_BYTES, admit, refuse_with_rpc
 from openslot.routing import RateLimit, Response
 
 PATH = "/mcp"
+STDIO = "openslot mcp"
 METADATA = "/.well-known/oauth-protected-resource"
 READS = RateLimit("oauth-reads", 120)
 # The programs of many people come from the addresses of one company.
@@ -74,6 +77,26 @@ async def enter_as_assistant(exchange: Exchange) -> Entry:
         raise AssistantsForbidden
     allowed = allowed_by(entry.policies, with_implied(map(AssistantScope, entry.scopes)))
     return replace(entry, scopes=frozenset(allowed))
+
+
+async def enter_with_key(runtime: Runtime, key: str) -> AssistantEntry:
+    """Authenticate a program on the user's own machine by an API key; it may do what the user's organizations allow."""
+    entry = await enter(runtime, CredentialKind.API_KEY, authorization=f"Bearer {key}", address=STDIO)
+    if entry.user is None or entry.actor.credential_id is None:
+        raise Unauthorized
+    policies = await operations.list_policies(runtime.work(entry.actor), entry.user)
+    if AssistantPolicy.FORBIDDEN in policies:
+        raise AssistantsForbidden
+    return AssistantEntry(
+        actor=entry.actor,
+        user=entry.user,
+        grant_id=entry.actor.credential_id,
+        client_name=STDIO,
+        scopes=frozenset(allowed_by(policies, AssistantScope)),
+        resource=resource_of(runtime.settings),
+        policies=policies,
+        limit=entry.limit,
+    )
 
 
 def assistant_door(settings: Settings) -> Door:

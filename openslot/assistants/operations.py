@@ -104,9 +104,14 @@ def read_request(settings: Settings, client: AssistantClient, given: Parameters)
     )
 
 
+async def list_policies(work: Work, user: User) -> frozenset[AssistantPolicy]:
+    """List what the organizations of a user say about assistants."""
+    return frozenset(await store.list_policies(work.db, user.id))
+
+
 async def list_grantable(work: Work, user: User, asked: AuthorizationRequest) -> frozenset[AssistantScope]:
     """Return which of the scopes the user can allow; organizations of the user may forbid some, or all."""
-    policies = await store.list_policies(work.db, user.id)
+    policies = await list_policies(work, user)
     if AssistantPolicy.FORBIDDEN in policies:
         raise AssistantsForbidden
     granted = allowed_by(policies, asked.scopes)

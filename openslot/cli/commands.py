@@ -19,6 +19,7 @@ COMMANDS = {
     "seed": "data",
     "doctor": "doctor",
     "explain": "explain",
+    "mcp": "mcp",
     "events": "inspect",
     "version": "inspect",
 }

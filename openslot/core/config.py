@@ -43,6 +43,7 @@ SECRET = frozenset(
         "smtp_url",
         "chat_webhook",
         "images_key",
+        "api_key",
         "metrics_token",
         "stripe_key",
         "oidc_client_secret",
@@ -168,6 +169,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="Let assistants that have no client metadata document register themselves, as older ones must"
         ),
     ] = True
+    api_key: Annotated[
+        str | None,
+        Meta(description="API key of the user for whom `openslot mcp` runs, a secret; no other command reads it"),
+    ] = None
     agent_budget: Annotated[Dollars, Meta(description="US dollars that an agent may spend per UTC day")] = Dollars(
         5_000_000
     )

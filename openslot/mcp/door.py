@@ -9,7 +9,7 @@ from openslot.http.doors import JSON, Exchange, Headers
 from openslot.http.edge import check_declared_size
 from openslot.http.errors import headers_of, status_of
 from openslot.mcp.errors import OriginNotAllowed
-from openslot.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, write_error
+from openslot.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, Id, write_error
 from openslot.routing import Response
 
 MAX_BYTES = 256 * 1024
@@ -71,9 +71,13 @@ def _name(url: str) -> str | None:
 
 def refuse_with_rpc(refusal: Refusal, exchange: Exchange) -> Response:
     """Refuse with an error of JSON-RPC; the message is not read yet, so it has no id."""
-    body = write_error(None, CODES.get(refusal.kind, INVALID_REQUEST), refusal.message, error_data(refusal))
     headers = {"content-type": JSON, "x-error-code": refusal.code, **headers_of(refusal)}
-    return Response(status=status_of(refusal), headers=headers, body=body)
+    return Response(status=status_of(refusal), headers=headers, body=write_refusal(refusal))
+
+
+def write_refusal(refusal: Refusal, message_id: Id | None = None) -> bytes:
+    code = CODES.get(refusal.kind, INVALID_REQUEST)
+    return write_error(message_id, code, refusal.message, error_data(refusal))
 
 
 def error_data(refusal: Refusal) -> dict[str, object]:

@@ -132,26 +132,31 @@ def read_version(headers: Mapping[str, str]) -> str:
     return version
 
 
-def find_version(message: RpcMessage, headers: Mapping[str, str]) -> str:
-    """Return which version a message is in, or refuse one that contradicts itself."""
-    if VERSION not in message.meta and headers.get(VERSION_HEADER) != STATELESS:
-        return read_version(headers)
+def find_version(message: RpcMessage, headers: Mapping[str, str] | None) -> str:
+    """Return which version a message is in, or refuse one that contradicts itself; a line of text has no headers."""
+    if VERSION not in message.meta and (headers is None or headers.get(VERSION_HEADER) != STATELESS):
+        return read_version(headers or {})
     if message.id is not None:
-        _check_envelope(message, headers)
+        _check_meta(message, headers)
+        if headers is not None:
+            _check_headers(message, headers)
     return STATELESS
 
 
-def _check_envelope(message: RpcMessage, headers: Mapping[str, str]) -> None:
-    """Check what a message says about itself against its headers, by which others may have routed it."""
+def _check_meta(message: RpcMessage, headers: Mapping[str, str] | None) -> None:
     meta: Mapping[str, Any] = message.meta
     missing = [key for key in (VERSION, CAPABILITIES) if key not in meta]
     if missing:
         raise RpcFault(INVALID_PARAMS, f"params._meta must have {' and '.join(missing)}")
     version = meta[VERSION]
-    if headers.get(VERSION_HEADER) is None or headers[VERSION_HEADER] != version:
+    if headers is not None and headers.get(VERSION_HEADER) != version:
         raise _mismatch("MCP-Protocol-Version", f"_meta {VERSION!r}")
     if version != STATELESS:
-        raise _unsupported(version)
+        raise _unsupported(str(version))
+
+
+def _check_headers(message: RpcMessage, headers: Mapping[str, str]) -> None:
+    """Check what a message says about itself against its headers, by which others may have routed it."""
     if headers.get("mcp-method") != message.method:
         raise _mismatch("Mcp-Method", "method")
     named = NAMED_BY.get(message.method)

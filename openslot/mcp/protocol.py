@@ -30,12 +30,13 @@ EntryT = TypeVar("EntryT", bound=Entry)
 
 
 class RpcContext(NamedTuple, Generic[EntryT]):
-    """The request that brought a message, and who sent it."""
+    """The request or the line that brought a message, and who sent it."""
 
     runtime: Runtime
     entry: EntryT
     request_id: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] | None
+    """None if it came as a line of text."""
     address: str
 
 
@@ -106,8 +107,13 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
 async def serve(server: ToolServer[EntryT], entry: EntryT, request: Exchange) -> Response:
     """Answer the JSON-RPC messages of a request."""
     context = RpcContext(request.runtime, entry, request.request_id, request.headers, request.address)
+    return await answer(server, context, request.body)
+
+
+async def answer(server: ToolServer[EntryT], context: RpcContext[EntryT], body: bytes) -> Response:
+    """Answer the JSON-RPC messages of a body."""
     try:
-        value = rpc.read_body(request.body)
+        value = rpc.read_body(body)
         if isinstance(value, list):
             return await _answer_batch(server, context, value)
     except RpcFault as fault:
@@ -117,8 +123,9 @@ async def serve(server: ToolServer[EntryT], entry: EntryT, request: Exchange) ->
 
 async def _answer_batch(server: ToolServer[EntryT], context: RpcContext[EntryT], batch: list[object]) -> Response:
     """Answer each message of a batch; every one but the first counts as a request of its own."""
-    if context.headers.get(rpc.VERSION_HEADER, rpc.WITH_BATCHES) != rpc.WITH_BATCHES:
-        rpc.read_version(context.headers)
+    headers = context.headers or {}
+    if headers.get(rpc.VERSION_HEADER, rpc.WITH_BATCHES) != rpc.WITH_BATCHES:
+        rpc.read_version(headers)
         raise RpcFault(rpc.INVALID_REQUEST, "This version of the protocol has no batches: send one message")
     if not 1 <= len(batch) <= LARGEST_BATCH:
         raise RpcFault(rpc.INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")

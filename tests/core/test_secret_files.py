@@ -20,6 +20,7 @@ VALID = {
     "smtp_url": "smtp://ann:hidden@mail.example:587",
     "chat_webhook": "https://hooks.example/services/hidden",
     "images_key": "sk-hidden",
+    "api_key": "svc_live_0123456789",
     "metrics_token": "0123456789abcdef0123456789abcdef",
     "oidc_client_secret": "hidden secret with ünïcode",
     "stripe_key": "rk_test_hidden0123456789",
