@@ -17,12 +17,22 @@ from openslot.http.doors import JSON, Door, Exchange, encode, enter_freely
 from openslot.http.errors import headers_of, status_of
 from openslot.http.forms import URLENCODED
 from openslot.http.security import api_headers
-from openslot.mcp.door import MAX_BYTES, admit, refuse_with_rpc
+from openslot.mcp.door import (
+    MAX_BYTES,
+    READ_BY_CLIENTS,
+    SENT_BY_CLIENTS,
+    admit_some_origins,
+    is_loopback_origin,
+    is_public_origin,
+    refuse_with_rpc,
+)
 from openslot.routing import RateLimit, Response
 
 PATH = "/mcp"
 STDIO = "openslot mcp"
 METADATA = "/.well-known/oauth-protected-resource"
+# The pages of assistants that call from the browser, and not only from their makers' servers.
+ORIGINS = frozenset({"https://claude.ai", "https://claude.com", "https://chatgpt.com"})
 READS = RateLimit("oauth-reads", 120)
 # The programs of many people come from the addresses of one company.
 WRITES = RateLimit("oauth-writes", 120)
@@ -108,8 +118,22 @@ def assistant_door(settings: Settings) -> Door:
         media_types=(JSON,),
         max_bytes=MAX_BYTES,
         headers=api_headers(settings),
-        admit=admit,
+        open_to=find_open_origin,
+        allowed_headers=f"Authorization, {SENT_BY_CLIENTS}",
+        exposed_headers=READ_BY_CLIENTS,
+        admit=admit_some_origins,
     )
+
+
+def find_open_origin(exchange: Exchange) -> str | None:
+    """Return the origin of a page that may call: ours, those of known assistants, and programs on one's own computer.
+
+    All of them need a token that the user has allowed: no cookie counts here.
+    """
+    origin = exchange.headers.get("origin", "")
+    given = origin.strip().lower()
+    is_open = given in ORIGINS or is_public_origin(given, exchange.runtime.settings) or is_loopback_origin(given)
+    return origin if is_open else None
 
 
 def _refuse(refusal: Refusal, exchange: Exchange) -> Response:

@@ -44,8 +44,12 @@ class Door(Struct, frozen=True, kw_only=True):
     security: str | None = None
     """The name of its credential in the API's description."""
     open_to_other_origins: bool = False
+    open_to: Callable[["Exchange"], str | None] | None = None
+    """Returns the origin of the page that asks, if it is one of the few to which it is open."""
     allowed_headers: str = "Content-Type, Idempotency-Key"
     """What pages of other sites may send, if it is open to them."""
+    exposed_headers: str = "Retry-After, X-Request-Id, Idempotent-Replayed"
+    """What they may read of the response, beside its body."""
     reads: RateLimit | None = None
     writes: RateLimit | None = None
     """Limits by address; counted before the work takes a connection, so that no request waits for a second one."""

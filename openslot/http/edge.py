@@ -37,10 +37,6 @@ PREFLIGHT = {
     "access-control-allow-methods": "GET, POST, DELETE",
     "access-control-max-age": "86400",
 }
-ANY_ORIGIN = (
-    (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"Retry-After, X-Request-Id, Idempotent-Replayed"),
-)
 # With 304, a length would be that of the client's copy.
 WITHOUT_LENGTH = frozenset({204, 304})
 REQUESTS = Histogram(
@@ -151,7 +147,7 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
 
 def _options(exchange: Exchange) -> Response:
     """List the methods of a path without authentication: a browser asks before it sends credentials."""
-    if exchange.door.open_to_other_origins:
+    if _find_reader(exchange) is not None:
         allowed = {"access-control-allow-headers": exchange.door.allowed_headers}
         return Response(status=204, headers={**PREFLIGHT, **allowed})
     check_host(exchange.headers)
@@ -281,6 +277,18 @@ def _complete(headers: list[tuple[bytes, bytes]], exchange: Exchange) -> list[tu
             (b"RateLimit-Remaining", b"%d" % limit.left),
             (b"RateLimit-Reset", b"%d" % limit.retry_after),
         ]
-    if door.open_to_other_origins:
-        headers += ANY_ORIGIN
+    reader = _find_reader(exchange)
+    if reader is not None:
+        headers.append((b"access-control-allow-origin", reader.encode("latin-1")))
+        headers.append((b"access-control-expose-headers", door.exposed_headers.encode()))
+    if door.open_to is not None:
+        headers.append((b"vary", b"Origin"))
     return headers
+
+
+def _find_reader(exchange: Exchange) -> str | None:
+    """Name the origin whose pages may read the response; no cookie is ever sent along."""
+    door = exchange.door
+    if door.open_to_other_origins:
+        return "*"
+    return door.open_to(exchange) if door.open_to is not None else None

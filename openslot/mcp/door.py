@@ -13,6 +13,8 @@ from openslot.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, 
 from openslot.routing import Response
 
 MAX_BYTES = 256 * 1024
+SENT_BY_CLIENTS = "Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
+READ_BY_CLIENTS = "WWW-Authenticate, MCP-Protocol-Version, Mcp-Session-Id, Retry-After, X-Request-Id"
 CODES = {
     RefusalKind.UNAUTHENTICATED: UNAUTHORIZED,
     RefusalKind.RATE_LIMITED: RATE_LIMITED,
@@ -24,6 +26,15 @@ CODES = {
 def admit(exchange: Exchange) -> None:
     """Refuse what is not meant for us or is too large, before its credential is looked at."""
     check_origin(exchange.headers, exchange.runtime.settings)
+    check_declared_size(exchange.headers, MAX_BYTES)
+
+
+def admit_some_origins(exchange: Exchange) -> None:
+    """Admit the pages to which the door is open, and no others."""
+    _check_name(exchange.headers, exchange.runtime.settings)
+    open_to = exchange.door.open_to
+    if "origin" in exchange.headers and (open_to is None or open_to(exchange) is None):
+        raise OriginNotAllowed("Origin")
     check_declared_size(exchange.headers, MAX_BYTES)
 
 
@@ -56,10 +67,17 @@ def is_own_host(host: str, settings: Settings) -> bool:
 
 def _is_own_origin(origin: str, host: str, settings: Settings) -> bool:
     """Accept our own pages, and on this machine those of other programs of it."""
+    return is_public_origin(origin, settings) or (is_loopback(host) and is_loopback_origin(origin))
+
+
+def is_public_origin(origin: str, settings: Settings) -> bool:
     own = urlsplit(settings.public_url.lower())
-    if origin == f"{own.scheme}://{own.netloc}":
-        return True
-    return is_loopback(host) and is_loopback(_name(origin) or "")
+    return origin == f"{own.scheme}://{own.netloc}"
+
+
+def is_loopback_origin(origin: str) -> bool:
+    """Return whether a page comes from a program on the computer of whoever looks at it."""
+    return is_loopback(_name(origin) or "")
 
 
 def _name(url: str) -> str | None:

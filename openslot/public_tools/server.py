@@ -11,7 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.http.doors import JSON, Door, Exchange, enter_freely, take
 from openslot.http.security import api_headers
-from openslot.mcp.door import MAX_BYTES, admit_any_origin, refuse_with_rpc
+from openslot.mcp.door import MAX_BYTES, READ_BY_CLIENTS, SENT_BY_CLIENTS, admit_any_origin, refuse_with_rpc
 from openslot.mcp.jsonrpc import RpcMessage
 from openslot.mcp.protocol import RpcContext, ToolServer, read_params, serve, unknown_tool
 from openslot.mcp.tools import (
@@ -30,7 +30,6 @@ from openslot.routing import Response, post
 
 TOOLS = tuple(each for module in (booking, managing) for each in vars(module).values() if isinstance(each, PublicTool))
 BY_NAME = {each.name: each for each in TOOLS}
-HEADERS = "Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
 
 PublicContext = RpcContext[Entry]
 
@@ -46,7 +45,8 @@ def public_tool_door(settings: Settings) -> Door:
         max_bytes=MAX_BYTES,
         headers=api_headers(settings),
         open_to_other_origins=True,
-        allowed_headers=HEADERS,
+        allowed_headers=SENT_BY_CLIENTS,
+        exposed_headers=READ_BY_CLIENTS,
         reads=READS,
         writes=READS,
         admit=admit_any_origin,
