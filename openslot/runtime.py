@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager
 
 from openslot.agents.budget import check_budgets
 from openslot.core.config import Settings
-from openslot.core.db import open_pool
+from openslot.core.db import make_pool, open_pool
 from openslot.core.errors import StartupError
 from openslot.core.ids import Signer
 from openslot.core.outbound import Outbound, Resolver
 from openslot.core.ports import NO_FAKES, open_ports
 from openslot.core.profiles import JOBS, ConnectionProfile
+from openslot.core.reading import Reader
 from openslot.core.sealing import load_data_keys
 from openslot.core.secrets import Cipher, load_secrets
 from openslot.core.turns import Turns
@@ -37,6 +38,10 @@ async def open_runtime(
         profile=profile,
         through_pooler=settings.database_pooler,
     )
+    standby = None
+    if settings.read_database_url is not None:
+        standby = make_pool(settings.read_database_url, max_=settings.database_connections, profile=profile)
+    reader = Reader(pool, standby)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
         data_keys = await load_data_keys(pool, secrets, now=clock())
@@ -54,8 +59,10 @@ async def open_runtime(
                     outbound=outbound,
                     turns=Turns(max_=settings.database_connections // 2, wait_seconds=profile.lock),
                     ports=ports,
+                    reader=reader,
                 )
             finally:
                 await outbound.close()
     finally:
+        await reader.close()
         await pool.close()

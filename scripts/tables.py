@@ -18,6 +18,7 @@ SETTINGS_IN_DETAIL = {
     "stripe_key": "plans.md",
     "plan_grace_days": "plans.md#when-a-payment-fails",
     "direct_database_url": "database.md#through-a-pooler",
+    "read_database_url": "database.md#read-from-a-standby",
     "database_pooler": "database.md#through-a-pooler",
     "database_cache_mb": "running.md#memory",
     "database_wait_seconds": "database.md#when-the-database-is-slow-stuck-or-gone",

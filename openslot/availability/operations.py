@@ -26,6 +26,7 @@ from openslot.availability.models import (
 )
 from openslot.availability.slots import list_slots, spans_of
 from openslot.availability.slots import list_taken as list_taken_starts
+from openslot.core.db import Db
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.times import DAY, at_second, day_number, find_zone, floor_second, get_offsets, get_zone, instant_of
@@ -53,7 +54,7 @@ async def list_open(
     A claim or seat that is about to change is left out.
     """
     zone, days = _read(timezone, first, last, now=work.now)
-    found = await _find(work, which, days, zone, without=without)
+    found = await _find(work, which, days, zone, without=without, db=work.reader)
     return found, _list_offered(found, which, days, zone), zone
 
 
@@ -77,14 +78,14 @@ async def list_month(
     Without a zone it is the host's calendar. A claim or seat that is about to change is left out.
     """
     asked = months.days_to_read(month, today=work.now.date())
-    found = await _find_around(work, which, asked, without=without)
+    found = await _find_around(work, which, asked, without=without, db=work.reader)
     zone = zone or get_zone(found.host_zone)
     today = work.now.astimezone(zone).date()
     days = months.days_to_read(month, today=today)
     slots = _list_first_month(found, which, days, zone)
     later = months.days_after(found.inputs, days) if month is None and not slots.starts else None
     if later is not None:
-        found = await _find_around(work, which, later, without=without)
+        found = await _find_around(work, which, later, without=without, db=work.reader)
         slots = _list_first_month(found, which, later, zone)
     shown = months.month_of(slots.starts[0], zone) if month is None and slots.starts else months.begin_month(days.first)
     return months.pick_month(found, slots, month=shown, zone=zone, today=today)
@@ -168,18 +169,20 @@ def _read(timezone: str, first: date | None, last: date | None, *, now: datetime
 
 
 async def _find(
-    work: Work, which: EventTypeRef, days: Days, zone: ZoneInfo, *, without: UUID | None = None
+    work: Work, which: EventTypeRef, days: Days, zone: ZoneInfo, *, without: UUID | None = None, db: Db | None = None
 ) -> SlotContext:
     spans = spans_of(days, zone)
     if not spans:
         return await _get(work, which, work.now, work.now)
-    return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without)
+    return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without, db=db)
 
 
-async def _find_around(work: Work, which: EventTypeRef | Drafted, days: Days, *, without: UUID | None) -> SlotContext:
+async def _find_around(
+    work: Work, which: EventTypeRef | Drafted, days: Days, *, without: UUID | None, db: Db | None = None
+) -> SlotContext:
     """Read what decides about some days, whichever zone's calendar they turn out to be of."""
     first, until = datetime.combine(days.first, time.min, UTC), datetime.combine(days.last, time.max, UTC)
-    return await _get(work, which, first - _DAY, until + _DAY, without=without)
+    return await _get(work, which, first - _DAY, until + _DAY, without=without, db=db)
 
 
 async def _get(
@@ -189,11 +192,12 @@ async def _get(
     asked_until: datetime,
     *,
     without: UUID | None = None,
+    db: Db | None = None,
 ) -> SlotContext:
     if isinstance(which, ByPage) and not (is_line(which.username) and is_line(which.token or "")):
         raise EventTypeNotFound
     found = await store.find_setting(
-        work.db, which, asked_from=asked_from, asked_until=asked_until, now=work.now, without=without
+        db or work.db, which, asked_from=asked_from, asked_until=asked_until, now=work.now, without=without
     )
     if found is None:
         raise EventTypeNotFound

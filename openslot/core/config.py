@@ -39,6 +39,7 @@ SECRET = frozenset(
     {
         "database_url",
         "direct_database_url",
+        "read_database_url",
         "secret_key",
         "smtp_url",
         "chat_webhook",
@@ -61,6 +62,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     direct_database_url: Annotated[
         str | None, Meta(description="Direct database URL, bypassing the pooler; for workers and migrations")
+    ] = None
+    read_database_url: Annotated[
+        str | None, Meta(description="URL of a standby from which free times are read; they may be 12 seconds old")
     ] = None
     database_pooler: Annotated[
         bool, Meta(description="`DATABASE_URL` is a transaction pooler that keeps no prepared statements")

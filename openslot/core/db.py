@@ -67,6 +67,19 @@ class Pool(Db, Protocol):
 
 async def open_pool(url: str, *, max_: int, profile: ConnectionProfile, through_pooler: bool = False) -> Pool:
     """Connect to a database, or raise a `StartupError` if it can't be reached or is too old."""
+    pool = make_pool(url, max_=max_, profile=profile, through_pooler=through_pooler)
+    try:
+        version = await pool.fetchval("select current_setting('server_version_num')::int")
+    except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
+        raise unreachable(url, fault) from None
+    if version < OLDEST_SERVER:
+        await pool.close()
+        raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version // 10000}.")
+    return pool
+
+
+def make_pool(url: str, *, max_: int, profile: ConnectionProfile, through_pooler: bool = False) -> Pool:
+    """Make a pool that connects when it is used."""
     plans = KEPT_PLANS if profile.keeps_plans else {}
     chosen = profile.server_settings()
     if profile.refuse_turns:
@@ -79,21 +92,13 @@ async def open_pool(url: str, *, max_: int, profile: ConnectionProfile, through_
         timeout=min(10, profile.acquire),
         server_settings=POOLED if through_pooler else {**DIRECT, **plans, **chosen},
     )
-    pool = ConnectionPool(
+    return ConnectionPool(
         connect,
         max_=max_,
         wait_seconds=profile.acquire,
         refusing=set_local(chosen) if through_pooler else None,
         waiting=set_local({**(chosen if through_pooler else {}), **({TURNS: "wait"} if profile.refuse_turns else {})}),
     )
-    try:
-        version = await pool.fetchval("select current_setting('server_version_num')::int")
-    except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
-        raise unreachable(url, fault) from None
-    if version < OLDEST_SERVER:
-        await pool.close()
-        raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version // 10000}.")
-    return pool
 
 
 def unreachable(url: str, fault: Exception) -> StartupError:

@@ -20,6 +20,7 @@ from openslot.core.ids import Signer, new_id
 from openslot.core.outages import REFUSED
 from openslot.core.outbound import Outbound
 from openslot.core.ports import Ports
+from openslot.core.reading import Reader
 from openslot.core.secrets import Cipher, Secrets
 from openslot.core.turns import Batcher, Turns
 
@@ -47,6 +48,8 @@ class Runtime:
     outbound: Outbound
     ports: Ports
     turns: Turns
+    reader: Reader
+    """What may be read a few seconds late."""
     _batchers: dict[Callable[..., Any], Batcher[Any, Any]] = field(default_factory=dict, init=False)
     _ones: dict[type, Any] = field(default_factory=dict, init=False)
 
@@ -99,6 +102,11 @@ class Work:
     staged: list[Change | Event] = field(default_factory=list)
     is_undone: bool = False
     """Whether its transaction is rolled back at the end although nothing was raised."""
+
+    @property
+    def reader(self) -> Db:
+        """Where to read what may be a few seconds old; inside a transaction, the transaction itself."""
+        return self.runtime.reader if self.db is self.runtime.pool else self.db
 
     def acting_as(self, actor: Actor) -> Self:
         """Return the same work on behalf of another actor."""

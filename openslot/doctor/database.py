@@ -11,6 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.db import Db
 from openslot.core.errors import StartupError
 from openslot.core.migrate import ahead_migrations, connect, direct_url, missing_migrations, read_clock
+from openslot.core.reading import OLDEST, measure_lag
 from openslot.core.sealing import opens_all
 from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.times import iso
@@ -32,6 +33,7 @@ async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool)
     try:
         findings = [ok("database", f"PostgreSQL {connection.get_server_version().major} responds.")]
         findings += await _look_through_pooler(chosen)
+        findings += await _look_at_standby(chosen)
         findings.append(await look_at_clock(connection))
         shape = await _look_at_shape(connection)
         findings.append(shape)
@@ -51,6 +53,28 @@ async def _look_through_pooler(chosen: Settings) -> list[Finding]:
     except StartupError as fault:
         return [problem("pooler", str(fault), "Correct DATABASE_URL, or start the pooler")]
     return [ok("pooler", "The database also responds through DATABASE_URL.")]
+
+
+async def _look_at_standby(chosen: Settings) -> list[Finding]:
+    """Tell how far the standby from which free times are read is behind."""
+    if chosen.read_database_url is None:
+        return []
+    meaning = "Free times are read from the database itself."
+    try:
+        standby = await connect(chosen.read_database_url)
+    except StartupError as fault:
+        return [warning("standby", f"{fault} {meaning}", "Correct OPENSLOT_READ_DATABASE_URL, or start the standby")]
+    try:
+        behind = await measure_lag(standby)
+    except asyncpg.PostgresError as fault:
+        return [warning("standby", f"It can't be read: {fault}. {meaning}", "Correct OPENSLOT_READ_DATABASE_URL")]
+    finally:
+        await standby.close()
+    if behind is None or behind > OLDEST:
+        told = "has no heartbeat of a worker" if behind is None else f"may be {behind:.0f} seconds behind"
+        remedy = "Start a worker, and look at the standby's replication"
+        return [warning("standby", f"The standby {told}; {OLDEST:.0f} are allowed. {meaning}", remedy)]
+    return [ok("standby", f"The standby is at most {behind:.0f} seconds behind; free times may be 12 seconds old.")]
 
 
 async def look_at_clock(connection: Db) -> Finding:

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 VALID = {
     "database_url": "postgresql://ann:hidden@db/openslot",
     "direct_database_url": "postgresql://ann:hidden@db:5433/openslot",
+    "read_database_url": "postgresql://ann:hidden@standby/openslot",
     "secret_key": "new-key-0123456789-0123456789-0123456789, old-key-0123456789-0123456789-0123",
     "smtp_url": "smtp://ann:hidden@mail.example:587",
     "chat_webhook": "https://hooks.example/services/hidden",
