@@ -15,6 +15,7 @@ from openslot.event_types.models import EventType, EventTypeSummary, Location, L
 from openslot.event_types.schemas import Durations, EventTypeId
 from openslot.mcp.quotes import Quote, quote, quote_some
 from openslot.routing import DescribedAs
+from openslot.teams.models import HostRole
 
 
 class EmbeddedHostEventType(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -63,6 +64,14 @@ class QuotedLocation(Struct, frozen=True, kw_only=True):
     value: Quote | None
 
 
+class QuotedHost(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One of those who host a booking of a team's event type."""
+
+    id: str
+    name: Quote
+    role: HostRole
+
+
 class HostBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     """A booking as its host sees it, without the link by which everyone can change it."""
 
@@ -87,6 +96,7 @@ class HostBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     cancelled_by: str | None
     no_show: Annotated[bool, Meta(description="Whether the host has marked that the invitee did not come")]
     series_id: SeriesId | None
+    hosts: Annotated[list[QuotedHost], Meta(description="Who hosts a team's booking; empty: the user alone")]
     created_at: Instant
     updated_at: Instant
 
@@ -151,7 +161,7 @@ class SharedLink(Struct, frozen=True, kw_only=True, rename="camel"):
 _BOOKING = Shape(
     HostBooking,
     BookingEntry,
-    given=("invitee_name", "notes", "location", "answers", "event_type", "contact", "cancel_reason"),
+    given=("invitee_name", "notes", "location", "answers", "event_type", "contact", "cancel_reason", "hosts"),
 )
 _EVENT_TYPE = Shape(EmbeddedHostEventType, EventTypeSummary, given=("name",))
 _LISTED_EVENT_TYPE = Shape(
@@ -171,6 +181,7 @@ def show_booking(entry: BookingEntry) -> HostBooking:
         event_type=embed_event_type(entry.event_type),
         contact=_embed_contact(entry.contact) if entry.contact else None,
         cancel_reason=quote_some(entry.cancel_reason, "host or invitee"),
+        hosts=[QuotedHost(id=str(each.user_id), name=quote(each.name), role=each.role) for each in entry.hosts],
     )
 
 

@@ -21,7 +21,7 @@ from openslot.bookings.models import (
     Payment,
     Status,
 )
-from openslot.bookings.store import OWN
+from openslot.bookings.store import HOSTS, OWN, to_hosts
 from openslot.contacts.models import ContactSummary, fold
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
@@ -157,7 +157,7 @@ def _write_conditions(wanted: AgendaFilter, *, first: int) -> tuple[list[str], l
 
 
 INSTANTS = frozenset({"starts_at", "ends_at", "previous_starts_at", "cancelled_at", "created_at", "updated_at"})
-BOOKING_FIELDS = BookingEntry.__struct_fields__[:-2]
+BOOKING_FIELDS = BookingEntry.__struct_fields__[:-3]
 EVENT_TYPE_FIELDS = EventTypeSummary.__struct_fields__
 CONTACT_FIELDS = ContactSummary.__struct_fields__
 # The fields of the three nouns in their order, so that a row is read by position: looking 32 columns up by their names
@@ -167,12 +167,14 @@ ENTRY_COLUMNS = ", ".join(
         *(f"{iso_of(f'b.{name}') if name in INSTANTS else f'b.{name}'} as {name}" for name in BOOKING_FIELDS),
         *(f"e.{name} as event_type_{name}" for name in EVENT_TYPE_FIELDS),
         *(f"c.{name} as contact_{name}" for name in CONTACT_FIELDS),
+        f"{HOSTS} as hosts",
     )
 )
 # `offset 0` makes the planner look up each one by its id: it does not know how few bookings a page has, and would read
 # all.
 BELONGINGS = f"""
-join lateral (select {", ".join(EVENT_TYPE_FIELDS)} from event_types where id = b.event_type_id offset 0) e on true
+join lateral (
+    select {", ".join(EVENT_TYPE_FIELDS)}, team_id from event_types where id = b.event_type_id offset 0) e on true
 left join lateral (select {", ".join(CONTACT_FIELDS)} from contacts where id = b.contact_id offset 0) c on true"""
 # Emails that are under way or planned for later are not listed.
 EMAILS = """
@@ -216,7 +218,7 @@ _emails = msgspec.json.Decoder(list[EmailEntry])
 _STATUSES = {each.value: each for each in Status}
 _BOOKING = slice(1, 1 + len(BOOKING_FIELDS))
 _EVENT_TYPE = slice(_BOOKING.stop, _BOOKING.stop + len(EVENT_TYPE_FIELDS))
-_CONTACT = slice(_EVENT_TYPE.stop, None)
+_CONTACT = slice(_EVENT_TYPE.stop, _EVENT_TYPE.stop + len(CONTACT_FIELDS))
 
 
 def to_entries(rows: Iterable[Row]) -> list[BookingEntry]:
@@ -234,7 +236,7 @@ def _to_entry(values: tuple[Any, ...], event_types: dict[UUID, EventTypeSummary]
     contact = None if contact_id is None else ContactSummary(*values[_CONTACT])
     paid = _payment.decode(payment) if payment else None
     read = (_STATUSES[status], _location.decode(location), _answers.decode(answers), paid, event_type, contact)
-    return BookingEntry(*[*plain, *read])
+    return BookingEntry(*[*plain, *read, to_hosts(values[-1])])
 
 
 async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:

@@ -37,7 +37,10 @@ async def list_bookings(
     span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
     urls = list_manage_urls(work.runtime, (each.id for each in found))
-    shown = [schemas.show_entry(entry, manage_url=url) for entry, url in zip(found, urls, strict=True)]
+    shown = [
+        schemas.show_entry(entry, manage_url=url, hosts=schemas.show_hosts(entry.hosts))
+        for entry, url in zip(found, urls, strict=True)
+    ]
     return Listing(data=shown, pagination=paginate(page, limit, total))
 
 
@@ -46,7 +49,8 @@ async def get_booking(work: Work, user: User, booking_id: UUID) -> schemas.Detai
     """Get one of your bookings with its event type, contact and emails."""
     booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
     logs = [schemas.show_email(email) for email in emails]
-    return schemas.show_detailed_entry(booking, manage_url=manage_url(work.runtime, booking_id), email_logs=logs)
+    url, hosts = manage_url(work.runtime, booking_id), schemas.show_hosts(booking.hosts)
+    return schemas.show_detailed_entry(booking, manage_url=url, hosts=hosts, email_logs=logs)
 
 
 @post()

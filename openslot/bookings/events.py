@@ -8,12 +8,20 @@ from msgspec.structs import asdict
 
 from openslot.bookings.links import begin_manage_url
 from openslot.bookings.models import Booking
-from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_booking
+from openslot.bookings.schemas import (
+    Previous,
+    ReassignedBooking,
+    RescheduledBooking,
+    ShownBooking,
+    show_booking,
+    show_hosts,
+)
 from openslot.bookings.series_models import SeriesDate
 from openslot.contacts.models import Contact
 from openslot.core.events import Event
 from openslot.core.times import iso
 from openslot.event_types.models import EventType
+from openslot.teams.models import BookingHost
 
 
 class BookingEvent(Event, frozen=True, kw_only=True):
@@ -28,6 +36,8 @@ class BookingEvent(Event, frozen=True, kw_only=True):
     """All bookings of a series to which this happened at once, if this one stands for them."""
     told_by: UUID | None = None
     """The booking of its series that stands for it: people are told of both by one mail."""
+    hosts: tuple[BookingHost, ...] = ()
+    """Who hosts a booking of a team's event type then, the organizer first; empty: its owner alone."""
 
     @property
     def tenant_id(self) -> UUID | None:
@@ -42,7 +52,8 @@ class BookingEvent(Event, frozen=True, kw_only=True):
         return self._show()
 
     def _show(self) -> ShownBooking:
-        return show_booking(self.booking, self.event_type, self.contact, manage_url=begin_manage_url(self.base_url))
+        url = begin_manage_url(self.base_url)
+        return show_booking(self.booking, self.event_type, self.contact, manage_url=url, hosts=self.hosts)
 
 
 class BookingCreated(BookingEvent, frozen=True, kw_only=True):
@@ -104,11 +115,25 @@ class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
     previous_starts_at: datetime
     previous_ends_at: datetime
     reason: str | None = None
+    previous_hosts: tuple[BookingHost, ...] = ()
+    """Who hosted it before, if others were chosen for the new time; empty: the same."""
 
     def public(self) -> object | None:
         """Show the booking as it is now, and when it was before."""
         previous = Previous(start_time=iso(self.previous_starts_at), end_time=iso(self.previous_ends_at))
         return RescheduledBooking(**asdict(self._show()), previous=previous)
+
+
+class BookingReassigned(BookingEvent, frozen=True, kw_only=True):
+    """A booking of a team was handed over to another host."""
+
+    type: ClassVar[str] = "booking.reassigned"
+    previous_hosts: tuple[BookingHost, ...]
+    reason: str | None = None
+
+    def public(self) -> object | None:
+        """Show the booking with its hosts as they are now, and who they were before."""
+        return ReassignedBooking(**asdict(self._show()), previous_hosts=show_hosts(self.previous_hosts))
 
 
 class BookingNoShowMarked(BookingEvent, frozen=True, kw_only=True):
@@ -165,6 +190,7 @@ BOOKING_EVENTS: tuple[type[Event], ...] = (
     BookingWithdrawn,
     BookingCancelled,
     BookingRescheduled,
+    BookingReassigned,
     BookingNoShowMarked,
     BookingNoShowRemoved,
     BookingLinkAdded,

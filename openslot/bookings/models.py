@@ -16,6 +16,7 @@ from openslot.event_types.locations import WantedLocation
 from openslot.event_types.models import EventType, EventTypeSummary, Location
 from openslot.i18n import Text, recall
 from openslot.schedules.models import Schedule
+from openslot.teams.models import BookingHost
 
 AnswerValue = str | bool | tuple[str, ...]
 Answers = dict[str, AnswerValue]
@@ -142,6 +143,8 @@ class BookingDetails(Struct, frozen=True):
     booking: Booking
     event_type: EventType
     contact: Contact | None
+    hosts: tuple[BookingHost, ...] = ()
+    """Who hosts a booking of a team's event type, the organizer first; empty: its owner alone."""
 
 
 class RequestState(StrEnum):
@@ -201,6 +204,7 @@ class BookingEntry(Struct, frozen=True, gc=False):
     payment: Payment | None
     event_type: EventTypeSummary
     contact: ContactSummary | None
+    hosts: tuple[BookingHost, ...]
 
 
 class Host(Struct, frozen=True, kw_only=True):

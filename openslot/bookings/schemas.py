@@ -21,6 +21,7 @@ from openslot.event_types.models import EventType, Location
 from openslot.event_types.rules import MAX_OPTIONS, MAX_QUESTIONS, is_told_when_booked
 from openslot.event_types.schemas import EmbeddedEventType, WantedMinutes, embed
 from openslot.i18n.languages import negotiate
+from openslot.teams.models import BookingHost, HostRole
 
 IsoMoment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
@@ -223,6 +224,14 @@ class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
     error: Annotated[str | None, Meta(description="Why it could not be delivered")]
 
 
+class ShownHost(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """One of those who host a booking of a team's event type."""
+
+    id: Annotated[str, Meta(description="The user's id", examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ef2"])]
+    name: Annotated[str, Meta(examples=["Ana Petrova"])]
+    role: Annotated[HostRole, Meta(description="The organizer is named first", examples=["organizer"])]
+
+
 class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """What the API and the agents' tools show of a booking."""
 
@@ -249,6 +258,10 @@ class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False)
     series_id: Annotated[
         SeriesId | None,
         Meta(description="The same for all bookings that were made at once in several weeks; null: it was made alone"),
+    ]
+    hosts: Annotated[
+        list[ShownHost],
+        Meta(description="Who hosts a booking of a team's event type; empty: the owner of the event type alone"),
     ]
 
 
@@ -312,6 +325,12 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
     previous: Previous | UnsetType = UNSET
 
 
+class ReassignedBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
+    """A booking that others host now, as webhooks send it."""
+
+    previous_hosts: Annotated[list[ShownHost], Meta(description="Who hosted it before")]
+
+
 def read_wanted(
     body: InviteeFields,
     which: EventTypeRef,
@@ -343,21 +362,33 @@ def read_wanted(
     )
 
 
-SHOWN_BOOKING = Shape(ShownBooking, models.Booking, given=("event_type", "contact", "manage_url"))
+SHOWN_BOOKING = Shape(ShownBooking, models.Booking, given=("event_type", "contact", "manage_url", "hosts"))
 _MANAGED = Shape(ManagedBooking, models.Booking, given=("event_type", "host", "can_change"))
 show_created = Shape(
     CreatedPublicBooking, models.Booking, names={"booking_id": "id"}, given=("manage_url", "payment_url", "series")
 ).show
-show_entry = Shape(ShownBooking, models.BookingEntry, given=("manage_url",)).show
-show_detailed_entry = Shape(DetailedBooking, models.BookingEntry, given=("manage_url", "email_logs")).show
+show_entry = Shape(ShownBooking, models.BookingEntry, given=("manage_url", "hosts")).show
+show_detailed_entry = Shape(DetailedBooking, models.BookingEntry, given=("manage_url", "hosts", "email_logs")).show
+_show_host = Shape(ShownHost, BookingHost, names={"id": "user_id"}).show
 show_email = Shape(EmailLog, models.EmailEntry, names={"to": "recipient"}).show
 
 
+def show_hosts(hosts: tuple[BookingHost, ...]) -> list[ShownHost]:
+    return [_show_host(each) for each in hosts]
+
+
 def show_booking(
-    booking: models.Booking, event_type: EventType, contact: Contact | None, *, manage_url: str
+    booking: models.Booking,
+    event_type: EventType,
+    contact: Contact | None,
+    *,
+    manage_url: str,
+    hosts: tuple[BookingHost, ...] = (),
 ) -> ShownBooking:
     embedded = embed_contact(contact) if contact else None
-    return SHOWN_BOOKING.show(booking, event_type=embed(event_type), contact=embedded, manage_url=manage_url)
+    return SHOWN_BOOKING.show(
+        booking, event_type=embed(event_type), contact=embedded, manage_url=manage_url, hosts=show_hosts(hosts)
+    )
 
 
 def show_requested(request: models.BookingRequest, details: models.BookingDetails, host: models.Host) -> ManagedBooking:

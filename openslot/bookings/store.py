@@ -27,6 +27,7 @@ from openslot.core.ids import new_id
 from openslot.core.rows import Part, Rows
 from openslot.event_types.models import Location
 from openslot.event_types.store import EVENT_TYPES
+from openslot.teams.models import BookingHost
 
 BOOKINGS = Rows(Booking, "bookings b", prefix="b_")
 INSERT = BOOKINGS.insert("source")
@@ -56,8 +57,13 @@ update bookings b set {", ".join(f"{name} = w.{name}" for name in CANCELLED.name
 from jsonb_populate_recordset(null::bookings, $1::text::jsonb) w where b.id = w.id"""
 LOCATED = BOOKINGS.stored.only("location", "updated_at")
 MARKED = BOOKINGS.stored.only("no_show", "updated_at")
+# Of a booking `b` and its event type `e`; most have no team, and nothing is looked up.
+HOSTS = """
+case when e.team_id is not null then (
+    select json_agg(json_build_object('userId', u.id, 'name', u.name, 'role', h.role) order by h.role = 'host', u.no)
+    from booking_hosts h join users u on u.id = h.user_id where h.booking_id = b.id)::text end"""
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
-DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}"
+DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}, {HOSTS} as hosts"
 # `offset 0` makes the planner look up each one by its id: it does not know how few bookings a page has, and would read
 # all.
 BELONGINGS = """
@@ -102,11 +108,17 @@ WAITING = "b.status = 'CONFIRMED' and b.location ->> 'conference' <> '' and b.lo
 _location = msgspec.json.Decoder(Location)
 _actor = msgspec.json.Decoder(Actor)
 _moments = msgspec.json.Decoder(list[datetime])
+_hosts = msgspec.json.Decoder(tuple[BookingHost, ...])
 
 
 def to_details(row: Row) -> BookingDetails:
     contact = CONTACTS.read(row) if row["b_contact_id"] else None
-    return BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), contact)
+    return BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), contact, to_hosts(row["hosts"]))
+
+
+def to_hosts(text: str | None) -> tuple[BookingHost, ...]:
+    """Read what `HOSTS` selects."""
+    return _hosts.decode(text) if text else ()
 
 
 def insert_booking(booking: Booking, *, source: str | None) -> Change:

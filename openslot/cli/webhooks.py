@@ -62,7 +62,7 @@ async def change_endpoint(
     *,
     url: Annotated[str | None, typer.Option("--url", help="New URL")] = None,
     event: Events = None,
-    every: Annotated[bool, typer.Option("--all-events", help="Send every event")] = False,
+    every: Annotated[bool, typer.Option("--all-events", help="Send every event, except booking.reassigned")] = False,
     description: Annotated[str | None, typer.Option(help="New description; empty to remove it")] = None,
 ) -> Answer:
     """Change an endpoint's URL, events or description."""

@@ -161,6 +161,13 @@ BOOKINGS = _select(
     " where b.host_id = $1 order by b.starts_at, b.id",
     event_type=_object(EMBEDDED_EVENT_TYPE, "e"),
     contact=f"case when c.id is not null then {_object(EMBEDDED_CONTACT, 'c')} end",
+    hosts=_objects(
+        "id name role",
+        "booking_hosts h join users u on u.id = h.user_id where h.booking_id = b.id",
+        order="h.role = 'host', u.no",
+        id="h.user_id",
+        name="u.name",
+    ),
     private_notes="b.private_notes",
     source="b.source",
     request=f"(select {_object('state lapses_at reason ended_at', 'r')} from booking_requests r"

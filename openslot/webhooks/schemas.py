@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingReassigned, BookingRescheduled
 from openslot.bookings.links import fill_manage_url
-from openslot.bookings.schemas import RescheduledBooking, ShownBooking
+from openslot.bookings.schemas import ReassignedBooking, RescheduledBooking, ShownBooking
 from openslot.contacts.events import ContactCreated
 from openslot.contacts.schemas import DetailedContact
 from openslot.core.events import Event
@@ -32,12 +32,15 @@ class Published(Struct, frozen=True):
     event: type[Event]
     data: type[Struct]
     fill: Callable[[Runtime, UUID, bytes], bytes] | None = None
+    by_name: bool = False
+    """Whether it came later, and is sent only to endpoints that have chosen it by name."""
 
 
 PUBLISHED = (
     Published(BookingCreated, ShownBooking, fill_manage_url),
     Published(BookingCancelled, ShownBooking, fill_manage_url),
     Published(BookingRescheduled, RescheduledBooking, fill_manage_url),
+    Published(BookingReassigned, ReassignedBooking, fill_manage_url, by_name=True),
     Published(ContactCreated, DetailedContact),
     Published(PaymentReceived, ShownPayment),
 )

@@ -17,6 +17,7 @@ FIELDS = {
     "id", "startTime", "endTime", "status", "inviteeName", "inviteeEmail", "inviteeTimezone", "notes", "location",
     "answers", "guests", "eventType", "contact", "payment", "rescheduleCount", "previousStartTime", "cancelledAt",
     "noShow", "cancelReason", "cancelledBy", "manageUrl", "createdAt", "updatedAt", "seriesId",
+    "hosts",
 }  # fmt: skip
 
 

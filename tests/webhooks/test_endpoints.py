@@ -292,7 +292,7 @@ async def test_a_description_is_one_line(runtime: Runtime, user: User) -> None:
 
 
 def test_there_are_the_events_of_the_contract_that_exist_so_far() -> None:
-    bookings = ("booking.created", "booking.cancelled", "booking.rescheduled")
+    bookings = ("booking.created", "booking.cancelled", "booking.rescheduled", "booking.reassigned")
     assert (*bookings, "contact.created", "payment.received") == PUBLISHED_TYPES
 
 

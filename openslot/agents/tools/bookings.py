@@ -10,7 +10,7 @@ from openslot.agents.registry import USER, UserId, about, get_user, tool
 from openslot.agents.schemas import Decided
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingEntry, BookingRef, Status
-from openslot.bookings.schemas import BookingFields, BookingFilter, EmailLog, IsoMoment, show_email
+from openslot.bookings.schemas import BookingFields, BookingFilter, EmailLog, IsoMoment, show_email, show_hosts
 from openslot.core.shapes import Shape
 from openslot.core.text import ReasonText
 from openslot.core.times import Instant
@@ -43,8 +43,12 @@ class CancelledBooking(Decided, frozen=True, kw_only=True, rename="camel"):
     booking: PlatformBooking | None = None
 
 
-show_platform_booking = Shape(PlatformBooking, BookingEntry, names={"user_id": "host_id"}).show
-_DETAILED = Shape(DetailedPlatformBooking, BookingEntry, names={"user_id": "host_id"}, given=("email_logs",))
+_BOOKING = Shape(PlatformBooking, BookingEntry, names={"user_id": "host_id"}, given=("hosts",))
+_DETAILED = Shape(DetailedPlatformBooking, BookingEntry, names={"user_id": "host_id"}, given=("hosts", "email_logs"))
+
+
+def show_platform_booking(entry: BookingEntry) -> PlatformBooking:
+    return _BOOKING.show(entry, hosts=show_hosts(entry.hosts))
 
 
 @tool(scope="bookings:read", target=USER)
@@ -75,7 +79,8 @@ async def get_booking(work: Work, *, booking_id: BookingId) -> DetailedPlatformB
     """
     with naming("bookingId"):
         entry, emails = await bookings.get_with_emails(work, BookingRef(booking_id, None))
-    return _DETAILED.show(entry, email_logs=[show_email(email) for email in emails])
+    logs = [show_email(email) for email in emails]
+    return _DETAILED.show(entry, hosts=show_hosts(entry.hosts), email_logs=logs)
 
 
 @tool(scope="bookings:write", tier=Tier.T3, target=BOOKING, is_destructive=True, reaches_outside=True)

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingReassigned, BookingRescheduled
 from openslot.contacts.events import ContactCreated
 from openslot.core.errors import Invalid
 from openslot.core.outbound import OutboundReason, OutboundRefused
@@ -49,6 +49,7 @@ SENTENCES = {
     BookingCreated.type: Text("A new booking was confirmed."),
     BookingRescheduled.type: Text("A booking was rescheduled."),
     BookingCancelled.type: Text("A booking was cancelled."),
+    BookingReassigned.type: Text("A booking of a team was handed over to another host. Only sent if you choose it."),
     ContactCreated.type: Text("A contact was added, by a booking or manually."),
     PaymentReceived.type: Text("A booking was paid for."),
 }
