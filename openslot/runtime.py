@@ -11,7 +11,7 @@ from openslot.core.ids import Signer
 from openslot.core.outbound import Outbound, Resolver
 from openslot.core.ports import NO_FAKES, open_ports
 from openslot.core.profiles import JOBS, ConnectionProfile
-from openslot.core.reading import Reader
+from openslot.core.reading import StandbyReader
 from openslot.core.sealing import load_data_keys
 from openslot.core.secrets import Cipher, load_secrets
 from openslot.core.turns import Turns
@@ -41,7 +41,7 @@ async def open_runtime(
     standby = None
     if settings.read_database_url is not None:
         standby = make_pool(settings.read_database_url, max_=settings.database_connections, profile=profile)
-    reader = Reader(pool, standby)
+    reader = StandbyReader(pool, standby)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
         data_keys = await load_data_keys(pool, secrets, now=clock())

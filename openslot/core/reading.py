@@ -30,7 +30,7 @@ async def measure_lag(standby: Db) -> float | None:
     return seconds
 
 
-class Reader:
+class StandbyReader:
     """A database to read from; what is written goes to the database itself."""
 
     def __init__(self, database: Pool, standby: Pool | None = None) -> None:

@@ -20,7 +20,7 @@ from openslot.core.ids import Signer, new_id
 from openslot.core.outages import REFUSED
 from openslot.core.outbound import Outbound
 from openslot.core.ports import Ports
-from openslot.core.reading import Reader
+from openslot.core.reading import StandbyReader
 from openslot.core.secrets import Cipher, Secrets
 from openslot.core.turns import Batcher, Turns
 
@@ -48,7 +48,7 @@ class Runtime:
     outbound: Outbound
     ports: Ports
     turns: Turns
-    reader: Reader
+    reader: StandbyReader
     """What may be read a few seconds late."""
     _batchers: dict[Callable[..., Any], Batcher[Any, Any]] = field(default_factory=dict, init=False)
     _ones: dict[type, Any] = field(default_factory=dict, init=False)
