@@ -71,6 +71,7 @@ from openslot.payments.subscription_jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_
 from openslot.people.deletions import PEOPLE_JOBS
 from openslot.people.events import PEOPLE_EVENTS
 from openslot.scim.operations import SCIM_JOBS
+from openslot.teams.events import TEAM_EVENTS
 from openslot.wait_list.events import WAIT_LIST_EVENTS
 from openslot.wait_list.reactions import WAIT_LIST_CONSEQUENCES, WAIT_LIST_JOBS, WAIT_LIST_REACTIONS
 from openslot.webhooks.events import WEBHOOK_EVENTS
@@ -81,6 +82,7 @@ EVENTS = (
     *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
     *EVENT_TYPE_EVENTS,
+    *TEAM_EVENTS,
     *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, OwnMembership, Role
-from openslot.accounts.store import ACCOUNT_COLUMNS, LOCK_HOST, ORGANIZATION_PLAN, USER_COLUMNS, to_user
+from openslot.accounts.store import ACCOUNT_COLUMNS, ORGANIZATION_PLAN, USER_COLUMNS, lock_leavers, to_user
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -88,10 +88,12 @@ def to_own_memberships(row: Row) -> tuple[OwnMembership, ...]:
 
 
 async def lock_member(db: Db, organization_id: UUID, member_id: UUID) -> bool:
-    """Wait for the lock of a membership's host; False if there is no such membership."""
-    statement = f"""select {LOCK_HOST} from memberships m join users u on u.id = m.user_id
-        where m.organization_id = $1 and m.id = $2"""
-    return await db.fetchrow(statement, organization_id, member_id) is not None
+    """Wait for the locks of a member who may leave; False if there is no such membership."""
+    statement = "select user_id from memberships where organization_id = $1 and id = $2"
+    user_id = await db.fetchval(statement, organization_id, member_id)
+    if user_id is not None:
+        await lock_leavers(db, [user_id])
+    return user_id is not None
 
 
 async def find_member(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> Member | None:

@@ -264,6 +264,8 @@ async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -
 
 # The first of the two numbers of an advisory lock, so that a host never waits for another lock with the same number.
 HOSTS = 1
+# The event types of teams, by the number of their rules: taken before the locks of hosts.
+TEAMS = 3
 
 # A column that makes changes of a host's time wait for each other. It is computed only for the row that is found,
 # whatever the plan. Only the next statement sees what the other changes have written: this one sees the database as it
@@ -274,6 +276,31 @@ TRY_LOCK_HOST = f"pg_try_advisory_xact_lock({HOSTS}, $1::bigint::int)"
 
 async def lock_host(db: Db, user_id: UUID) -> None:
     await db.execute(f"select {LOCK_HOST} from users u where u.id = $1", user_id)
+
+
+# Of the event types of teams, `r` being their rules.
+LOCK_TEAM_EVENT_TYPE = f"take_turn({TEAMS}, r.no)"
+LOCK_EVENT_TYPES_OF_TEAMS = f"""
+select {LOCK_TEAM_EVENT_TYPE} from (
+    select r.no from team_rules r join event_types e on e.id = r.event_type_id
+    where e.team_id = any($1) order by r.no offset 0) r"""
+LOCK_TEAMMATES = f"""
+select {LOCK_HOST} from (
+    select u.no from users u
+    where u.id = any($2) or u.id = any(array(select user_id from team_members where team_id = any($1)))
+    order by u.no offset 0) u"""
+
+
+async def lock_leavers(db: Db, user_ids: Sequence[UUID]) -> None:
+    """Wait for the locks of hosts who may leave, and before for those of all who may have to take their bookings.
+
+    The locks of the event types of their teams come first, then those of all hosts of these teams, in their order.
+    """
+    rows = await db.fetch("select distinct team_id from team_members where user_id = any($1)", user_ids)
+    teams = [row["team_id"] for row in rows]
+    if teams:
+        await db.execute(LOCK_EVENT_TYPES_OF_TEAMS, teams)
+    await db.execute(LOCK_TEAMMATES, teams, user_ids)
 
 
 async def try_lock_host(db: Db, host_no: int) -> bool:

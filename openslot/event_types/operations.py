@@ -141,7 +141,7 @@ async def get_host_page(work: Work, username: str) -> HostPage:
 async def change_event_type(work: Work, event_type: EventType) -> EventType:
     """Save an event type except its private link, unless someone has changed it since it was read."""
     checked = _checked(replace(event_type, updated_at=work.now))
-    await lock_host(work.db, event_type.owner_id)
+    await store.lock_event_type(work.db, event_type.owner_id, event_type.id)
     try:
         changed = await store.update_event_type(work.db, checked, read_at=event_type.updated_at)
     except asyncpg.UniqueViolationError:
@@ -154,8 +154,17 @@ async def change_event_type(work: Work, event_type: EventType) -> EventType:
 
 async def get_for_change(work: Work, owner: User, event_type_id: UUID) -> EventType:
     """Read an event type that nobody else changes before the commit."""
-    await lock_host(work.db, owner.id)
+    await store.lock_event_type(work.db, owner.id, event_type_id)
     return await get_event_type(work, owner, event_type_id)
+
+
+async def change_owner(work: Work, event_type: EventType, schedule: Schedule) -> EventType:
+    """Give a team's event type to the owner of a schedule, with its links; a slug that is taken there gets a number."""
+    slug = await store.find_slug_for(work.db, event_type, schedule.owner_id)
+    moved = replace(event_type, owner_id=schedule.owner_id, schedule_id=schedule.id, slug=slug, updated_at=work.now)
+    if not await store.update_owner(work.db, moved, left_by=event_type.owner_id):
+        raise errors.EventTypeNotFound
+    return moved
 
 
 async def edit_event_type(
@@ -222,7 +231,7 @@ async def find_free_slug(work: Work, owner: User, wanted: str) -> str:
 
 async def delete_event_type(work: Work, event_type: EventType) -> None:
     """Delete an event type with its holds; one that was booked before can only be deactivated."""
-    await lock_host(work.db, event_type.owner_id)
+    await store.lock_event_type(work.db, event_type.owner_id, event_type.id)
     try:
         gone = await store.delete_event_type(work.db, event_type.owner_id, event_type.id)
     except asyncpg.ForeignKeyViolationError:

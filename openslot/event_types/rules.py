@@ -33,6 +33,8 @@ _REFUND_POLICY = re.compile(r"full|none|until:(?:[1-9]\d{0,2}|[1-7]\d{3}|8[0-6]\
 
 NOT_WITH_PRICE = Text("can't be combined with a price: a payment confirms the booking")
 
+NOT_WITH_TEAM = Text("can't be combined with a team")
+
 NOT_A_TARGET = Text("must be a link that begins with https://, with plain letters and without a user name")
 
 Faults = Iterator[tuple[str, str]]
@@ -48,6 +50,7 @@ def find_event_type_faults(event_type: models.EventType) -> dict[str, str]:
         **dict(_question_faults(event_type.questions)),
         **dict(_price_faults(event_type)),
         **dict(_redirect_faults(event_type.redirect_url)),
+        **dict(_team_faults(event_type)),
     }
 
 
@@ -123,6 +126,21 @@ def _recurrence_faults(event_type: models.EventType) -> Faults:
         yield "recurringWeeks", Text("can't be combined with more than one seat")
     elif event_type.requires_confirmation:
         yield "recurringWeeks", Text("can't be combined with a confirmation by the host")
+
+
+def _team_faults(event_type: models.EventType) -> Faults:
+    if event_type.team_id is None:
+        return
+    if event_type.price is not None:
+        yield "price", NOT_WITH_TEAM
+    if event_type.seats > 1:
+        yield "seats", NOT_WITH_TEAM
+    if event_type.requires_confirmation:
+        yield "requiresConfirmation", NOT_WITH_TEAM
+    if event_type.wait_list_minutes is not None:
+        yield "waitListMinutes", NOT_WITH_TEAM
+    if event_type.recurring_weeks is not None:
+        yield "recurringWeeks", NOT_WITH_TEAM
 
 
 def check_duration(event_type: models.EventType, minutes: int | None) -> None:

@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.profile_store import BRAND, PAGE_BRAND
+from openslot.accounts.store import LOCK_TEAM_EVENT_TYPE, lock_host
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
@@ -72,6 +73,43 @@ async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime)
         where id = $1 and owner_id = $2 and updated_at = $3 returning id"""
     changed = await db.fetchval(statement, event_type.id, event_type.owner_id, read_at, *CHANGEABLE.values(event_type))
     return changed is not None
+
+
+async def lock_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> None:
+    """Wait for other changes of an event type: for its own lock if it is a team's, and then for its owner's."""
+    await db.execute(f"select {LOCK_TEAM_EVENT_TYPE} from team_rules r where r.event_type_id = $1", event_type_id)
+    await lock_host(db, owner_id)
+
+
+async def find_slug_for(db: Db, event_type: EventType, owner_id: UUID) -> str:
+    """Find the slug that a team's event type can have with another owner: its own, or else one with a number."""
+    statement = """with wanted(slug, place) as (
+            select $3::text, 1 union all select left($3, 90) || '-' || n, n from generate_series(2, 1000) n)
+        select w.slug from wanted w where not exists (
+            select from event_types e where e.slug = w.slug and e.id <> $1 and (e.owner_id = $4 or e.team_id = $2))
+        order by w.place limit 1"""
+    slug: str = await db.fetchval(statement, event_type.id, event_type.team_id, event_type.slug, owner_id)
+    return slug
+
+
+async def update_owner(db: Db, event_type: EventType, *, left_by: UUID) -> bool:
+    """Write who owns an event type from now on, after those that they have already; False if it is not there."""
+    statement = """with moved as (
+            update event_types set owner_id = $3, schedule_id = $4, slug = $5, updated_at = $6,
+                position = (select coalesce(max(position) + 1, 0) from event_types where owner_id = $3)
+            where id = $1 and owner_id = $2 returning id),
+        links as (update booking_links l set owner_id = $3 from moved where l.event_type_id = moved.id)
+        select id from moved"""
+    moved = await db.fetchval(
+        statement,
+        event_type.id,
+        left_by,
+        event_type.owner_id,
+        event_type.schedule_id,
+        event_type.slug,
+        event_type.updated_at,
+    )
+    return moved is not None
 
 
 async def set_private_token(db: Db, event_type: EventType, token: SealedToken | None) -> None:

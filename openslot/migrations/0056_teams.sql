@@ -35,7 +35,6 @@ create index team_members_user on team_members (user_id);
 
 -- The team of an event type; null: its owner hosts it alone. Its owner need not host it.
 alter table event_types add column team_id uuid references teams on delete set null;
-create unique index event_types_team on event_types (team_id, slug) where team_id is not null;
 
 -- How the hosts of a team's event type are chosen.
 create table team_rules (

@@ -24,8 +24,17 @@ class Team(Struct, frozen=True, kw_only=True):
     external_id: str | None = None
     """What an identity provider calls it."""
 
+    version: int = 1
+    """Counts the changes of the team and of who belongs to it."""
+
     created_at: datetime
     updated_at: datetime
+
+
+class ListedTeam(Struct, frozen=True, kw_only=True):
+    team: Team
+    members: int
+    event_types: int
 
 
 class TeamMember(Struct, frozen=True, kw_only=True):
@@ -42,6 +51,24 @@ class TeamMember(Struct, frozen=True, kw_only=True):
     """What the team says of them; an identity provider's come with it where members are looked up."""
 
     joined_at: datetime
+
+
+class ListedTeamMember(Struct, frozen=True, kw_only=True):
+    """A member of a team with the account behind it."""
+
+    member: TeamMember
+    """Its attributes are the team's alone."""
+
+    member_id: UUID
+    """The membership in the organization."""
+
+    name: str
+    email: str
+    attributes: Attributes = {}
+    """What their identity provider says of them, and over it what the team says."""
+
+    is_active: bool
+    """Whether they can host: an active member of the organization with an open account."""
 
 
 class Balance(StrEnum):
@@ -92,6 +119,38 @@ class HostGroup(Struct, frozen=True, kw_only=True):
     pick: int
     filter: AttributeFilter | None = None
     """Which attributes members of the team have who belong to it; None: they are listed."""
+
+
+class HostWanted(Struct, frozen=True, kw_only=True):
+    """Somebody who is listed in a group; a weight and a priority of None are those that they have in the team."""
+
+    user_id: UUID
+    weight: int | None = None
+    priority: int | None = None
+
+
+class GroupWanted(Struct, frozen=True, kw_only=True):
+    """A group as it is to be: hosts that are listed, or whoever matches a filter."""
+
+    pick: int = 1
+    hosts: tuple[HostWanted, ...] = ()
+    filter: AttributeFilter | None = None
+    """Not None: there are no hosts listed. An empty one matches everybody of the team."""
+
+
+class GroupMember(Struct, frozen=True, kw_only=True):
+    """Who belongs to a group at this moment and can host, with the weight and the priority that count."""
+
+    group_id: UUID
+    user_id: UUID
+    host_no: int
+    name: str
+    email: str
+    zone: str
+    weight: int
+    priority: int
+    credit: int
+    last_no: int
 
 
 class Candidate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -1,0 +1,322 @@
+"""All SQL of teams, their members, and the groups of which their event types pick hosts."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from openslot.accounts.store import LOCK_EVENT_TYPES_OF_TEAMS, LOCK_TEAM_EVENT_TYPE, LOCK_TEAMMATES
+from openslot.core.db import Db, Row
+from openslot.core.ids import new_id
+from openslot.core.rows import Rows
+from openslot.teams.models import (
+    Attributes,
+    GroupMember,
+    GroupWanted,
+    HostGroup,
+    HostWanted,
+    ListedTeam,
+    ListedTeamMember,
+    Team,
+    TeamMember,
+    TeamRules,
+)
+
+TEAMS = Rows(Team, "teams t")
+CHANGEABLE = TEAMS.stored.only("name", "slug", "zone", "external_id", "updated_at")
+MEMBERS = Rows(TeamMember, "team_members k")
+MEMBER_CHANGES = MEMBERS.stored.only("weight", "priority", "is_manager", "attributes")
+RULES = Rows(TeamRules, "team_rules r")
+GROUPS = Rows(HostGroup, "host_groups g")
+
+ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+# What an identity provider says of the membership `m`, as plain attributes, and over it what the team says of `k`.
+_PROVIDED = ", ".join(
+    [f"'{name}', p.profile ->> '{name}'" for name in ("title", "preferredLanguage", "locale", "timezone")]
+    + [
+        f"'{name}', p.profile -> '{ENTERPRISE}' ->> '{name}'"
+        for name in ("department", "division", "costCenter", "organization", "employeeNumber")
+    ]
+)
+ATTRIBUTES = f"""(coalesce((select jsonb_strip_nulls(jsonb_build_object({_PROVIDED}))
+    from member_profiles p where p.member_id = m.id), '{{}}') || k.attributes)"""
+# Members of teams `k` with the account `u` behind them; those who are no members of the organization are not there.
+PEOPLE = """team_members k join teams t on t.id = k.team_id
+join memberships m on m.organization_id = t.organization_id and m.user_id = k.user_id
+join users u on u.id = k.user_id"""
+CAN_HOST = "m.active and u.disabled_at is null"
+# Who is in the group `g` at this moment and can host. Values of attributes are compared in any letter case.
+HOSTS_OF_GROUPS = """host_groups g join event_types e on e.id = g.event_type_id
+join team_members k on k.team_id = e.team_id join teams t on t.id = k.team_id
+join memberships m on m.organization_id = t.organization_id and m.user_id = k.user_id and m.active
+join users u on u.id = k.user_id and u.disabled_at is null
+left join host_group_members h on h.group_id = g.id and h.user_id = k.user_id"""
+IS_IN_GROUP = f"""case when g.filter is null then coalesce(h.listed, false) else not exists (
+    select from jsonb_each(g.filter) f where not exists (
+        select from jsonb_array_elements_text(f.value) v(value)
+        where lower(v.value) = lower({ATTRIBUTES} ->> f.key))) end"""
+GROUP_MEMBERS = Rows(
+    GroupMember,
+    "host_group_members h",
+    computed={
+        "group_id": "g.id",
+        "user_id": "u.id",
+        "host_no": "u.no",
+        "name": "u.name",
+        "email": "u.email",
+        "zone": "u.zone",
+        "weight": "coalesce(h.weight, k.weight)",
+        "priority": "coalesce(h.priority, k.priority)",
+        "credit": "coalesce(h.credit, 0)",
+        "last_no": "coalesce(h.last_no, 0)",
+    },
+)
+LIST_GROUP_MEMBERS = f"""select {GROUP_MEMBERS.columns} from {HOSTS_OF_GROUPS}
+where g.event_type_id = $1 and {IS_IN_GROUP} order by g.position, u.no"""
+
+_read_attributes = msgspec.json.Decoder(Attributes).decode
+
+
+async def insert_team(db: Db, team: Team) -> None:
+    await db.execute(TEAMS.insert(), *TEAMS.values(team))
+
+
+async def update_team(db: Db, team: Team) -> int | None:
+    """Write a team as its next version, and return that; None if it is gone."""
+    statement = f"""update teams set {CHANGEABLE.assign(first=2)}, version = version + 1
+        where id = $1 returning version"""
+    version: int | None = await db.fetchval(statement, team.id, *CHANGEABLE.values(team))
+    return version
+
+
+async def touch_team(db: Db, team_id: UUID, *, now: datetime) -> None:
+    """Write that who belongs to a team has changed."""
+    await db.execute("update teams set version = version + 1, updated_at = $2 where id = $1", team_id, now)
+
+
+async def delete_team(db: Db, team_id: UUID) -> bool:
+    return await db.fetchval("delete from teams where id = $1 returning id", team_id) is not None
+
+
+async def find_team(db: Db, organization_id: UUID, team_id: UUID) -> Team | None:
+    row = await db.fetchrow(
+        f"select {TEAMS.columns} from teams t where t.organization_id = $1 and t.id = $2", organization_id, team_id
+    )
+    return TEAMS.read(row) if row else None
+
+
+async def find_team_by_slug(db: Db, slug: str) -> Team | None:
+    row = await db.fetchrow(f"select {TEAMS.columns} from teams t where lower(t.slug) = lower($1)", slug)
+    return TEAMS.read(row) if row else None
+
+
+async def find_team_of(db: Db, event_type_id: UUID) -> Team | None:
+    row = await db.fetchrow(
+        f"select {TEAMS.columns} from event_types e join teams t on t.id = e.team_id where e.id = $1", event_type_id
+    )
+    return TEAMS.read(row) if row else None
+
+
+async def list_teams(db: Db, organization_id: UUID | None) -> list[ListedTeam]:
+    """List the teams of an organization, or all, by name."""
+    statement = f"""select {TEAMS.columns},
+            (select count(*) from team_members k join memberships m on m.user_id = k.user_id
+             where k.team_id = t.id and m.organization_id = t.organization_id) as members,
+            (select count(*) from event_types e where e.team_id = t.id) as event_types
+        from teams t where $1::uuid is null or t.organization_id = $1 order by lower(t.name), t.id"""
+    return [_to_listed(row) for row in await db.fetch(statement, organization_id)]
+
+
+async def list_teams_of_user(db: Db, user_id: UUID) -> list[Team]:
+    """List the teams in which a user is, by name."""
+    statement = f"select {TEAMS.columns} from {PEOPLE} where k.user_id = $1 order by lower(t.name), t.id"
+    return [TEAMS.read(row) for row in await db.fetch(statement, user_id)]
+
+
+async def list_slugs(db: Db, *, beginning: str) -> set[str]:
+    rows = await db.fetch("select lower(slug) as slug from teams where starts_with(lower(slug), $1)", beginning)
+    return {row["slug"] for row in rows}
+
+
+async def find_common_zone(db: Db, organization_id: UUID) -> str | None:
+    """Find the time zone that most members of an organization have."""
+    statement = """select u.zone from memberships m join users u on u.id = m.user_id where m.organization_id = $1
+        group by u.zone order by count(*) desc, u.zone limit 1"""
+    zone: str | None = await db.fetchval(statement, organization_id)
+    return zone
+
+
+async def lock_event_types(db: Db, team_id: UUID) -> None:
+    """Wait for the locks of all event types of a team."""
+    await db.execute(LOCK_EVENT_TYPES_OF_TEAMS, [team_id])
+
+
+async def lock_event_type(db: Db, event_type_id: UUID) -> None:
+    """Wait for the lock of an event type of a team, which comes before those of its hosts."""
+    await db.execute(f"select {LOCK_TEAM_EVENT_TYPE} from team_rules r where r.event_type_id = $1", event_type_id)
+
+
+async def lock_teammates(db: Db, team_id: UUID, user_ids: Sequence[UUID] = ()) -> None:
+    """Wait for the locks of all members of a team and of some more hosts, in the order of all locks of hosts."""
+    await db.execute(LOCK_TEAMMATES, [team_id], user_ids)
+
+
+async def is_manager(db: Db, team_id: UUID, user_id: UUID) -> bool:
+    statement = f"select exists (select from {PEOPLE} where t.id = $1 and u.id = $2 and k.is_manager and {CAN_HOST})"
+    return bool(await db.fetchval(statement, team_id, user_id))
+
+
+async def insert_member(db: Db, member: TeamMember) -> None:
+    await db.execute(MEMBERS.insert(), *MEMBERS.values(member))
+
+
+async def update_member(db: Db, member: TeamMember) -> bool:
+    statement = f"""update team_members set {MEMBER_CHANGES.assign(first=3)}
+        where team_id = $1 and user_id = $2 returning user_id"""
+    values = MEMBER_CHANGES.values(member)
+    return await db.fetchval(statement, member.team_id, member.user_id, *values) is not None
+
+
+async def delete_member(db: Db, team_id: UUID, user_id: UUID) -> bool:
+    statement = "delete from team_members where team_id = $1 and user_id = $2 returning user_id"
+    return await db.fetchval(statement, team_id, user_id) is not None
+
+
+async def unlist_member(db: Db, team_id: UUID, user_id: UUID) -> None:
+    """Take somebody out of the groups of a team in which they are listed; what is left of their credit stays."""
+    statement = """update host_group_members h set listed = false from host_groups g, event_types e
+        where h.group_id = g.id and g.event_type_id = e.id and e.team_id = $1 and h.user_id = $2 and h.listed"""
+    await db.execute(statement, team_id, user_id)
+
+
+async def find_member(db: Db, team_id: UUID, user_id: UUID) -> TeamMember | None:
+    """Look up somebody's place in a team, also if they are no members of the organization at this moment."""
+    statement = f"select {MEMBERS.columns} from team_members k where k.team_id = $1 and k.user_id = $2"
+    row = await db.fetchrow(statement, team_id, user_id)
+    return MEMBERS.read(row) if row else None
+
+
+async def list_members(db: Db, team_id: UUID) -> list[ListedTeamMember]:
+    statement = f"""select {MEMBERS.columns}, m.id as member_id, u.name, u.email, {CAN_HOST} as can_host,
+            {ATTRIBUTES} as all_attributes
+        from {PEOPLE} where t.id = $1 order by lower(u.name), u.no"""
+    return [_to_member(row) for row in await db.fetch(statement, team_id)]
+
+
+async def list_member_ids(db: Db, team_id: UUID) -> set[UUID]:
+    rows = await db.fetch(f"select k.user_id from {PEOPLE} where t.id = $1", team_id)
+    return {row["user_id"] for row in rows}
+
+
+async def list_organization_members(db: Db, organization_id: UUID, user_ids: Sequence[UUID]) -> set[UUID]:
+    statement = "select user_id from memberships where organization_id = $1 and user_id = any($2)"
+    return {row["user_id"] for row in await db.fetch(statement, organization_id, user_ids)}
+
+
+async def list_event_type_ids(db: Db, team_id: UUID) -> list[UUID]:
+    rows = await db.fetch("select id from event_types where team_id = $1 order by slug", team_id)
+    return [row["id"] for row in rows]
+
+
+async def list_owned(db: Db, organization_id: UUID, owner_id: UUID) -> list[tuple[UUID, UUID]]:
+    """List the event types of an organization's teams that a user owns, each with its team."""
+    statement = """select e.id, e.team_id from event_types e join teams t on t.id = e.team_id
+        where t.organization_id = $1 and e.owner_id = $2 order by e.id"""
+    return [(row["id"], row["team_id"]) for row in await db.fetch(statement, organization_id, owner_id)]
+
+
+async def find_successor(db: Db, team_id: UUID, *, leaver_id: UUID) -> UUID | None:
+    """Find who takes over from an owner who leaves: a manager of the team, or else an owner or administrator."""
+    statement = """select u.id from teams t join memberships m on m.organization_id = t.organization_id and m.active
+            join users u on u.id = m.user_id and u.disabled_at is null and u.deleting_since is null
+            left join team_members k on k.team_id = t.id and k.user_id = u.id
+        where t.id = $1 and u.id <> $2 and (coalesce(k.is_manager, false) or m.role in ('owner', 'admin'))
+        order by coalesce(k.is_manager, false) desc, k.user_id is null, m.role = 'owner' desc, k.joined_at, u.no
+        limit 1"""
+    found: UUID | None = await db.fetchval(statement, team_id, leaver_id)
+    return found
+
+
+async def insert_rules(db: Db, rules: TeamRules) -> None:
+    await db.execute(RULES.insert(), *RULES.values(rules))
+
+
+async def update_rules(db: Db, rules: TeamRules) -> bool:
+    part = RULES.stored.without("event_type_id")
+    statement = f"update team_rules set {part.assign(first=2)} where event_type_id = $1 returning no"
+    return await db.fetchval(statement, rules.event_type_id, *part.values(rules)) is not None
+
+
+async def find_rules(db: Db, event_type_id: UUID) -> TeamRules | None:
+    row = await db.fetchrow(f"select {RULES.columns} from team_rules r where r.event_type_id = $1", event_type_id)
+    return RULES.read(row) if row else None
+
+
+async def list_groups(db: Db, event_type_id: UUID) -> list[HostGroup]:
+    statement = f"select {GROUPS.columns} from host_groups g where g.event_type_id = $1 order by g.position"
+    return [GROUPS.read(row) for row in await db.fetch(statement, event_type_id)]
+
+
+async def insert_group(db: Db, event_type_id: UUID, position: int, wanted: GroupWanted) -> UUID:
+    group = HostGroup(
+        id=new_id(), event_type_id=event_type_id, position=position, pick=wanted.pick, filter=wanted.filter
+    )
+    await db.execute(GROUPS.insert(), *GROUPS.values(group))
+    await replace_listed(db, group.id, wanted.hosts)
+    return group.id
+
+
+async def update_group(db: Db, group: HostGroup) -> None:
+    part = GROUPS.stored.only("pick", "filter")
+    await db.execute(f"update host_groups set {part.assign(first=2)} where id = $1", group.id, *part.values(group))
+
+
+async def replace_listed(db: Db, group_id: UUID, hosts: Sequence[HostWanted]) -> None:
+    """List these hosts in a group and no others; the credit of all of them stays."""
+    await db.execute(
+        "update host_group_members set listed = false where group_id = $1 and user_id <> all($2)",
+        group_id,
+        [host.user_id for host in hosts],
+    )
+    await db.executemany(
+        """insert into host_group_members (group_id, user_id, listed, weight, priority) values ($1, $2, true, $3, $4)
+        on conflict (group_id, user_id) do update
+        set listed = true, weight = excluded.weight, priority = excluded.priority""",
+        [(group_id, host.user_id, host.weight, host.priority) for host in hosts],
+    )
+
+
+async def delete_groups(db: Db, event_type_id: UUID, *, beginning: int) -> None:
+    """Delete the groups of an event type from a position on, with their credits."""
+    await db.execute("delete from host_groups where event_type_id = $1 and position >= $2", event_type_id, beginning)
+
+
+async def list_listed(db: Db, event_type_id: UUID) -> list[tuple[UUID, HostWanted]]:
+    """List who is listed in the groups of an event type, each with the id of the group."""
+    statement = """select h.group_id, h.user_id, h.weight, h.priority
+        from host_groups g join host_group_members h on h.group_id = g.id and h.listed join users u on u.id = h.user_id
+        where g.event_type_id = $1 and g.filter is null order by g.position, u.no"""
+    return [
+        (row["group_id"], HostWanted(user_id=row["user_id"], weight=row["weight"], priority=row["priority"]))
+        for row in await db.fetch(statement, event_type_id)
+    ]
+
+
+async def list_group_members(db: Db, event_type_id: UUID) -> list[GroupMember]:
+    return [GROUP_MEMBERS.read(row) for row in await db.fetch(LIST_GROUP_MEMBERS, event_type_id)]
+
+
+def _to_listed(row: Row) -> ListedTeam:
+    return ListedTeam(team=TEAMS.read(row), members=row["members"], event_types=row["event_types"])
+
+
+def _to_member(row: Row) -> ListedTeamMember:
+    return ListedTeamMember(
+        member=MEMBERS.read(row),
+        member_id=row["member_id"],
+        name=row["name"],
+        email=row["email"],
+        attributes=_read_attributes(row["all_attributes"]),
+        is_active=row["can_host"],
+    )
