@@ -9,11 +9,14 @@ from openslot.availability.grid import invert, pick_starts, step_of
 from openslot.availability.models import Code, DayExplained, Days, SlotInputs, StartExplained
 from openslot.availability.reasons import NEVER, give_day_reason, give_reason
 from openslot.availability.slots import RULES, SlotQuery, find_causes, is_askable, make_query, spans_of
+from openslot.availability.team_explain import explain_team_day, explain_team_start, explain_team_starts
 from openslot.core.times import at_second, floor_second, get_zone
 
 
 def explain_start(inputs: SlotInputs, starts_at: datetime) -> StartExplained:
     """Return every rule that closes a start, and what would open it."""
+    if inputs.team is not None:
+        return explain_team_start(inputs, starts_at)
     if not is_askable(starts_at):
         return StartExplained(starts_at, Code.OFF_GRID, (NEVER,))
     start = floor_second(starts_at)
@@ -25,6 +28,8 @@ def explain_start(inputs: SlotInputs, starts_at: datetime) -> StartExplained:
 
 def explain_day(inputs: SlotInputs, on: date) -> DayExplained:
     """Return what closes the starts of one day of the host's calendar, and how many each rule closes."""
+    if inputs.team is not None:
+        return explain_team_day(inputs, on)
     spans = spans_of(Days(on, on), get_zone(inputs.schedule.zone))
     if not spans:
         return DayExplained(on, starts=0, open=0, reasons=(NEVER,))
@@ -43,6 +48,8 @@ def explain_day(inputs: SlotInputs, on: date) -> DayExplained:
 
 def explain_starts(inputs: SlotInputs, on: date) -> tuple[StartExplained, ...]:
     """Return for every start of one day's hours whether it is open, and the first rule that closes it."""
+    if inputs.team is not None:
+        return explain_team_starts(inputs, on)
     spans = spans_of(Days(on, on), get_zone(inputs.schedule.zone))
     if not spans:
         return ()

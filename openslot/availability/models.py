@@ -12,6 +12,7 @@ from openslot.accounts.models import PLAIN_PAGE, PageBrand
 from openslot.core.times import FOREVER
 from openslot.event_types.models import BookingLink, EventType
 from openslot.schedules.models import Schedule
+from openslot.teams.models import Candidate, HostGroup, TeamRules
 
 
 class BySlug(Struct, frozen=True):
@@ -45,7 +46,16 @@ class ByBooking(Struct, frozen=True):
     minutes: int | None = None
 
 
-EventTypeRef = BySlug | ByPage | ById | ByBooking
+class ByTeamPage(Struct, frozen=True):
+    """An active event type by its team's slug and its own; a private one needs its token, or that of a link."""
+
+    team_slug: str
+    slug: str
+    token: str | None = None
+    minutes: int | None = None
+
+
+EventTypeRef = BySlug | ByPage | ById | ByBooking | ByTeamPage
 
 
 class Drafted(Struct, frozen=True):
@@ -105,13 +115,51 @@ class Taken(Struct, frozen=True):
     """The starts of the event type's confirmed bookings and live holds, which the limits count."""
 
 
+class HostInputs(Struct, frozen=True, kw_only=True):
+    """One of the hosts of a team: when they work, and what takes their time."""
+
+    host_no: int
+    name: str
+    schedule: Schedule
+    taken: Taken
+    """Its starts are those of the event type's bookings that they host."""
+
+    booked_in_all: Sequence[int] = ()
+    """The starts of all that takes their time; a group session is one."""
+
+    has_stale: bool = False
+    """Whether an expired hold still stands in the constraint's way."""
+
+    left_at: datetime | None = None
+    """When they last left an organization, and what was upcoming was cancelled."""
+
+
+class GroupInputs(Struct, frozen=True, kw_only=True):
+    group: HostGroup
+    candidates: tuple[Candidate, ...]
+
+
+class TeamInputs(Struct, frozen=True, kw_only=True):
+    """Those of whom the hosts of a team's event type are picked."""
+
+    rules: TeamRules
+    groups: tuple[GroupInputs, ...]
+    hosts: Mapping[int, HostInputs]
+    """By their numbers."""
+
+
 class SlotInputs(Struct, frozen=True, kw_only=True):
     event_type: EventType
     schedule: Schedule
+    """Of a team's event type: the team's calendar, which is never closed."""
+
     taken: Taken
     now: datetime
     minutes: int | None = None
     """How long the meeting is to be; None is the event type's default."""
+
+    team: TeamInputs | None = None
+    """None: the owner of the event type hosts it alone."""
 
     @property
     def duration(self) -> timedelta:
@@ -179,6 +227,8 @@ class Code(StrEnum):
     FULL = "full"
     TAKEN = "taken"
     BUSY = "busy"
+    NO_HOSTS = "no_hosts"
+    """Too few hosts of a team are free."""
 
 
 NO_START = frozenset({Code.PAST, Code.OUTSIDE_HOURS, Code.OFF_GRID})
@@ -201,21 +251,52 @@ class Reason(Struct, frozen=True, rename="camel"):
     """How many starts it closes."""
 
 
-class StartExplained(Struct, frozen=True, rename="camel"):
+class HostExplained(Struct, frozen=True, rename="camel"):
+    """Whether a host of a team can be chosen for a start."""
+
+    name: str
+    can_be_chosen: bool
+    sentence: str
+    """Why, or why not: `Ana is in a meeting`, `Jim is 3 ahead`."""
+
+
+class GroupExplained(Struct, frozen=True, rename="camel"):
+    """Of whom a team's hosts for a start are picked, and whether enough of them can be chosen."""
+
+    pick: int
+    can_be_chosen: int
+    """How many of its hosts."""
+
+    sentence: str
+    hosts: tuple[HostExplained, ...]
+
+
+class StartExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Why a start is open or closed, the most telling reason first."""
 
     starts_at: datetime
     code: Code
     reasons: tuple[Reason, ...]
+    groups: tuple[GroupExplained, ...] = ()
+    """Of a team's event type alone."""
 
 
-class DayExplained(Struct, frozen=True, rename="camel"):
+class HostOfDay(Struct, frozen=True, rename="camel"):
+    """At how many starts of a day a host of a team is free."""
+
+    name: str
+    free: int
+
+
+class DayExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
     """How many starts a day's hours give, how many are open, and what closes the others."""
 
     on: date
     starts: int
     open: int
     reasons: tuple[Reason, ...]
+    hosts: tuple[HostOfDay, ...] = ()
+    """Of a team's event type alone."""
 
 
 class SlotContext(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from openslot.availability.grid import Interval
 from openslot.availability.models import (
     ById,
     ByPage,
+    ByTeamPage,
     DayExplained,
     Days,
     Drafted,
@@ -26,6 +27,7 @@ from openslot.availability.models import (
 )
 from openslot.availability.slots import list_slots, spans_of
 from openslot.availability.slots import list_taken as list_taken_starts
+from openslot.availability.team_slots import list_team_slots, list_team_taken
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
@@ -62,7 +64,8 @@ async def list_taken(work: Work, which: EventTypeRef, on: date, zone: ZoneInfo) 
     """List the open starts of a day of the asker's calendar, and those that others have taken."""
     days = Days(on, on)
     found = await _find(work, which, days, zone)
-    return found, list_slots(found.inputs, days, viewer=zone), list_taken_starts(found.inputs, days, viewer=zone)
+    taken = (list_team_taken if found.inputs.team else list_taken_starts)(found.inputs, days, viewer=zone)
+    return found, _list(found, days, zone), taken
 
 
 async def list_month(
@@ -103,7 +106,7 @@ async def list_nearest(
     return NearestSlots(found=found, starts=months.nearest(slots, wanted, max_=max_), is_open=is_open)
 
 
-async def get_offer(work: Work, which: ByPage) -> SlotContext:
+async def get_offer(work: Work, which: ByPage | ByTeamPage) -> SlotContext:
     return await _get(work, which, work.now, work.now)
 
 
@@ -138,9 +141,13 @@ async def explain_whole_day(
 
 def _list_offered(found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo) -> Slots:
     """List the open starts; none to those who would have to pay and can't."""
-    slots = list_slots(found.inputs, days, viewer=zone)
-    is_public = isinstance(which, ById | ByPage | Drafted)
+    slots = _list(found, days, zone)
+    is_public = isinstance(which, ById | ByPage | ByTeamPage | Drafted)
     return replace(slots, starts=[]) if is_public and not is_offered(found.inputs.event_type) else slots
+
+
+def _list(found: SlotContext, days: Days, zone: ZoneInfo) -> Slots:
+    return (list_team_slots if found.inputs.team else list_slots)(found.inputs, days, viewer=zone)
 
 
 def _list_first_month(found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo) -> Slots:
@@ -194,7 +201,7 @@ async def _get(
     without: UUID | None = None,
     db: Db | None = None,
 ) -> SlotContext:
-    if isinstance(which, ByPage) and not (is_line(which.username) and is_line(which.token or "")):
+    if isinstance(which, ByPage | ByTeamPage) and not _is_plain(which):
         raise EventTypeNotFound
     found = await store.find_setting(
         db or work.db, which, asked_from=asked_from, asked_until=asked_until, now=work.now, without=without
@@ -203,6 +210,11 @@ async def _get(
         raise EventTypeNotFound
     months.check_asked(which, found)
     return found
+
+
+def _is_plain(which: ByPage | ByTeamPage) -> bool:
+    owner = which.username if isinstance(which, ByPage) else which.team_slug
+    return is_line(owner) and is_line(which.token or "")
 
 
 async def keep_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) -> None:

@@ -85,27 +85,35 @@ def close_notice(query: SlotQuery) -> list[Closed]:
 
 def close_full_days(query: SlotQuery) -> list[Closed]:
     """Close the host's days that have as many bookings as a day may have; the cause is the day number."""
-    max_ = query.inputs.event_type.limits.per_day
+    return close_days(query, query.inputs.taken.booked, query.inputs.event_type.limits.per_day)
+
+
+def close_full_weeks(query: SlotQuery) -> list[Closed]:
+    """Close the host's weeks that have as many bookings as a week may have; the cause is Monday's day number."""
+    return close_weeks(query, query.inputs.taken.booked, query.inputs.event_type.limits.per_week)
+
+
+def close_days(query: SlotQuery, booked: Iterable[int], max_: int | None) -> list[Closed]:
+    """Close the days of the calendar on which so many of the starts are."""
     if max_ is None:
         return []
-    booked = Counter(_list_booked_days(query))
+    counted = Counter(_list_days(query, booked))
     return [
         (start, end, day)
-        for day, count in booked.items()
+        for day, count in counted.items()
         if count >= max_
         for start, end in spans_of_days(query.offsets, day, day)
     ]
 
 
-def close_full_weeks(query: SlotQuery) -> list[Closed]:
-    """Close the host's weeks that have as many bookings as a week may have; the cause is Monday's day number."""
-    max_ = query.inputs.event_type.limits.per_week
+def close_weeks(query: SlotQuery, booked: Iterable[int], max_: int | None) -> list[Closed]:
+    """Close the weeks of the calendar in which so many of the starts are."""
     if max_ is None:
         return []
-    booked = Counter(day - (day + 3) % 7 for day in _list_booked_days(query))
+    counted = Counter(day - (day + 3) % 7 for day in _list_days(query, booked))
     return [
         (start, end, monday)
-        for monday, count in booked.items()
+        for monday, count in counted.items()
         if count >= max_
         for start, end in spans_of_days(query.offsets, monday, monday + 6)
     ]
@@ -157,8 +165,8 @@ RULES: tuple[tuple[Code, Callable[[SlotQuery], list[Closed]]], ...] = (
 )
 
 
-def _list_booked_days(query: SlotQuery) -> Iterable[int]:
-    return [(start + offset_at(query.offsets, start)) // DAY for start in query.inputs.taken.booked]
+def _list_days(query: SlotQuery, booked: Iterable[int]) -> list[int]:
+    return [(start + offset_at(query.offsets, start)) // DAY for start in booked]
 
 
 def _close_blocked(query: SlotQuery, spans: Iterable[Claim | Busy]) -> list[Closed]:

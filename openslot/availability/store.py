@@ -89,7 +89,7 @@ cross join lateral (
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
 # The same as if nothing were held, for all that a host offers, and as it is.
-OF_HOST = f"{SETTING}e.owner_id = $5 and e.active order by e.id <> $6, e.id limit {MAX_OFFERS}"
+OF_HOST = f"{SETTING}e.owner_id = $5 and e.active and e.team_id is null order by e.id <> $6, e.id limit {MAX_OFFERS}"
 OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hold'").replace(
     "t.active", f"t.active and (t.holder is null or t.holder = '{WAIT_LIST}')"
 )
@@ -152,8 +152,8 @@ def _write_statement(which: models.EventTypeRef | models.Drafted) -> tuple[str, 
     if isinstance(which, models.Drafted):
         return f"{DRAFTED}s.owner_id = e.owner_id", (to_record(which.event_type),)
     condition, arguments = condition_of(which, first=5)
-    statement = OF_PAGE if isinstance(which, models.ByPage) else SETTING
-    if isinstance(which, models.ByPage | models.ById) and which.token is not None:
+    statement = OF_PAGE if isinstance(which, models.ByPage | models.ByTeamPage) else SETTING
+    if isinstance(which, models.ByPage | models.ByTeamPage | models.ById) and which.token is not None:
         # The token is the last argument.
         statement = _with_link(statement, f"${4 + len(arguments)}")
     return statement + condition, arguments
@@ -179,7 +179,12 @@ def condition_of(which: models.EventTypeRef, *, first: int) -> tuple[str, tuple[
             return f"e.id = {a}", (event_type_id,)
         case models.ByPage(username, slug, token):
             page = f"lower(u.username) = lower({a}) and e.slug = {b} and e.active and {_visible(c)}"
-            return page, (username, slug, _hash(token))
+            # What a team offers is on the team's page.
+            return f"{page} and e.team_id is null", (username, slug, _hash(token))
+        case models.ByTeamPage(team_slug, slug, token):
+            team = f"select t.id from teams t where lower(t.slug) = lower({a})"
+            page = f"e.team_id = ({team}) and e.slug = {b} and e.active and {_visible(c)}"
+            return page, (team_slug, slug, _hash(token))
 
 
 def _hash(token: str | None) -> bytes | None:

@@ -162,7 +162,7 @@ def check_each(questions: Iterable[Case], check: Callable[[Case], None]) -> None
         raise AssertionError(f"{len(failed)} cases fail, the simplest is {simplest}") from cause
 
 
-def _draw_hours(chance: Random) -> tuple[Minutes, ...]:
+def draw_hours(chance: Random) -> tuple[Minutes, ...]:
     return tuple(_draw_range(chance) for _ in range(chance.randint(0, 3)))
 
 
@@ -173,8 +173,8 @@ def _draw_range(chance: Random) -> Minutes:
     return (start, end) if end > start else (start, end + DAY - (end == start) * 5)
 
 
-def _draw_week(chance: Random) -> tuple[tuple[Minutes, ...], ...]:
-    hours = [_draw_hours(chance) for _ in range(7)]
+def draw_week(chance: Random) -> tuple[tuple[Minutes, ...], ...]:
+    hours = [draw_hours(chance) for _ in range(7)]
     return chance.choice([tuple(hours), (hours[0],) * 7, ROUND_THE_CLOCK, OFFICE_HOURS])
 
 
@@ -205,8 +205,8 @@ def draw_case(chance: Random) -> Case:
         first=first,
         last=first + timedelta(days=days - 1),
         now=chance.choice([base - 3 * DAY, base - 3 * DAY, *instants(1)]),
-        weekly=_draw_week(chance),
-        overrides={near(): _draw_hours(chance) for _ in range(chance.randint(0, 3))},
+        weekly=draw_week(chance),
+        overrides={near(): draw_hours(chance) for _ in range(chance.randint(0, 3))},
         away=chance.choice([(), (), spans(2)]),
         holidays=chance.choice([frozenset(), bavarian_holidays()]),
         duration=duration,

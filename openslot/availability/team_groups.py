@@ -1,0 +1,143 @@
+"""Groups of hosts: whether each can have as many of its free hosts as it needs, when nobody can serve two of them."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import and_
+
+from msgspec import Struct
+
+
+class Wanted(Struct, frozen=True):
+    """How many of which hosts a group needs."""
+
+    pick: int
+    hosts: frozenset[int]
+
+
+Choose = Callable[[int, frozenset[int]], Sequence[int] | None]
+"""Picks the hosts of the group at a place from those that it may have, the best first; None: there are too few."""
+
+
+def can_fill(groups: Sequence[Wanted]) -> bool:
+    return find_hosts(groups) is not None
+
+
+def find_hosts(groups: Sequence[Wanted]) -> list[frozenset[int]] | None:
+    """Find hosts for every group, each for one of them; None if there are too few."""
+    serves: dict[int, int] = {}
+
+    def find_for(place: int, seen: set[int]) -> bool:
+        for host in sorted(groups[place].hosts - seen):
+            seen.add(host)
+            if host not in serves or find_for(serves[host], seen):
+                serves[host] = place
+                return True
+        return False
+
+    if not all(find_for(place, set()) for place, group in enumerate(groups) for _ in range(group.pick)):
+        return None
+    return [frozenset(host for host, of in serves.items() if of == place) for place in range(len(groups))]
+
+
+def fill(groups: Sequence[Wanted], choose: Choose) -> list[tuple[int, ...]] | None:
+    """Choose the hosts of each group in turn, and leave to the later ones those whom they can't do without."""
+    chosen: list[tuple[int, ...]] = []
+    left = list(groups)
+    while left:
+        found = _fill_first(left, len(chosen), choose)
+        if found is None:
+            return None
+        chosen.append(found)
+        left = _without(left[1:], found)
+    return chosen
+
+
+def _fill_first(groups: Sequence[Wanted], place: int, choose: Choose) -> tuple[int, ...] | None:
+    matched = find_hosts(groups)
+    if matched is None:
+        return None
+    allowed = groups[0].hosts
+    while True:
+        found = choose(place, allowed)
+        if found is None:
+            return None
+        needed = next((host for count, host in enumerate(found, 1) if not _spares(groups, found[:count])), None)
+        if needed is None:
+            return tuple(found)
+        allowed -= {needed}
+        if not _spares_enough(groups, allowed):
+            allowed = matched[0]
+
+
+def _spares(groups: Sequence[Wanted], hosts: Collection[int]) -> bool:
+    """Return whether the groups after the first can do without some hosts."""
+    return can_fill(_without(groups[1:], hosts))
+
+
+def _spares_enough(groups: Sequence[Wanted], allowed: frozenset[int]) -> bool:
+    return can_fill([Wanted(groups[0].pick, allowed), *groups[1:]])
+
+
+def _without(groups: Iterable[Wanted], hosts: Collection[int]) -> list[Wanted]:
+    return [Wanted(group.pick, group.hosts.difference(hosts)) for group in groups]
+
+
+def find_fillable(groups: Sequence[Wanted], free: Mapping[int, int]) -> int:
+    """Find at which starts every group can have its hosts, by the bits at which each host is free.
+
+    By Hall's theorem that is where any groups together have as many free hosts as they need together.
+    """
+    groups = _keep_required(groups)
+    if any(group.pick > len(group.hosts) for group in groups):
+        return 0
+    found = [count_at_least(need, [free[host] for host in hosts]) for hosts, need in _list_needs(groups).items()]
+    return reduce(and_, found, -1)
+
+
+def count_at_least(count: int, sets: Sequence[int]) -> int:
+    """Find the bits that so many of the sets have."""
+    if count == len(sets):
+        return reduce(and_, sets, -1)
+    words = [0] * count
+    for each in sets:
+        for place in range(count - 1, 0, -1):
+            words[place] |= words[place - 1] & each
+        words[0] |= each
+    return words[-1]
+
+
+def _keep_required(groups: Sequence[Wanted]) -> list[Wanted]:
+    """Take those whom a group can't do without out of the other groups."""
+    kept, settled = list(groups), set[int]()
+    while True:
+        full = next((p for p, each in enumerate(kept) if p not in settled and each.pick == len(each.hosts)), None)
+        if full is None:
+            return kept
+        settled.add(full)
+        others = _without(kept, kept[full].hosts)
+        kept = [each if place == full else others[place] for place, each in enumerate(kept)]
+
+
+def _list_needs(groups: Sequence[Wanted]) -> dict[frozenset[int], int]:
+    """List how many of which hosts must be free, for every choice of groups that share hosts."""
+    needs: dict[frozenset[int], int] = {}
+    for related in _split(groups):
+        unions: dict[frozenset[int], int] = {}
+        for group in related:
+            joined = [(hosts | group.hosts, need + group.pick) for hosts, need in unions.items()]
+            for hosts, need in ((group.hosts, group.pick), *joined):
+                unions[hosts] = max(need, unions.get(hosts, 0))
+        needs |= unions
+    return needs
+
+
+def _split(groups: Sequence[Wanted]) -> Iterator[list[Wanted]]:
+    """Split groups into those that share hosts, directly or through others."""
+    left = list(groups)
+    while left:
+        related = [left.pop(0)]
+        for group in related:
+            near = [other for other in left if other.hosts & group.hosts]
+            left = [other for other in left if not other.hosts & group.hosts]
+            related += near
+        yield related

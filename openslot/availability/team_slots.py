@@ -1,0 +1,319 @@
+"""The engine for teams: at which starts enough hosts are free, as bits over one grid of the team's calendar."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from itertools import compress, pairwise
+from math import gcd
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.availability.grid import Grid, Interval, invert, list_open_hours, step_of
+from openslot.availability.models import Code, Days, HostInputs, SlotInputs, Slots, Taken, TeamInputs
+from openslot.availability.slots import (
+    RULES,
+    Closed,
+    SlotQuery,
+    close_busy,
+    close_claims,
+    close_days,
+    close_holidays,
+    close_out_of_office,
+    close_weeks,
+    is_askable,
+    make_query,
+    spans_of,
+)
+from openslot.availability.team_groups import Wanted, can_fill, find_fillable
+from openslot.core.times import (
+    DAY,
+    ceil_second,
+    date_of,
+    floor_second,
+    get_offsets,
+    get_zone,
+    instant_of,
+    local_day,
+)
+from openslot.schedules.models import Schedule
+from openslot.teams.choice import list_eligible
+
+TEAM_RULES = tuple(
+    (code, close)
+    for code, close in RULES
+    if code in {Code.PAST, Code.WINDOW, Code.NOTICE, Code.DAY_LIMIT, Code.WEEK_LIMIT}
+)
+"""What is judged once for all hosts, in the team's calendar."""
+
+_NO_GRID = Grid([], [], [])
+_NOBODY = UUID(int=0)
+_BITS = bytes.maketrans(b"01", b"\0\1")
+
+
+class TeamGrid(Struct, frozen=True, eq=False):
+    """The starts of some days of a team's calendar: each bit stands for an instant, so many seconds after the last."""
+
+    first: int
+    """The instant of the first bit, a midnight."""
+
+    unit: int
+    size: int
+    starts: int
+    """The bits that are starts: steps that are counted from each midnight."""
+
+    @property
+    def end(self) -> int:
+        return self.first + self.size * self.unit
+
+    def between(self, first: int, until: int) -> int:
+        """Return the bits from one instant on, up to another."""
+        low = max(-((self.first - first) // self.unit), 0)
+        high = min(-((self.first - until) // self.unit), self.size)
+        return (1 << high) - (1 << low) if low < high else 0
+
+    def has(self, start: int) -> bool:
+        place, rest = divmod(start - self.first, self.unit)
+        return not rest and place >= 0 and bool(self.starts >> place & 1)
+
+    def list_starts(self, bits: int) -> list[int]:
+        shown = f"{bits:b}"[::-1].encode().translate(_BITS)
+        return list(compress(range(self.first, self.end, self.unit), shown))
+
+
+@lru_cache(maxsize=256)
+def lay_team_grid(zone: ZoneInfo, first_day: int, last_day: int, step: int) -> TeamGrid:
+    """Lay out the starts of some days, such that all midnights and steps are on bits."""
+    offsets = get_offsets(zone, date_of(first_day), date_of(last_day))
+    midnights = [instant_of(offsets, day * DAY) for day in range(first_day, last_day + 2)]
+    first, unit = midnights[0], gcd(step, *(after - before for before, after in pairwise(midnights)))
+    starts, apart = 0, step // unit
+    for begin, end in pairwise(midnights):
+        count = -((begin - end) // step)
+        # As many ones as the day has steps, each so many bits after the last.
+        steps = ((1 << count * apart) - 1) // ((1 << apart) - 1)
+        starts |= steps << (begin - first) // unit
+    return TeamGrid(first, unit, (midnights[-1] - first) // unit, starts)
+
+
+class TeamQuery(Struct, frozen=True):
+    """A team's event type with all times as numbers, and the starts that are asked for."""
+
+    team: TeamInputs
+    whole: SlotQuery
+    """What is judged once for all hosts; it has no hours."""
+
+    grid: TeamGrid
+
+
+class HostQuery(Struct, frozen=True):
+    """One host of a team: what is judged in the team's calendar, and what in their own."""
+
+    host: HostInputs
+    query: TeamQuery
+    own: SlotQuery
+
+
+def close_host_days(query: HostQuery) -> list[Closed]:
+    """Close the team's days on which a host has as many bookings as they may have; the cause is the day number."""
+    host, rules, whole = query.host, query.query.team.rules, query.query.whole
+    return [
+        *close_days(whole, host.taken.booked, rules.host_per_day),
+        *close_days(whole, host.booked_in_all, rules.host_total_per_day),
+    ]
+
+
+def close_host_weeks(query: HostQuery) -> list[Closed]:
+    """Close the team's weeks in which a host has as many bookings as they may have; the cause is Monday's number."""
+    host, rules, whole = query.host, query.query.team.rules, query.query.whole
+    return [
+        *close_weeks(whole, host.taken.booked, rules.host_per_week),
+        *close_weeks(whole, host.booked_in_all, rules.host_total_per_week),
+    ]
+
+
+HOST_RULES: tuple[tuple[Code, Callable[[HostQuery], list[Closed]]], ...] = (
+    (Code.OUT_OF_OFFICE, lambda query: close_out_of_office(query.own)),
+    (Code.HOLIDAY, lambda query: close_holidays(query.own)),
+    (Code.DAY_LIMIT, close_host_days),
+    (Code.WEEK_LIMIT, close_host_weeks),
+    (Code.TAKEN, lambda query: close_claims(query.own)),
+    (Code.BUSY, lambda query: close_busy(query.own)),
+)
+
+
+def list_team_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slots:
+    """List the starts at which every group has enough free hosts."""
+    spans, duration = spans_of(days, viewer), int(inputs.duration.total_seconds())
+    if not spans:
+        return Slots([], duration)
+    query = make_team_query(inputs, asked=(spans[0][0], spans[-1][1]))
+    return Slots(query.grid.list_starts(_find_open(query, spans)), duration)
+
+
+def list_team_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list[int]:
+    """List the starts that are closed only because others have taken the time of hosts, or their limits."""
+    team = _team_of(inputs)
+    hosts = {no: replace(host, taken=Taken(busy=host.taken.busy), booked_in_all=()) for no, host in team.hosts.items()}
+    free = replace(inputs, taken=Taken(), team=replace(team, hosts=hosts))
+    is_open = set(list_team_slots(inputs, days, viewer=viewer).starts)
+    return [start for start in list_team_slots(free, days, viewer=viewer).starts if start not in is_open]
+
+
+def judge_team(inputs: SlotInputs, starts_at: datetime) -> Code:
+    """Return whether a start may be booked, or the first rule that forbids it."""
+    if not is_askable(starts_at):
+        return Code.OFF_GRID
+    start = floor_second(starts_at)
+    query = make_team_query(inputs, asked=(start, start + 1))
+    causes = find_team_causes(query, start, judge_hosts(inputs, starts_at))
+    return causes[0][0] if causes else Code.OPEN
+
+
+def judge_hosts(inputs: SlotInputs, starts_at: datetime) -> dict[int, Code]:
+    """Return by their numbers whether hosts are free for a meeting, or the first rule that forbids it."""
+    start = floor_second(starts_at)
+    query = make_team_query(inputs, asked=(start, start + 1))
+    judged: dict[int, Code] = {}
+    for no, host in query.team.hosts.items():
+        causes = find_host_causes(ask_host(query, host), start)
+        judged[no] = causes[0][0] if causes else Code.OPEN
+    return judged
+
+
+def find_team_causes(query: TeamQuery, start: int, judged: Mapping[int, Code]) -> list[tuple[Code, int]]:
+    """List every rule that closes a start for the whole team, each with its cause, in the order in which they count."""
+    causes: list[tuple[Code, int]] = [
+        (code, cause)
+        for code, close in TEAM_RULES
+        for first, until, cause in close(query.whole)
+        if first <= start < until
+    ]
+    first = 1 if causes and causes[0][0] is Code.PAST else 0
+    if not query.grid.has(start):
+        causes.insert(first, (Code.OFF_GRID, 0))
+    missing = _find_missing(query.team, judged)
+    if missing is Code.OUTSIDE_HOURS:
+        causes.insert(first, (missing, 0))
+    elif missing is not None:
+        causes.append((missing, 0))
+    return causes
+
+
+def _find_missing(team: TeamInputs, judged: Mapping[int, Code]) -> Code | None:
+    """Return why the groups can't have their hosts: too few are free, or too few work at that time at all."""
+    free = {no for no, code in judged.items() if code is Code.OPEN}
+    if can_fill(list_wanted(team, among=free)):
+        return None
+    working = {no for no, code in judged.items() if code is not Code.OUTSIDE_HOURS}
+    is_working = can_fill(list_wanted(team, among=working)) or not can_fill(list_wanted(team))
+    return Code.NO_HOSTS if is_working else Code.OUTSIDE_HOURS
+
+
+def find_host_causes(query: HostQuery, start: int) -> list[tuple[Code, int]]:
+    """List every rule that closes a start for one host, each with its cause, in the order in which they count."""
+    ranges, end = query.own.grid.ranges, start + query.own.duration
+    closed = [] if any(begin <= start and end <= until for begin, until in ranges) else [(Code.OUTSIDE_HOURS, 0)]
+    return closed + [
+        (code, cause) for code, close in HOST_RULES for first, until, cause in close(query) if first <= start < until
+    ]
+
+
+def list_wanted(team: TeamInputs, *, among: Iterable[int] | None = None) -> list[Wanted]:
+    """List how many hosts each group needs, and who may be chosen: all who are eligible, or some of them."""
+    hosts = team.hosts.keys() if among is None else frozenset(among)
+    return [
+        Wanted(
+            each.group.pick,
+            frozenset(one.host_no for one in list_eligible(each.candidates, rules=team.rules) if one.host_no in hosts),
+        )
+        for each in team.groups
+    ]
+
+
+def make_team_query(inputs: SlotInputs, *, asked: Interval) -> TeamQuery:
+    """Lay out all that decides about the starts of a span for all hosts."""
+    event_type, zone = inputs.event_type, get_zone(inputs.schedule.zone)
+    # A clock that is turned back at midnight shows the end of a day after the next one has begun.
+    first_day, last_day = local_day(zone, asked[0]) - 1, local_day(zone, asked[1]) + 1
+    whole = SlotQuery(
+        inputs=inputs,
+        zone=zone,
+        offsets=get_offsets(zone, date_of(first_day), date_of(last_day)),
+        grid=_NO_GRID,
+        asked=asked,
+        now=ceil_second(inputs.now),
+        today=local_day(zone, floor_second(inputs.now)),
+        duration=int(inputs.duration.total_seconds()),
+        before=event_type.buffer_before * 60,
+        after=event_type.buffer_after * 60,
+    )
+    return TeamQuery(_team_of(inputs), whole, lay_team_grid(zone, first_day, last_day, step_of(event_type)))
+
+
+def ask_host(query: TeamQuery, host: HostInputs) -> HostQuery:
+    """Lay out all that decides about the asked starts for one host."""
+    inputs = replace(query.whole.inputs, schedule=host.schedule, taken=host.taken, team=None)
+    return HostQuery(host, query, make_query(inputs, asked=query.whole.asked))
+
+
+def _team_of(inputs: SlotInputs) -> TeamInputs:
+    if inputs.team is None:
+        raise TypeError("the event type has no team")
+    return inputs.team
+
+
+def _find_open(query: TeamQuery, asked: Sequence[Interval]) -> int:
+    grid, closed = query.grid, close_for_team(query)
+    for first, until in invert(list(asked)):
+        closed |= grid.between(first, until)
+    open_ = grid.starts & ~closed
+    if not open_:
+        return 0
+    groups = list_wanted(query.team)
+    numbers = frozenset[int]().union(*(group.hosts for group in groups))
+    return open_ & find_fillable(groups, {no: find_free(query, query.team.hosts[no]) for no in numbers})
+
+
+def close_for_team(query: TeamQuery) -> int:
+    """Find the bits that are closed whoever is free."""
+    closed = 0
+    for _, close in TEAM_RULES:
+        for first, until, _ in close(query.whole):
+            closed |= query.grid.between(first, until)
+    return closed
+
+
+def find_free(query: TeamQuery, host: HostInputs) -> int:
+    """Find the bits of the instants at which a host could begin a meeting."""
+    whole, grid, schedule, closed = query.whole, query.grid, host.schedule, 0
+    inputs = SlotInputs(event_type=whole.inputs.event_type, schedule=schedule, taken=host.taken, now=whole.inputs.now)
+    # It has no hours: these, and the holidays in them, are found for all hosts that have the same.
+    asked = HostQuery(host, query, replace(whole, inputs=inputs))
+    for _, close in HOST_RULES:
+        for first, until, _ in close(asked):
+            closed |= grid.between(first, until)
+    return _find_worked(grid, _as_hours(schedule), whole.duration) & ~closed
+
+
+def find_working(query: TeamQuery, host: HostInputs) -> int:
+    """Find the bits of the instants at which a host's hours give a meeting its whole time, holidays or not."""
+    hours = replace(_as_hours(host.schedule), holidays=None)
+    return _find_worked(query.grid, hours, query.whole.duration)
+
+
+def _as_hours(schedule: Schedule) -> Schedule:
+    """Leave out what differs from host to host: many have the same hours."""
+    return replace(schedule, id=_NOBODY, owner_id=_NOBODY, name="", out_of_office=())
+
+
+@lru_cache(maxsize=4096)
+def _find_worked(grid: TeamGrid, schedule: Schedule, duration: int) -> int:
+    zone = get_zone(schedule.zone)
+    first_day, last_day = local_day(zone, grid.first), local_day(zone, grid.end + duration) + 1
+    worked = 0
+    for first, until in list_open_hours(schedule, first_day, last_day):
+        worked |= grid.between(first, until - duration + 1)
+    return worked

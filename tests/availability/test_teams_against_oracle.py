@@ -1,0 +1,56 @@
+"""The engine for teams against the oracle, on questions drawn at random; all 20,000 of them with OPENSLOT_LONG."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from random import Random, SystemRandom
+from zoneinfo import ZoneInfo
+
+from openslot.availability.explain import explain_day, explain_start
+from openslot.availability.models import Code, Days
+from openslot.availability.team_slots import judge_hosts, judge_team, list_team_slots
+from tests.availability.cases import LONG
+from tests.availability.team_cases import as_team, draw_team_case
+from tests.availability.team_oracle import TeamCase, consult_team
+
+CASES = 20_000 if LONG else 1_000
+
+
+def draw_cases() -> Iterator[TeamCase]:
+    first = SystemRandom().randrange(2**32) if LONG else 0
+    return (draw_team_case(Random(seed)) for seed in range(first, first + CASES))
+
+
+def test_engine_and_oracle_list_and_judge_alike() -> None:
+    opened = 0
+    for case in draw_cases():
+        opinion, inputs = consult_team(case), as_team(case)
+        listed = list_team_slots(inputs, Days(case.first, case.last), viewer=ZoneInfo(case.viewer)).starts
+        assert [start / 60 for start in listed] == opinion.open, case
+        opened += bool(listed)
+        for start in Random(len(opinion.grid)).choices(opinion.grid, k=2):
+            at = datetime.fromtimestamp(start * 60, UTC)
+            judged = judge_hosts(inputs, at)
+            assert {no - 1 for no, code in judged.items() if code is Code.OPEN} == opinion.free[start], case
+            assert (judge_team(inputs, at) is Code.OPEN) == (start in opinion.open), case
+            explained = explain_start(inputs, at)
+            assert explained.code is judge_team(inputs, at), case
+            assert bool(explained.reasons) == (start not in opinion.open), case
+            shown = [group.can_be_chosen for group in explained.groups]
+            assert shown == [len(able & opinion.free[start]) for able in opinion.able], case
+    # Neither mostly open nor mostly closed.
+    assert CASES // 5 < opened < CASES
+
+
+def test_days_are_explained_as_the_oracle_sees_them() -> None:
+    given = 0
+    for drawn in islice(draw_cases(), CASES // 10):
+        case = replace(drawn, viewer=drawn.zone, last=drawn.first)
+        opinion = consult_team(case)
+        explained = explain_day(as_team(case), case.first)
+        assert explained.open == len(opinion.open), case
+        assert explained.starts <= len(opinion.grid), case
+        assert bool(explained.reasons) == (explained.open < explained.starts or not explained.starts), case
+        given += explained.starts > 0
+    assert given > CASES // 50
