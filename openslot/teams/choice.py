@@ -6,6 +6,7 @@ have been chosen for a booking earn their share of it, by weight, and who is cho
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -86,6 +87,38 @@ def spread(credit: int, members: Sequence[Candidate]) -> dict[UUID, int]:
     for user_id in [user_id for user_id, weight in weights.items() if weight][:missing]:
         parts[user_id] += 1
     return {user_id: part if credit > 0 else -part for user_id, part in parts.items() if part}
+
+
+class HostHistory(NamedTuple):
+    """When a member has joined, and how many bookings they had: both by how many had joined a group before."""
+
+    joined: int
+    served: dict[int, int]
+
+
+def count_from_level(
+    members: Sequence[Candidate], histories: Mapping[UUID, HostHistory | None]
+) -> tuple[Candidate, ...]:
+    """Complete members by the bookings that count with the balance `total`; who has no history joins at this moment.
+
+    Who joins begins at the level of those who were there, by weight: otherwise they would get every booking until they
+    have as many. The level is made of bookings within the window, so it passes as these do.
+    """
+    now = 1 + max((place for each in histories.values() if each for place in (each.joined, *each.served)), default=0)
+    found = {each.user_id: histories.get(each.user_id) or HostHistory(now, {}) for each in members}
+    began: dict[UUID, int] = {}
+
+    def count(each: Candidate, until: int) -> int:
+        history = found[each.user_id]
+        own = (count for place, count in history.served.items() if history.joined <= place < until)
+        return began[each.user_id] + sum(own)
+
+    for each in sorted(members, key=lambda each: found[each.user_id].joined):
+        joined = found[each.user_id].joined
+        earlier = [other for other in members if other.weight and found[other.user_id].joined < joined]
+        weight = sum(other.weight for other in earlier)
+        began[each.user_id] = sum(count(other, joined) for other in earlier) * each.weight // weight if weight else 0
+    return tuple(replace(each, served=count(each, now + 1)) for each in members)
 
 
 def judge(candidates: Sequence[Candidate], *, pick: int, rules: TeamRules) -> tuple[HostVerdict, ...]:

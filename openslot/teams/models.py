@@ -195,6 +195,9 @@ class ChoiceAsked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     is_named: bool = False
     """Whether somebody has named the host, so that nobody was chosen."""
 
+    instead_of: UUID | None = None
+    """Whose place the host has taken, and what they have paid."""
+
 
 class HostStanding(StrEnum):
     """What a choice says of a candidate."""

@@ -1,0 +1,285 @@
+"""Whatever is booked, held, cancelled and handed on, whoever joins and leaves: the ledger adds up, and says why."""
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from datetime import timedelta
+from typing import Any, ClassVar
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as limits
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.strategies import booleans, integers, sampled_from, sets
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime, Work
+from openslot.runtime import open_runtime
+from openslot.teams import ledger
+from openslot.teams import operations as teams
+from openslot.teams.choice import choose
+from openslot.teams.models import (
+    AssignmentReason,
+    Balance,
+    ChoiceAsked,
+    CreditReason,
+    GroupWanted,
+    HostWanted,
+    TeamRules,
+)
+from openslot.teams.replay import replay
+from openslot.teams.store import lock_event_type
+from tests.support.clocks import MONDAY, MovingClock
+from tests.support.founding import FoundedTeam, add_event_type, found_team
+
+EXAMPLES, STEPS = (150, 60) if os.environ.get("OPENSLOT_LONG") else (12, 40)
+HOSTS = 5
+
+who = integers(0, HOSTS - 1)
+which = integers(0, 30)
+absent = sets(who, max_size=HOSTS)
+weights = sampled_from([0, 1, 50, 100, 300, 1000])
+priorities = sampled_from([1, 2, 2, 2])
+
+
+class Booked:
+    """A booking, or a hold that may become one, with who hosts it for each group."""
+
+    def __init__(self, id_: UUID, hosts: dict[UUID, list[UUID]], *, claim: UUID | None = None) -> None:
+        self.id = id_
+        self.hosts = hosts
+        self.claim = claim
+
+
+class Ledger(RuleBasedStateMachine):
+    """The groups of two event types of a team: one by shares, one by totals."""
+
+    runtime: ClassVar[Runtime]
+    clock: ClassVar[MovingClock]
+    runner: ClassVar[asyncio.Runner]
+
+    def do(self, verb: Any, *arguments: Any, **more: Any) -> Any:
+        """Do something in a transaction of its own, under the lock of the event types."""
+
+        async def deed() -> Any:
+            async with self.runtime.transaction(OPERATOR) as work:
+                for event_type_id in sorted(self.event_types):
+                    await lock_event_type(work.db, event_type_id)
+                return await verb(work, *arguments, **more)
+
+        self.clock.now += timedelta(minutes=1)
+        return self.run(deed())
+
+    def run(self, deed: Coroutine[Any, Any, Any]) -> Any:
+        return self.runner.run(deed)
+
+    @initialize()
+    def found(self) -> None:
+        self.clock.now = MONDAY
+        self.booked: list[Booked] = []
+        self.holds: list[Booked] = []
+        self.event_types: list[UUID] = []
+        self.in_team: set[int] = set(range(HOSTS))
+        self.run(self._found())
+
+    async def _found(self) -> None:
+        slug = f"o{uuid4().hex[:12]}"
+        self.founded: FoundedTeam = await found_team(self.runtime, hosts=HOSTS, name=slug, slug=slug)
+        self.users: tuple[User, ...] = self.founded.hosts
+        everybody = GroupWanted(pick=1, filter={})
+        some = GroupWanted(pick=2, hosts=tuple(HostWanted(user_id=user.id) for user in self.users[:4]))
+        total = TeamRules(event_type_id=uuid4(), balance=Balance.TOTAL, max_lead=3, window_days=1)
+        for slug, rules, groups in (("share", None, (everybody, some)), ("total", total, (everybody,))):
+            made = await add_event_type(self.runtime, self.founded, *groups, rules=rules, slug=slug)
+            self.event_types.append(made.id)
+
+    @rule(event_type=integers(0, 1), away=absent, held=booleans())
+    def book(self, event_type: int, away: set[int], held: bool) -> None:
+        made = self.do(self._book, self.event_types[event_type], {self.users[each].id for each in away}, held=held)
+        if made is not None:
+            (self.holds if held else self.booked).append(made)
+
+    async def _book(self, work: Work, event_type_id: UUID, away: set[UUID], *, held: bool) -> Booked | None:
+        await ledger.settle(work, event_type_id)
+        hosts: dict[UUID, list[UUID]] = {}
+        claim = await self._claim(work) if held else None
+        booking_id = None if held else uuid4()
+        for loaded in await ledger.load_groups(work, event_type_id):
+            candidates = tuple(replace(each, is_free=each.user_id not in away) for each in loaded.candidates)
+            choice = choose(candidates, pick=loaded.group.pick, rules=loaded.rules)
+            if choice is None:
+                work.is_undone = True
+                work.staged.clear()
+                return None
+            rules = loaded.rules
+            asked = ChoiceAsked(
+                pick=loaded.group.pick, balance=rules.balance, max_lead=rules.max_lead, candidates=candidates
+            )
+            reason = AssignmentReason.HELD if held else AssignmentReason.BOOKED
+            ledger.assign(work, loaded.group, choice, asked, reason, booking_id=booking_id, hold_id=claim)
+            hosts[loaded.group.id] = list(choice.chosen)
+        await work.apply()
+        return Booked(booking_id or uuid4(), hosts, claim=claim)
+
+    async def _claim(self, work: Work) -> UUID:
+        claim_id = uuid4()
+        await work.db.execute(
+            """insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at,
+                holder, holder_network, created_at)
+            select $1, u.no, 'hold', $3, $4, $6, tstzrange($4, $6), 1, $5, 'x', 'x', $4 from users u where u.id = $2""",
+            claim_id,
+            self.users[0].id,
+            self.event_types[0],
+            work.now,
+            work.now + timedelta(minutes=10),
+            work.now + timedelta(seconds=1),
+        )
+        return claim_id
+
+    @rule(place=which, dropped=booleans())
+    def end_hold(self, place: int, dropped: bool) -> None:
+        if self.holds:
+            self.do(self._end_hold, self.holds.pop(place % len(self.holds)), dropped=dropped)
+
+    async def _end_hold(self, work: Work, hold: Booked, *, dropped: bool) -> None:
+        change = "active = false" if dropped else "expires_at = created_at"
+        await work.db.execute(f"update claims set {change} where id = $1", hold.claim)
+
+    @rule(place=which)
+    def keep_hold(self, place: int) -> None:
+        if self.holds:
+            hold = self.holds.pop(place % len(self.holds))
+            self.do(self._keep_hold, hold)
+            self.booked.append(hold)
+
+    async def _keep_hold(self, work: Work, hold: Booked) -> None:
+        await work.db.execute("update claims set expires_at = null, kind = 'booking' where id = $1", hold.claim)
+        assert hold.claim is not None
+        ledger.keep_hold(work, hold.claim, hold.id)
+        await work.apply()
+
+    @rule(place=which, reason=sampled_from([CreditReason.CANCELLED, CreditReason.RESCHEDULED]))
+    def cancel(self, place: int, reason: CreditReason) -> None:
+        if self.booked:
+            self.do(ledger.reverse, self.booked.pop(place % len(self.booked)).id, reason)
+
+    @rule(place=which, came=booleans())
+    def miss(self, place: int, came: bool) -> None:
+        if self.booked:
+            booking = self.booked[place % len(self.booked)]
+            self.do(ledger.reverse, booking.id, CreditReason.NO_SHOW)
+            if came:
+                self.do(ledger.restore, booking.id)
+            else:
+                self.booked.remove(booking)
+
+    @rule(place=which, to=who, named=booleans())
+    def hand_on(self, place: int, to: int, named: bool) -> None:
+        if not self.booked:
+            return
+        booking = self.booked[place % len(self.booked)]
+        for group_id, hosts in booking.hosts.items():
+            if self.users[to].id not in hosts:
+                new = self.do(self._hand_on, booking, group_id, hosts[0], None if not named else self.users[to].id)
+                hosts[0] = new or hosts[0]
+
+    async def _hand_on(
+        self, work: Work, booking: Booked, group_id: UUID, from_user: UUID, to_user: UUID | None
+    ) -> UUID | None:
+        asked = None
+        if to_user is None:
+            groups = [each for id_ in self.event_types for each in await ledger.load_groups(work, id_)]
+            loaded = next(each for each in groups if each.group.id == group_id)
+            busy = booking.hosts[group_id]
+            candidates = tuple(replace(each, is_free=each.user_id not in busy) for each in loaded.candidates)
+            choice = choose(candidates, pick=1, rules=loaded.rules)
+            if choice is None:
+                return None
+            to_user = choice.chosen[0]
+            asked = ChoiceAsked(
+                pick=1, balance=loaded.rules.balance, max_lead=loaded.rules.max_lead, candidates=candidates
+            )
+        await ledger.move(
+            work,
+            booking.id,
+            group_id,
+            from_user=from_user,
+            to_user=to_user,
+            reason=AssignmentReason.REASSIGNED,
+            asked=asked,
+        )
+        return to_user
+
+    @rule(host=who, settled=booleans())
+    def join_or_leave(self, host: int, settled: bool) -> None:
+        user = self.users[host]
+        if host in self.in_team:
+            if len(self.in_team) > 1:
+                self.in_team.remove(host)
+                self.do(teams.remove_member, self.founded.team, user.id)
+                if settled:
+                    self.do(ledger.leave, user.id)
+        else:
+            self.in_team.add(host)
+            self.do(teams.add_member, self.founded.team, user.id)
+
+    @rule(host=who, weight=weights, priority=priorities)
+    def change_weight(self, host: int, weight: int, priority: int) -> None:
+        if host in self.in_team:
+            self.do(self._change_weight, self.users[host], weight, priority)
+
+    async def _change_weight(self, work: Work, user: User, weight: int, priority: int) -> None:
+        member = await teams.get_member(work, self.founded.team, user.id)
+        await teams.change_member(work, replace(member, weight=weight, priority=priority))
+
+    @rule(days=sampled_from([0, 1]))
+    def wait(self, days: int) -> None:
+        self.clock.now += timedelta(days=days, minutes=20)
+
+    @invariant()
+    def adds_up(self) -> None:
+        if not getattr(self, "event_types", None):
+            return
+        replayed = self.run(replay(self.runtime.work(OPERATOR), self.founded.team.id))
+        assert replayed.differences == ()
+        self.run(self._check_served())
+
+    async def _check_served(self) -> None:
+        """Each booking that counts is one booking of each of its hosts."""
+        rows = await self.runtime.pool.fetch(
+            """select e.user_id, sum(e.served) as served from credit_entries e
+            join assignments a on a.id = e.assignment_id
+            where a.booking_id is not null group by e.user_id having sum(e.served) <> 0"""
+        )
+        hosts = Counter(user_id for each in self.booked for group in each.hosts.values() for user_id in group)
+        ours = {user.id for user in self.users}
+        assert {row["user_id"]: row["served"] for row in rows if row["user_id"] in ours} == hosts
+
+
+@pytest.fixture
+def living(settings: Settings) -> Iterator[type[Ledger]]:
+    """The machine, in an open runtime with an event loop of its own."""
+    with asyncio.Runner() as runner:
+        Ledger.clock = MovingClock()
+        opened = open_runtime(settings, clock=Ledger.clock)
+        Ledger.runner, Ledger.runtime = runner, runner.run(opened.__aenter__())
+        yield Ledger
+        runner.run(opened.__aexit__(None, None, None))
+
+
+def test_the_ledger_adds_up_in_every_life(living: type[Ledger]) -> None:
+    run_state_machine_as_test(
+        living,
+        settings=limits(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
