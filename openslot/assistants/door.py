@@ -98,7 +98,7 @@ async def enter_with_key(runtime: Runtime, key: str) -> AssistantEntry:
     if AssistantPolicy.FORBIDDEN in policies:
         raise AssistantsForbidden
     return AssistantEntry(
-        actor=entry.actor,
+        actor=replace(entry.actor, assistant=STDIO),
         user=entry.user,
         grant_id=entry.actor.credential_id,
         client_name=STDIO,
