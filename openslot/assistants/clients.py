@@ -124,7 +124,8 @@ def _check_redirects(uris: Iterable[str]) -> tuple[str, ...]:
     for uri in given:
         if parse_redirect(uri) is None:
             raise InvalidRedirectUri(
-                "redirect_uris must begin with https://, or with http:// and 127.0.0.1, [::1] or localhost"
+                "redirect_uris must begin with https://, with http:// and 127.0.0.1, [::1] or localhost, or with the "
+                "scheme of a program, such as com.example.app:/"
             )
     return given
 

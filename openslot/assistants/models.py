@@ -66,10 +66,12 @@ class RedirectUri(Struct, frozen=True, kw_only=True):
     """An address that a user may be sent back to, in its parts."""
 
     origin: str
-    """Scheme, host and port."""
+    """Scheme, host and port; the scheme alone, if a program has taken it for itself."""
     site: str
     """With its port, unless that is the usual one."""
     is_loopback: bool
+    is_private: bool = False
+    """Whether it opens the program that has taken its scheme for itself."""
     without_port: str
     """How it is compared if it is a program on the user's own computer, which listens on any port."""
 

@@ -18,6 +18,13 @@ URI = re.compile(
     rf"(?P<scheme>https?)://(?P<host>{HOST})(?P<port>:[0-9]{{1,5}})?(?P<rest>/(?:{SIGN})*)?(?P<query>\?(?:{SIGN}|\?)*)?",
     re.ASCII,
 )
+# Installed programs take a scheme for themselves (RFC 8252, section 7.1): the name of a domain in reverse, to which
+# no browser gives a meaning, or one of these, whose programs are known.
+PROGRAMS = frozenset({"cursor", "vscode", "vscode-insiders", "windsurf", "raycast"})
+PRIVATE = re.compile(
+    rf"(?P<scheme>[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*):(?P<rest>(?://[A-Za-z0-9.-]+)?(?:/(?!/)(?:{SIGN})*)?)(?P<query>\?(?:{SIGN}|\?)*)?",
+    re.ASCII,
+)
 LOOPBACK = frozenset({"127.0.0.1", "[::1]", "localhost"})
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
@@ -33,10 +40,12 @@ ORDER = tuple(AssistantScope)
 
 
 def parse_redirect(uri: str) -> RedirectUri | None:
-    """Read an address to return to; None if nobody may be sent there: only https, or this very computer."""
-    found = URI.fullmatch(uri) if len(uri) <= LONGEST_URI else None
-    if found is None:
+    """Read an address to return to; None if nobody may be sent there: only https, or a program on this computer."""
+    if len(uri) > LONGEST_URI:
         return None
+    found = URI.fullmatch(uri)
+    if found is None:
+        return _parse_private(uri)
     scheme, host, port = found["scheme"], found["host"], found["port"] or ""
     if port and not 0 < int(port[1:]) < 65536:
         return None
@@ -50,6 +59,15 @@ def parse_redirect(uri: str) -> RedirectUri | None:
         is_loopback=is_loopback,
         without_port=f"{scheme}://{host}{rest}",
     )
+
+
+def _parse_private(uri: str) -> RedirectUri | None:
+    """Read an address with a scheme that a program on this computer has taken for itself."""
+    found = PRIVATE.fullmatch(uri)
+    if found is None or not found["rest"] or ("." not in found["scheme"] and found["scheme"] not in PROGRAMS):
+        return None
+    origin = f"{found['scheme']}:"
+    return RedirectUri(origin=origin, site=origin, is_loopback=False, is_private=True, without_port=uri)
 
 
 def may_return_to(registered: Iterable[str], wanted: str) -> bool:

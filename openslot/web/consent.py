@@ -151,13 +151,14 @@ def _policy(back: RedirectUri) -> str:
 
 def _refuse(user: User | None, refusal: Refusal, *, back: str | None = None) -> Response:
     """Say what is wrong on a page of our own: nobody is sent elsewhere who does not want it."""
+    target = parse_redirect(back) if back else None
     shown = page(
         "consent/refused.html",
         user,
         status=503 if isinstance(refusal, Unavailable) else 400,
         message=refusal.sentence,
         back=back,
-        site=urlsplit(back).netloc if back else None,
+        site=target.site if target else None,
     )
     return replace(shown, headers={**shown.headers, "x-error-code": refusal.code})
 

@@ -38,6 +38,35 @@ async def test_the_browser_comes_back_to_the_program_with_a_code(
     assert "contacts:write" not in scopes
 
 
+INSTALLED = (
+    "cursor://anysphere.cursor-mcp/oauth/callback",
+    "vscode://openslot.helper/cb?x=1",
+    "com.example.app:/callback",
+)
+
+
+@pytest.mark.parametrize("uri", INSTALLED)
+async def test_a_program_that_is_installed_is_opened_by_its_own_scheme(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, uri: str
+) -> None:
+    client_id = await register(client, uri)
+    page, faults = await open_as(browser, client, runtime, user)
+    sent: list[str] = []
+    page.on("response", lambda answer: sent.append(answer.headers.get("location", "")))
+    await page.goto(ask(client_id, redirect_uri=uri))
+    assert "This opens a program on your computer. Another program can pretend to be it." in await page.inner_text(
+        "main"
+    )
+    assert await page.inner_text("dd strong") == f"{uri.partition(':')[0]}:"
+    async with page.expect_response("**/oauth/authorize"):
+        await page.click("button[value=allow]")
+    await page.wait_for_timeout(300)
+
+    assert sent[-1].startswith(f"{uri}{'&' if '?' in uri else '?'}code=")
+    assert faults == []
+    assert urlsplit(page.url).path == "/oauth/authorize"
+
+
 async def test_the_page_is_never_shown_in_a_frame(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:

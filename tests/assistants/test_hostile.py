@@ -71,6 +71,8 @@ TRICKS = (
     "javascript:alert(1)//https://assistant.example/callback",
     "data:text/html,<script>alert(1)</script>",
     "assistant://callback",
+    "cursor://callback",
+    "com.example.assistant:/callback",
     "",
 )
 REGISTERED_TRICKS = (
@@ -92,6 +94,49 @@ REGISTERED_TRICKS = (
     "data:text/html,x",
     "file:///etc/passwd",
     "https://",
+    # Schemes to which browsers or systems give a meaning, and programs that are not known
+    "JavaScript:alert(1)",
+    "javascript://assistant.example/%0aalert(1)",
+    "javascript:/callback",
+    "vbscript:/callback",
+    "data:/callback",
+    "blob:/callback",
+    "blob:https://assistant.example/x",
+    "about:/blank",
+    "file:/callback",
+    "filesystem:/callback",
+    "view-source:/callback",
+    "chrome:/callback",
+    "ftp://assistant.example/callback",
+    "ws://assistant.example/callback",
+    "wss://assistant.example/callback",
+    "mailto:/callback",
+    "tel:/callback",
+    "intent://callback",
+    "ms-settings:/callback",
+    "search-ms:/callback",
+    "assistant:/callback",
+    "assistant://callback",
+    # Of known programs, but not as they are written
+    "cursor:",
+    "cursor://",
+    "cursor:callback",
+    "CURSOR://callback",
+    " cursor://callback",
+    "cursor://call\\back",
+    "cursor://user@callback/x",
+    "cursor://callback/x#fragment",
+    "cursor://callback/x\r\nLocation: https://evil.example",
+    "cursor:////evil.example",
+    "cursor://callback/<script>",
+    "com.example.app:",
+    "com.example.app:callback",
+    "com..app:/callback",
+    ".com:/callback",
+    "com.:/callback",
+    "com.exämple:/callback",
+    "com.example.app:/%zz",
+    "com.example.app:/" + "a" * 2000,
     "https://" + "a" * 2000 + ".example/",
 )
 
@@ -112,6 +157,21 @@ async def test_no_program_registers_an_address_that_is_not_safe(client: httpx2.A
 
     assert answer.status_code == 400
     assert answer.json()["error"] == "invalid_redirect_uri"
+
+
+def test_the_address_of_an_installed_program_is_compared_as_it_is() -> None:
+    own = ("cursor://anysphere.cursor-mcp/oauth/callback",)
+
+    assert may_return_to(own, own[0])
+    for uri in (
+        "cursor://anysphere.cursor-mcp/oauth/callback/",
+        "cursor://anysphere.cursor-mcp:80/oauth/callback",
+        "cursor://evil/oauth/callback",
+        "cursor:/oauth/callback",
+        "vscode://anysphere.cursor-mcp/oauth/callback",
+        "com.cursor://anysphere.cursor-mcp/oauth/callback",
+    ):
+        assert not may_return_to(own, uri), uri
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
@@ -137,12 +197,12 @@ def test_a_program_on_this_computer_listens_on_any_port(host: str) -> None:
 
 @given(st.text(max_size=200))
 def test_whatever_is_sent_as_an_address_is_read_or_refused(text: str) -> None:
-    for uri in (text, f"https://{text}", f"http://localhost{text}", f"https://a.example/{text}"):
+    for uri in (text, f"https://{text}", f"http://localhost{text}", f"https://a.example/{text}", f"cursor://{text}"):
         parsed = parse_redirect(uri)
         is_document_address(uri)
         if parsed is not None:
             assert set(uri) <= set(string.printable) - set(string.whitespace + "\\#<>\"'`{}|^") | {"'"}
-            assert parsed.is_loopback or uri.startswith("https://")
+            assert parsed.is_loopback or parsed.is_private or uri.startswith("https://")
 
 
 @given(st.text(max_size=150))
