@@ -286,17 +286,23 @@ select {LOCK_TEAM_EVENT_TYPE} from (
     where e.team_id = any($1) order by r.no offset 0) r"""
 LOCK_TEAMMATES = f"""
 select {LOCK_HOST} from (
-    select u.no from users u
-    where u.id = any($2) or u.id = any(array(select user_id from team_members where team_id = any($1)))
+    select u.no from users u where u.id = any($2)
+    or u.id = any(array(select user_id from team_members where team_id = any($1)))
+    or u.id = any(array(
+        select m.user_id from teams t join memberships m on m.organization_id = t.organization_id
+        where t.id = any($1) and m.role in ('owner', 'admin')))
     order by u.no offset 0) u"""
 
 
 async def lock_leavers(db: Db, user_ids: Sequence[UUID]) -> None:
     """Wait for the locks of hosts who may leave, and before for those of all who may have to take their bookings.
 
-    The locks of the event types of their teams come first, then those of all hosts of these teams, in their order.
+    The locks of the event types of their teams come first, then those of all hosts of these teams and of those who may
+    take an event type over, in their order.
     """
-    rows = await db.fetch("select distinct team_id from team_members where user_id = any($1)", user_ids)
+    statement = """select team_id from team_members where user_id = any($1)
+        union select team_id from event_types where owner_id = any($1) and team_id is not null"""
+    rows = await db.fetch(statement, user_ids)
     teams = [row["team_id"] for row in rows]
     if teams:
         await db.execute(LOCK_EVENT_TYPES_OF_TEAMS, teams)

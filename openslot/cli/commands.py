@@ -27,6 +27,7 @@ GROUPS = {
     "user": "users",
     "key": "keys",
     "organization": "organizations",
+    "team": "team",
     "scim": "scim",
     "assistant": "assistants",
     "effect": "effects",

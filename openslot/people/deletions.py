@@ -17,7 +17,7 @@ from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletio
 from openslot.accounts.members import check_another_admin, remove_member
 from openslot.accounts.models import Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.accounts.store import lock_host
+from openslot.accounts.store import lock_host, lock_leavers
 from openslot.availability import claims
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import UNAVAILABLE
@@ -26,7 +26,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.errors import Refusal
 from openslot.core.retention import count_unfinished, delete_rest, delete_some_events
 from openslot.core.work import Periodic, Runtime, Work
-from openslot.people import store
+from openslot.people import store, team_leavers
 from openslot.people.models import AccountDeletion, DeletionPreview, DeletionState, ShownDeletion
 from openslot.wait_list import operations as wait_list
 
@@ -49,7 +49,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
 
     `message` is what invitees are told.
     """
-    await lock_host(work.db, user.id)
+    await lock_leavers(work.db, [user.id])
     await check_organizations(work, user)
     if user.is_admin:
         await check_another_admin(work, user)
@@ -66,7 +66,9 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     )
     await store.insert_deletion(work.db, deletion)
     for _, member in await list_memberships(work, user):
-        await remove_member(work, await get_organization_by_id(work, member.organization_id), user)
+        organization = await get_organization_by_id(work, member.organization_id)
+        await remove_member(work, organization, user)
+        await team_leavers.leave_organization(work, organization, user)
     await work.record(UserDeletionBegun(user_id=user.id, email=user.email, finish_by=finish_by))
     await access.end_sessions(work, user)
 

@@ -13,12 +13,12 @@ from openslot.accounts.member_store import list_administrators
 from openslot.accounts.members import Administration, check_may_decide, check_may_leave, remove_member
 from openslot.accounts.models import Member, Organization, Role, User
 from openslot.accounts.organization_store import lock_organization
-from openslot.accounts.store import lock_host
+from openslot.accounts.store import lock_host, lock_leavers
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import LEFT
 from openslot.core.work import Work
 from openslot.people import operations as people
-from openslot.people import store
+from openslot.people import store, team_leavers
 from openslot.people.errors import DeparturePending, HeldDepartureNotFound
 from openslot.people.events import DepartureDecided, DepartureHeld
 from openslot.people.models import HeldDeparture, Preview
@@ -85,7 +85,7 @@ async def remove_by_hand(work: Work, administration: Administration, member: Mem
 
 async def remove_as_operator(work: Work, organization: Organization, user: User) -> None:
     """Remove a member as the operator decides; a departure that waited is over."""
-    await lock_host(work.db, user.id)
+    await lock_leavers(work.db, [user.id])
     await store.delete_held(work.db, organization.id, user.id)
     await people.remove_member(work, organization, user)
 
@@ -198,9 +198,13 @@ async def get_held(work: Work, organization_id: UUID, user_id: UUID) -> HeldDepa
 
 async def approve(work: Work, organization: Organization, held: HeldDeparture) -> int:
     """Finish a departure: cancel the leaver's upcoming bookings and return how many there were."""
-    await lock_host(work.db, held.user_id)
+    await lock_leavers(work.db, [held.user_id])
     await _decide(work, organization, held, approved=True)
     user = await accounts.get_user(work, held.user_id)
+    if held.removed:
+        await team_leavers.leave_organization(work, organization, user)
+    else:
+        await team_leavers.hand_over(work, organization.id, user)
     reason = LEFT.fill(host=user.name, organization=organization.name)
     await wait_list.close_all(work, user)
     return len(await bookings.cancel_upcoming(work, user, reason=reason))

@@ -18,12 +18,13 @@ from openslot.accounts.models import Invitation, ListedMember, Member, Organizat
 from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import check_user
-from openslot.accounts.store import lock_host
+from openslot.accounts.store import lock_host, lock_leavers
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import LEFT, UNAVAILABLE
 from openslot.core.ids import fingerprint
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.people import team_leavers
 from openslot.schedules import operations as schedules
 from openslot.wait_list import operations as wait_list
 
@@ -84,9 +85,10 @@ async def remove_member(work: Work, organization: Organization, user: User) -> l
 
     If the organization does not manage the account, only the membership ends.
     """
-    await lock_host(work.db, user.id)
+    await lock_leavers(work.db, [user.id])
     member = await members.get_member_by_user(work, organization, user)
     await members.remove_member(work, organization, user)
+    await team_leavers.leave_organization(work, organization, user)
     if not member.is_managed:
         return []
     await wait_list.close_all(work, user)
@@ -101,10 +103,11 @@ async def remove_member(work: Work, organization: Organization, user: User) -> l
 
 async def suspend_member(work: Work, organization: Organization, user: User, *, keeps_bookings: bool) -> list[UUID]:
     """Close a member's sign-in, keys and page, and cancel upcoming bookings unless they are to be kept."""
-    await lock_host(work.db, user.id)
+    await lock_leavers(work.db, [user.id])
     await members.close_account(work, organization, user)
     cancelled: list[UUID] = []
     if not keeps_bookings:
+        await team_leavers.hand_over(work, organization.id, user)
         reason = LEFT.fill(host=user.name, organization=organization.name)
         await wait_list.close_all(work, user)
         cancelled = await bookings.cancel_upcoming(work, user, reason=reason)
@@ -129,9 +132,10 @@ async def accept_invitation(work: Work, invitation: Invitation, *, password_hash
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> int:
     """Close an account's sign-in, keys and page at once, cancel its upcoming bookings, and return how many."""
-    await lock_host(work.db, user.id)
+    await lock_leavers(work.db, [user.id])
     if not await accounts.disable_user(work, user, reason=reason):
         return 0
+    await team_leavers.hand_over_everywhere(work, user)
     await wait_list.close_all(work, user)
     cancelled = await bookings.cancel_upcoming(work, user, reason=UNAVAILABLE.fill(host=user.name))
     await access.end_sessions(work, user)

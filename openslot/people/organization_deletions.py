@@ -15,7 +15,8 @@ from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
-from openslot.people import departures, store
+from openslot.people import departures, store, team_leavers
+from openslot.teams import operations as teams
 
 TELL_DELETED = "organization.tell_deleted"
 
@@ -83,6 +84,7 @@ async def log_deletion(work: Work, author: ChangeAuthor, deleted: OrganizationDe
 
 async def _lock(work: Work, organization: Organization) -> None:
     """Take the locks in the order of everyone else: hosts first, then the organization."""
+    await team_leavers.lock_teams(work, organization)
     await store.lock_held_hosts(work.db, organization.id)
     await organizations.lock_for_deletion(work, organization.id)
 
@@ -92,6 +94,8 @@ async def _delete(work: Work, organization: Organization, *, by: str | None) -> 
     had = await count_belongings(work.db, organization.id)
     # Nobody could decide about them later, and the provider has said that these members have left.
     cancelled = await departures.approve_all(work, organization)
+    for listed in await teams.list_teams(work, organization):
+        cancelled += len(await team_leavers.delete_team(work, listed.team))
     await organizations.end_memberships(work, organization)
     await organizations.delete_emptied_organization(work, organization)
     deleted = OrganizationDeleted(

@@ -8,7 +8,7 @@ import msgspec
 
 from openslot.accounts.member_store import MEMBERSHIPS
 from openslot.accounts.models import Member, Membership
-from openslot.accounts.store import LOCK_HOST
+from openslot.accounts.store import lock_leavers
 from openslot.core.db import Db
 from openslot.core.rows import Rows
 from openslot.people.models import AccountDeletion, DeletionState, HeldDeparture, UpcomingMeeting
@@ -65,12 +65,11 @@ async def count_departures(db: Db, organization_id: UUID, *, since: datetime) ->
 
 async def lock_held_hosts(db: Db, organization_id: UUID, *, user_id: UUID | None = None) -> set[UUID]:
     """Wait for the locks of the hosts whose departures wait, always in the same order, and name them."""
-    statement = f"""select u.id, {LOCK_HOST} from (
-            select u.id, u.no from held_departures h join users u on u.id = h.user_id
-            where h.organization_id = $1 and ($2::uuid is null or h.user_id = $2)
-            order by u.no offset 0
-        ) u"""
-    return {row["id"] for row in await db.fetch(statement, organization_id, user_id)}
+    statement = """select user_id from held_departures where organization_id = $1
+        and ($2::uuid is null or user_id = $2)"""
+    held = [row["user_id"] for row in await db.fetch(statement, organization_id, user_id)]
+    await lock_leavers(db, held)
+    return set(held)
 
 
 async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:

@@ -134,6 +134,13 @@ async def list_teams_of_user(db: Db, user_id: UUID) -> list[Team]:
     return [TEAMS.read(row) for row in await db.fetch(statement, user_id)]
 
 
+async def list_teams_of_member(db: Db, organization_id: UUID, user_id: UUID) -> list[Team]:
+    """List the teams of an organization in which somebody is, also if they are no members of it any more."""
+    statement = f"""select {TEAMS.columns} from team_members k join teams t on t.id = k.team_id
+        where t.organization_id = $1 and k.user_id = $2 order by t.id"""
+    return [TEAMS.read(row) for row in await db.fetch(statement, organization_id, user_id)]
+
+
 async def list_slugs(db: Db, *, beginning: str) -> set[str]:
     rows = await db.fetch("select lower(slug) as slug from teams where starts_with(lower(slug), $1)", beginning)
     return {row["slug"] for row in rows}
@@ -155,6 +162,13 @@ async def lock_event_types(db: Db, team_id: UUID) -> None:
 async def lock_event_type(db: Db, event_type_id: UUID) -> None:
     """Wait for the lock of an event type of a team, which comes before those of its hosts."""
     await db.execute(f"select {LOCK_TEAM_EVENT_TYPE} from team_rules r where r.event_type_id = $1", event_type_id)
+
+
+async def lock_organization_teams(db: Db, organization_id: UUID) -> None:
+    """Wait for the locks of all event types of an organization's teams, and then of all their members."""
+    ids = [row["id"] for row in await db.fetch("select id from teams where organization_id = $1", organization_id)]
+    await db.execute(LOCK_EVENT_TYPES_OF_TEAMS, ids)
+    await db.execute(LOCK_TEAMMATES, ids, [])
 
 
 async def lock_teammates(db: Db, team_id: UUID, user_ids: Sequence[UUID] = ()) -> None:
@@ -224,6 +238,13 @@ async def list_owned(db: Db, organization_id: UUID, owner_id: UUID) -> list[tupl
     statement = """select e.id, e.team_id from event_types e join teams t on t.id = e.team_id
         where t.organization_id = $1 and e.owner_id = $2 order by e.id"""
     return [(row["id"], row["team_id"]) for row in await db.fetch(statement, organization_id, owner_id)]
+
+
+async def list_teams_owned_in(db: Db, owner_id: UUID) -> list[Team]:
+    """List the teams that have event types of an owner, one for each organization."""
+    statement = f"""select distinct on (t.organization_id) {TEAMS.columns}
+        from event_types e join teams t on t.id = e.team_id where e.owner_id = $1 order by t.organization_id, t.id"""
+    return [TEAMS.read(row) for row in await db.fetch(statement, owner_id)]
 
 
 async def find_successor(db: Db, team_id: UUID, *, leaver_id: UUID) -> UUID | None:

@@ -43,6 +43,8 @@ ALSO = {
     "payment disconnect": ["--yes"],
     "payment refund": ["--yes"],
     "scim approve": ["--all"],
+    "team delete": ["--yes"],
+    "team event-type create": ["--duration", "30"],
     "scim reject": ["--all"],
     "secret reset": ["--yes"],
     "user delete": ["--yes"],

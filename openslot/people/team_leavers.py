@@ -1,0 +1,67 @@
+"""The one place where somebody leaves a team, a team is deleted, or its event types get another owner."""
+
+from uuid import UUID
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Organization, User
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.teams import hosting, store
+from openslot.teams import operations as teams
+from openslot.teams.models import Team
+
+
+async def leave_team(work: Work, team: Team, user: User) -> list[UUID]:
+    """Remove somebody from a team: their upcoming bookings go to others or are cancelled and named."""
+    await teams.lock_for_change(work, team, [user.id])
+    await teams.get_member(work, team, user.id)
+    await teams.remove_member(work, team, user.id)
+    return []
+
+
+async def leave_organization(work: Work, organization: Organization, user: User) -> None:
+    """Remove somebody who has left an organization from its teams; what they own there gets another owner first."""
+    await hand_over(work, organization.id, user)
+    for team in await store.list_teams_of_member(work.db, organization.id, user.id):
+        await teams.remove_member(work, team, user.id)
+
+
+async def hand_over_everywhere(work: Work, user: User) -> None:
+    """Let others take over all event types of teams that somebody owns whose account is closed."""
+    for team in await store.list_teams_owned_in(work.db, user.id):
+        await hand_over(work, team.organization_id, user)
+
+
+async def hand_over(work: Work, organization_id: UUID, user: User) -> None:
+    """Let a manager, or else an administrator, take over the event types of an organization's teams that a user owns.
+
+    If there is nobody, they are archived.
+    """
+    for event_type_id, team_id in await store.list_owned(work.db, organization_id, user.id):
+        event_type = await event_types.get_any_event_type(work, event_type_id)
+        successor = await store.find_successor(work.db, team_id, leaver_id=user.id)
+        if successor is None:
+            await event_types.set_active(work, event_type, active=False)
+            continue
+        team = await teams.get_team(work, organization_id, team_id)
+        await take_over(work, team, event_type, await accounts.get_user(work, successor))
+
+
+async def lock_teams(work: Work, organization: Organization) -> None:
+    """Wait for the locks of all event types and members of an organization's teams."""
+    await store.lock_organization_teams(work.db, organization.id)
+
+
+async def take_over(work: Work, team: Team, event_type: EventType, owner: User) -> EventType:
+    """Make a member of the organization the owner of an event type and of its upcoming bookings."""
+    return await hosting.take_over(work, team, event_type, owner)
+
+
+async def delete_team(work: Work, team: Team) -> list[UUID]:
+    """Delete a team: upcoming bookings of its event types are cancelled and named, and these are archived."""
+    await teams.lock_for_change(work, team)
+    for event_type in await hosting.list_team_event_types(work, team):
+        await event_types.set_active(work, event_type, active=False)
+    await teams.delete_team(work, team)
+    return []
