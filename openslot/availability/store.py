@@ -13,6 +13,7 @@ from openslot.accounts.models import PLAIN_PAGE
 from openslot.accounts.profile_store import BRAND, PAGE_BRAND, to_page_brand
 from openslot.availability import models
 from openslot.availability.grid import Interval
+from openslot.availability.team_store import find_team
 from openslot.core.db import Db, Row
 from openslot.core.ids import fingerprint
 from openslot.core.times import ceil_second, floor_second
@@ -131,7 +132,10 @@ async def find_setting(
     # The statement knows the default duration alone: for another one it reads so much further.
     asked = floor_second(asked_from), ceil_second(asked_until) + (which.minutes or 0) * 60
     row = await db.fetchrow(statement, *asked, now, without, *arguments)
-    return _to_context(row, now, minutes=which.minutes) if row else None
+    found = _to_context(row, now, minutes=which.minutes) if row else None
+    if found is None or found.inputs.event_type.team_id is None:
+        return found
+    return await find_team(db, found, asked_from=asked_from, asked_until=asked_until, without=without)
 
 
 async def list_settings(

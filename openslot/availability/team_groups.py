@@ -6,8 +6,10 @@ from operator import and_
 
 from msgspec import Struct
 
+MAX_NEEDS = 256
 
-class Wanted(Struct, frozen=True):
+
+class HostsWanted(Struct, frozen=True):
     """How many of which hosts a group needs."""
 
     pick: int
@@ -18,18 +20,25 @@ Choose = Callable[[int, frozenset[int]], Sequence[int] | None]
 """Picks the hosts of the group at a place from those that it may have, the best first; None: there are too few."""
 
 
-def can_fill(groups: Sequence[Wanted]) -> bool:
+def can_fill(groups: Sequence[HostsWanted]) -> bool:
     return find_hosts(groups) is not None
 
 
-def find_hosts(groups: Sequence[Wanted]) -> list[frozenset[int]] | None:
+def find_hosts(groups: Sequence[HostsWanted]) -> list[frozenset[int]] | None:
     """Find hosts for every group, each for one of them; None if there are too few."""
     serves: dict[int, int] = {}
+    hosts = [sorted(group.hosts) for group in groups]
 
     def find_for(place: int, seen: set[int]) -> bool:
-        for host in sorted(groups[place].hosts - seen):
+        idle = next((host for host in hosts[place] if host not in serves), None)
+        if idle is not None:
+            serves[idle] = place
+            return True
+        for host in hosts[place]:
+            if host in seen:
+                continue
             seen.add(host)
-            if host not in serves or find_for(serves[host], seen):
+            if find_for(serves[host], seen):
                 serves[host] = place
                 return True
         return False
@@ -39,7 +48,7 @@ def find_hosts(groups: Sequence[Wanted]) -> list[frozenset[int]] | None:
     return [frozenset(host for host, of in serves.items() if of == place) for place in range(len(groups))]
 
 
-def fill(groups: Sequence[Wanted], choose: Choose) -> list[tuple[int, ...]] | None:
+def fill(groups: Sequence[HostsWanted], choose: Choose) -> list[tuple[int, ...]] | None:
     """Choose the hosts of each group in turn, and leave to the later ones those whom they can't do without."""
     chosen: list[tuple[int, ...]] = []
     left = list(groups)
@@ -52,7 +61,7 @@ def fill(groups: Sequence[Wanted], choose: Choose) -> list[tuple[int, ...]] | No
     return chosen
 
 
-def _fill_first(groups: Sequence[Wanted], place: int, choose: Choose) -> tuple[int, ...] | None:
+def _fill_first(groups: Sequence[HostsWanted], place: int, choose: Choose) -> tuple[int, ...] | None:
     matched = find_hosts(groups)
     if matched is None:
         return None
@@ -69,20 +78,20 @@ def _fill_first(groups: Sequence[Wanted], place: int, choose: Choose) -> tuple[i
             allowed = matched[0]
 
 
-def _spares(groups: Sequence[Wanted], hosts: Collection[int]) -> bool:
+def _spares(groups: Sequence[HostsWanted], hosts: Collection[int]) -> bool:
     """Return whether the groups after the first can do without some hosts."""
     return can_fill(_without(groups[1:], hosts))
 
 
-def _spares_enough(groups: Sequence[Wanted], allowed: frozenset[int]) -> bool:
-    return can_fill([Wanted(groups[0].pick, allowed), *groups[1:]])
+def _spares_enough(groups: Sequence[HostsWanted], allowed: frozenset[int]) -> bool:
+    return can_fill([HostsWanted(groups[0].pick, allowed), *groups[1:]])
 
 
-def _without(groups: Iterable[Wanted], hosts: Collection[int]) -> list[Wanted]:
-    return [Wanted(group.pick, group.hosts.difference(hosts)) for group in groups]
+def _without(groups: Iterable[HostsWanted], hosts: Collection[int]) -> list[HostsWanted]:
+    return [HostsWanted(group.pick, group.hosts.difference(hosts)) for group in groups]
 
 
-def find_fillable(groups: Sequence[Wanted], free: Mapping[int, int]) -> int:
+def find_fillable(groups: Sequence[HostsWanted], free: Mapping[int, int]) -> int:
     """Find at which starts every group can have its hosts, by the bits at which each host is free.
 
     By Hall's theorem that is where any groups together have as many free hosts as they need together.
@@ -90,8 +99,26 @@ def find_fillable(groups: Sequence[Wanted], free: Mapping[int, int]) -> int:
     groups = _keep_required(groups)
     if any(group.pick > len(group.hosts) for group in groups):
         return 0
-    found = [count_at_least(need, [free[host] for host in hosts]) for hosts, need in _list_needs(groups).items()]
-    return reduce(and_, found, -1)
+    needs = _list_needs(groups)
+    if needs is None:
+        return _match_each(groups, free)
+    return reduce(and_, (count_at_least(need, [free[no] for no in hosts]) for hosts, need in needs.items()), -1)
+
+
+def _match_each(groups: Sequence[HostsWanted], free: Mapping[int, int]) -> int:
+    """Look at one start after the other, where too many groups share hosts to look at all choices of groups."""
+    hosts = sorted(frozenset[int]().union(*(group.hosts for group in groups)))
+    fillable = reduce(and_, (count_at_least(group.pick, [free[no] for no in group.hosts]) for group in groups))
+    matched: dict[frozenset[int], bool] = {}
+    for place in range(fillable.bit_length()):
+        if not fillable >> place & 1:
+            continue
+        now = frozenset(host for host in hosts if free[host] >> place & 1)
+        if now not in matched:
+            matched[now] = can_fill([HostsWanted(group.pick, group.hosts & now) for group in groups])
+        if not matched[now]:
+            fillable &= ~(1 << place)
+    return fillable
 
 
 def count_at_least(count: int, sets: Sequence[int]) -> int:
@@ -106,7 +133,7 @@ def count_at_least(count: int, sets: Sequence[int]) -> int:
     return words[-1]
 
 
-def _keep_required(groups: Sequence[Wanted]) -> list[Wanted]:
+def _keep_required(groups: Sequence[HostsWanted]) -> list[HostsWanted]:
     """Take those whom a group can't do without out of the other groups."""
     kept, settled = list(groups), set[int]()
     while True:
@@ -118,8 +145,8 @@ def _keep_required(groups: Sequence[Wanted]) -> list[Wanted]:
         kept = [each if place == full else others[place] for place, each in enumerate(kept)]
 
 
-def _list_needs(groups: Sequence[Wanted]) -> dict[frozenset[int], int]:
-    """List how many of which hosts must be free, for every choice of groups that share hosts."""
+def _list_needs(groups: Sequence[HostsWanted]) -> dict[frozenset[int], int] | None:
+    """List how many of which hosts must be free, for every choice of groups that share hosts; None: they are many."""
     needs: dict[frozenset[int], int] = {}
     for related in _split(groups):
         unions: dict[frozenset[int], int] = {}
@@ -127,11 +154,13 @@ def _list_needs(groups: Sequence[Wanted]) -> dict[frozenset[int], int]:
             joined = [(hosts | group.hosts, need + group.pick) for hosts, need in unions.items()]
             for hosts, need in ((group.hosts, group.pick), *joined):
                 unions[hosts] = max(need, unions.get(hosts, 0))
+            if len(unions) > MAX_NEEDS:
+                return None
         needs |= unions
     return needs
 
 
-def _split(groups: Sequence[Wanted]) -> Iterator[list[Wanted]]:
+def _split(groups: Sequence[HostsWanted]) -> Iterator[list[HostsWanted]]:
     """Split groups into those that share hosts, directly or through others."""
     left = list(groups)
     while left:

@@ -27,7 +27,7 @@ from openslot.availability.slots import (
     make_query,
     spans_of,
 )
-from openslot.availability.team_groups import Wanted, can_fill, find_fillable
+from openslot.availability.team_groups import HostsWanted, can_fill, find_fillable
 from openslot.core.times import (
     DAY,
     ceil_second,
@@ -221,11 +221,11 @@ def find_host_causes(query: HostQuery, start: int) -> list[tuple[Code, int]]:
     ]
 
 
-def list_wanted(team: TeamInputs, *, among: Iterable[int] | None = None) -> list[Wanted]:
+def list_wanted(team: TeamInputs, *, among: Iterable[int] | None = None) -> list[HostsWanted]:
     """List how many hosts each group needs, and who may be chosen: all who are eligible, or some of them."""
     hosts = team.hosts.keys() if among is None else frozenset(among)
     return [
-        Wanted(
+        HostsWanted(
             each.group.pick,
             frozenset(one.host_no for one in list_eligible(each.candidates, rules=team.rules) if one.host_no in hosts),
         )

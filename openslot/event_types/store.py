@@ -50,12 +50,12 @@ async def list_event_types(
 
 
 async def find_host_page(db: Db, username: str) -> list[Row]:
-    """Look a host's page up: the host beside every public event type, or one row without any."""
+    """Look a host's page up: the host beside every public event type that no team has, or one row without any."""
     statement = f"""
         select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
             u.photo, b.color as brand_color, {PAGE_BRAND}, {EVENT_TYPES.columns}
         from users u left join lateral ({BRAND}) b on true
-        left join event_types e on e.owner_id = u.id and e.active and e.private_hash is null
+        left join event_types e on e.owner_id = u.id and e.active and e.private_hash is null and e.team_id is null
         where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200"""
     return await db.fetch(statement, username)
 

@@ -5,13 +5,15 @@ from datetime import UTC, date, datetime
 from functools import partial
 from itertools import combinations
 from random import Random
+from time import perf_counter
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from openslot.availability import team_groups
 from openslot.availability.explain import explain_day, explain_start
 from openslot.availability.models import Code, Days
-from openslot.availability.team_groups import Wanted, can_fill, count_at_least, fill, find_fillable
+from openslot.availability.team_groups import HostsWanted, can_fill, count_at_least, fill, find_fillable
 from openslot.availability.team_slots import judge_team, list_team_slots, list_team_taken
 from tests.availability.cases import second
 from tests.availability.team_cases import as_team
@@ -182,26 +184,39 @@ def test_a_day_tells_at_how_many_starts_each_host_is_free() -> None:
     assert [(each.sentence, each.closes) for each in explained.reasons] == [("Too few hosts of group 1 are free", 3)]
 
 
-def draw_groups(chance: Random) -> list[Wanted]:
+def draw_groups(chance: Random) -> list[HostsWanted]:
     return [
-        Wanted(chance.randint(1, 3), frozenset(chance.sample(range(6), chance.randint(0, 6))))
+        HostsWanted(chance.randint(1, 3), frozenset(chance.sample(range(6), chance.randint(0, 6))))
         for _ in range(chance.randint(0, 5))
     ]
 
 
-def test_groups_are_filled_exactly_where_some_assignment_exists() -> None:
+@pytest.mark.parametrize("max_", [0, 256])
+def test_groups_are_filled_exactly_where_some_assignment_exists(monkeypatch: pytest.MonkeyPatch, max_: int) -> None:
+    monkeypatch.setattr(team_groups, "MAX_NEEDS", max_)
     for seed in range(1500):
         chance = Random(seed)
         groups = draw_groups(chance)
         free = {no: chance.getrandbits(8) for no in range(6)}
         found = find_fillable(groups, free)
         for place in range(8):
-            now = [Wanted(each.pick, frozenset(no for no in each.hosts if free[no] >> place & 1)) for each in groups]
+            now = [
+                HostsWanted(each.pick, frozenset(no for no in each.hosts if free[no] >> place & 1)) for each in groups
+            ]
             expected = can_serve([each.pick for each in now], [each.hosts for each in now])
             assert bool(found >> place & 1) == can_fill(now) == expected, groups
 
 
-def prefer(groups: list[Wanted], order: list[int], place: int, allowed: frozenset[int]) -> list[int] | None:
+def test_many_groups_that_share_many_hosts_are_looked_at_in_time() -> None:
+    chance = Random(1)
+    groups = [HostsWanted(2, frozenset(chance.sample(range(40), 12))) for _ in range(19)]
+    free = {no: chance.getrandbits(500) | chance.getrandbits(500) for no in range(40)}
+    began = perf_counter()
+    find_fillable(groups, free)
+    assert perf_counter() - began < 5
+
+
+def prefer(groups: list[HostsWanted], order: list[int], place: int, allowed: frozenset[int]) -> list[int] | None:
     chosen = [no for no in order if no in allowed][: groups[place].pick]
     return chosen if len(chosen) == groups[place].pick else None
 
@@ -220,7 +235,7 @@ def test_a_choice_leaves_to_later_groups_whom_they_need() -> None:
 
 
 def test_the_first_group_gets_whom_it_prefers_where_others_can_do_without() -> None:
-    groups = [Wanted(1, frozenset({1, 2, 3})), Wanted(1, frozenset({1}))]
+    groups = [HostsWanted(1, frozenset({1, 2, 3})), HostsWanted(1, frozenset({1}))]
     assert fill(groups, lambda _, allowed: sorted(allowed)[:1]) == [(2,), (1,)]
 
 

@@ -1,0 +1,270 @@
+"""All SQL of a team's availability: one statement reads its groups, another the time of all hosts together."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from openslot.availability import models
+from openslot.core.db import Db, Row
+from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
+from openslot.teams.ledger_store import count_served
+from openslot.teams.models import Candidate, TeamRules
+from openslot.teams.store import GROUPS, HOSTS_OF_GROUPS, IS_IN_GROUP, RULES
+
+# The claims of a booking or a hold that is about to change are left out together, whichever of them was named. A
+# booking with several hosts counts once for the limits of its event type.
+TEAM = f"""
+with changing as materialized (
+    select x.claim_id from booking_hosts x
+    where x.booking_id in (select y.booking_id from booking_hosts y where y.claim_id = $2)
+    union
+    select x.claim_id from held_hosts x
+    where x.hold_id in (select y.hold_id from held_hosts y where y.claim_id = $2)
+    union
+    select $2::uuid where $2 is not null
+), about as materialized (
+    select t.name as team_name, t.slug as team_slug, t.zone as team_zone, {RULES.columns},
+           array(select claim_id from changing) as changing, (
+        select array_agg(b.start) from (
+            select distinct on (coalesce(h.booking_id, d.hold_id, c.id))
+                   date_part('epoch', c.starts_at)::bigint as start
+            from claims c
+            left join booking_hosts h on h.claim_id = c.id
+            left join held_hosts d on d.claim_id = c.id
+            where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
+              and (c.expires_at is null or c.expires_at > $3)
+              and c.starts_at >= $4::timestamptz - interval '8 days'
+              and c.starts_at < $5::timestamptz + interval '8 days'
+              and c.id not in (select claim_id from changing)) b) as booked
+    from event_types e join teams t on t.id = e.team_id join team_rules r on r.event_type_id = e.id
+    where e.id = $1
+), members as (
+    select g.id as group_id, array_agg(u.no order by u.no) as host_nos, array_agg(u.id order by u.no) as user_ids,
+           array_agg(coalesce(h.weight, k.weight) order by u.no) as weights,
+           array_agg(coalesce(h.priority, k.priority) order by u.no) as priorities,
+           array_agg(coalesce(h.credit, 0) order by u.no) as credits,
+           array_agg(coalesce(h.last_no, 0) order by u.no) as last_nos
+    from {HOSTS_OF_GROUPS}
+    where g.event_type_id = $1 and {IS_IN_GROUP}
+    group by g.id
+)
+select about.*, {GROUPS.columns}, members.*
+from about left join host_groups g on g.event_type_id = $1 left join members on members.group_id = g.id
+order by g.position"""
+# Everything of all hosts at once, each table read once: hosts, from when to when, now, claims that are left out, and
+# from when to when claims count.
+HOSTS = """
+select u.no as host_no, u.name, u.left_at, u.id as user_id, s.id as schedule_id, s.name as schedule_name, s.zone,
+       s.weekly_hours, s.overrides, s.holidays, away.*, taken.*, busy.*, unread.*
+from users u
+left join lateral (
+    select s.* from schedules s where s.owner_id = u.id order by s.default_at desc nulls last, s.id limit 1) s on true
+left join (
+    select o.owner_id, array_agg(o.starts_at) as away_from, array_agg(o.ends_at) as away_until,
+           array_agg(o.reason) as away_reason
+    from out_of_office o
+    where o.owner_id in (select w.id from users w where w.no = any($1::bigint[]))
+      and o.ends_at > $2::timestamptz and o.starts_at < $3::timestamptz
+    group by o.owner_id) away on away.owner_id = u.id
+left join (
+    select c.host_no as claim_host,
+           array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.counts) as claim_from,
+           array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.counts) as claim_until,
+           array_agg(c.kind) filter (where c.counts) as claim_kind,
+           array_agg(date_part('epoch', c.starts_at)::bigint) filter (where c.counts) as claim_start,
+           array_agg(c.is_own) filter (where c.counts) as claim_own,
+           bool_or(not c.counts) as has_stale
+    from (select c.host_no, c.during, c.kind, c.starts_at, c.event_type_id is not distinct from $8::uuid as is_own,
+                 (c.expires_at is null or c.expires_at > $4) and (c.kind <> 'session' or exists (
+                     select from claim_seats t
+                     where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $4))) as counts
+          from claims c
+          where c.host_no = any($1::bigint[]) and c.starts_at > $6::timestamptz and c.starts_at < $7::timestamptz
+            and c.active and c.id <> all($5::uuid[])
+          offset 0) c
+    group by c.host_no) taken on taken.claim_host = u.no
+left join (
+    select b.host_no as busy_host, array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until,
+           array_agg(b.source) as busy_source
+    from busy_spans b
+    where b.host_no = any($1::bigint[]) and (b.of_claim is null or b.of_claim <> all($5::uuid[]))
+      and b.end_second > date_part('epoch', $2::timestamptz)::bigint
+      and b.start_second < date_part('epoch', $3::timestamptz)::bigint
+    group by b.host_no) busy on busy.busy_host = u.no
+left join (
+    select x.host_no as unread_host, array_agg(x.name) as unread_sources from busy_sources x
+    where x.host_no = any($1::bigint[]) and x.closes_at <= $4
+    group by x.host_no) unread on unread.unread_host = u.no
+where u.no = any($1::bigint[])
+order by u.no"""
+
+_DAY = (TimeRange(0, 1440),)
+ALWAYS: WeeklyHours = (_DAY, _DAY, _DAY, _DAY, _DAY, _DAY, _DAY)
+NEVER: WeeklyHours = ((), (), (), (), (), (), ())
+# The starts of two meetings that touch are at most a day and both buffers apart; limits count whole weeks.
+_REACH, _REACH_OF_LIMITS = timedelta(hours=40), timedelta(days=8)
+_LONGEST = timedelta(days=1, hours=8)
+
+_weekly = msgspec.json.Decoder(WeeklyHours)
+_overrides = msgspec.json.Decoder(tuple[DateOverride, ...])
+_holidays = msgspec.json.Decoder(HolidayCalendar)
+
+
+class TeamSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a team's time is asked for."""
+
+    since: datetime
+    until: datetime
+    now: datetime
+    changing: Sequence[UUID] = ()
+    """Claims that are about to change, and close nothing."""
+
+
+async def find_team(
+    db: Db,
+    found: models.SlotContext,
+    *,
+    asked_from: datetime,
+    asked_until: datetime,
+    without: UUID | None,
+) -> models.SlotContext:
+    """Read the hosts of a team's event type, and their time, instead of its owner's.
+
+    What belongs to the booking or the hold of a claim that is about to change is left out.
+    """
+    event_type, now = found.inputs.event_type, found.inputs.now
+    rows = await db.fetch(TEAM, event_type.id, without, now, asked_from, asked_until)
+    if not rows:
+        return found
+    head = rows[0]
+    rules = RULES.read(head)
+    members = {row["id"]: _list_candidates(row) for row in rows if row["id"] is not None}
+    candidates = await count_served(db, members, rules=rules, now=now)
+    groups = tuple(
+        models.GroupInputs(group=GROUPS.read(row), candidates=candidates[row["id"]])
+        for row in rows
+        if row["id"] is not None
+    )
+    asked = TeamSpan(since=asked_from, until=asked_until, now=now, changing=head["changing"])
+    numbers = {each.host_no for group in groups for each in group.candidates}
+    hosts = await _list_hosts(db, numbers, asked, rules=rules)
+    team = models.TeamInputs(rules=rules, groups=groups, hosts=hosts)
+    inputs = replace(
+        found.inputs,
+        schedule=_to_calendar(found.inputs.schedule, head["team_zone"]),
+        taken=models.Taken(booked=head["booked"] or ()),
+        team=team,
+    )
+    return replace(
+        found,
+        inputs=inputs,
+        claim_ids=[],
+        has_stale=False,
+        host_name=head["team_name"],
+        host_username=f"team/{head['team_slug']}",
+        host_zone=head["team_zone"],
+        host_photo=None,
+    )
+
+
+async def reread_hosts(
+    db: Db, found: models.SlotContext, numbers: Collection[int], *, starts_at: datetime, changing: Sequence[UUID] = ()
+) -> models.SlotContext:
+    """Read the time of some hosts once more, which others may have changed, for a meeting that begins at an instant."""
+    team = found.inputs.team
+    if team is None:
+        return found
+    asked = TeamSpan(since=starts_at, until=starts_at, now=found.inputs.now, changing=changing)
+    hosts = await _list_hosts(db, numbers, asked, rules=team.rules)
+    return replace(found, inputs=replace(found.inputs, team=replace(team, hosts=hosts)))
+
+
+async def _list_hosts(
+    db: Db, numbers: Collection[int], asked: TeamSpan, *, rules: TeamRules
+) -> dict[int, models.HostInputs]:
+    if not numbers:
+        return {}
+    has_limits = any((rules.host_per_day, rules.host_per_week, rules.host_total_per_day, rules.host_total_per_week))
+    reach = _REACH_OF_LIMITS if has_limits else _REACH
+    rows = await db.fetch(
+        HOSTS,
+        sorted(numbers),
+        asked.since - _LONGEST,
+        asked.until + _LONGEST,
+        asked.now,
+        list(asked.changing),
+        asked.since - reach,
+        asked.until + reach,
+        rules.event_type_id,
+    )
+    return {row["host_no"]: _to_host(row) for row in rows}
+
+
+def _list_candidates(row: Row) -> list[Candidate]:
+    columns = ("host_nos", "user_ids", "weights", "priorities", "credits", "last_nos")
+    return [
+        Candidate(host_no=no, user_id=user_id, weight=weight, priority=priority, credit=credit, last_no=last)
+        for no, user_id, weight, priority, credit, last in zip(*(row[each] or () for each in columns), strict=True)
+    ]
+
+
+def _to_host(row: Row) -> models.HostInputs:
+    starts, own = row["claim_start"] or (), row["claim_own"] or ()
+    away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
+    taken = models.Taken(
+        claims=list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ())),
+        busy=[
+            *map(models.Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
+            *map(models.Busy.always, row["unread_sources"] or ()),
+        ],
+        booked=[start for start, is_own in zip(starts, own, strict=True) if is_own],
+    )
+    return models.HostInputs(
+        host_no=row["host_no"],
+        name=row["name"],
+        schedule=_to_schedule(row, tuple(away)),
+        taken=taken,
+        booked_in_all=starts,
+        has_stale=bool(row["has_stale"]),
+        left_at=row["left_at"],
+    )
+
+
+def _to_schedule(row: Row, away: tuple[OutOfOffice, ...]) -> Schedule:
+    """Read the schedule from which new event types of a host start; without any they never work."""
+    if row["schedule_id"] is None:
+        return Schedule(
+            id=row["user_id"], owner_id=row["user_id"], name="", zone="UTC", weekly_hours=NEVER, out_of_office=away
+        )
+    weekly_hours, overrides, holidays = _read_hours(row["weekly_hours"], row["overrides"], row["holidays"])
+    return Schedule(
+        id=row["schedule_id"],
+        owner_id=row["user_id"],
+        name=row["schedule_name"],
+        zone=row["zone"],
+        weekly_hours=weekly_hours,
+        overrides=overrides,
+        out_of_office=away,
+        holidays=holidays,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _read_hours(
+    weekly: str, overrides: str, holidays: str | None
+) -> tuple[WeeklyHours, tuple[DateOverride, ...], HolidayCalendar | None]:
+    """Read hours that many hosts have alike, once."""
+    return (
+        _weekly.decode(weekly),
+        _overrides.decode(overrides),
+        _holidays.decode(holidays) if holidays is not None else None,
+    )
+
+
+def _to_calendar(schedule: Schedule, zone: str) -> Schedule:
+    """Make the calendar of a team, which counts its days and is never closed."""
+    return Schedule(id=schedule.id, owner_id=schedule.owner_id, name="", zone=zone, weekly_hours=ALWAYS)
