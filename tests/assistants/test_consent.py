@@ -84,6 +84,29 @@ async def test_the_page_is_never_shown_in_a_frame(
     assert any("frame-ancestors 'none'" in text for text in refused)
 
 
+async def test_a_page_that_opens_it_in_a_window_of_its_own_is_left_alone_and_the_way_back_works(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    client_id = await register(client, "http://127.0.0.1/callback")
+    async with serve(PAGE % (4, b"done")) as program:
+        site = f"http://127.0.0.1:{program.port}"
+        address = f"{str(client.base_url).rstrip('/')}{ask(client_id, redirect_uri=f'{site}/callback')}"
+        page, _ = await open_as(browser, client, runtime, user)
+        await page.goto(f"{site}/")
+        async with page.expect_popup() as opened:
+            await page.evaluate("address => { window.popup = window.open(address) }", address)
+        window = await opened.value
+        await window.wait_for_selector("button[value=allow]")
+        # Neither can reach the other: a page that has opened ours can't send it elsewhere while the host reads it.
+        assert await window.evaluate("window.opener") is None
+        assert await page.evaluate("window.popup.closed") is True
+        await window.click("button[value=allow]")
+        await window.wait_for_url(f"{site}/callback?**")
+
+    assert "code" in parse_qs(urlsplit(window.url).query)
+    assert page.url == f"{site}/"
+
+
 async def test_a_refused_request_has_a_way_back_that_is_clicked_and_not_taken(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
