@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from benchmarks import agents, dashboard, drain, effects, engine, figures, growth, mail, pages, scim
+from benchmarks import agents, dashboard, drain, effects, engine, fairness, figures, growth, mail, pages, scim
 from benchmarks.data import BenchmarkData, list_made, set_up
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
@@ -22,6 +22,8 @@ def main() -> None:
         return
     bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
     engine.main()
+    print()
+    fairness.main()
     with stage() as here:
         data = asyncio.run(set_up(here.url, bookings=bookings))
         print(f"\n{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32")

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
 from openslot.accounts import organizations
+from openslot.cli import team_ledger
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
+from openslot.cli.team_ledger import Slug
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
@@ -28,8 +30,8 @@ member_app = group("Members of a team.")
 event_type_app = group("Event types that members of a team host.")
 app.add_typer(member_app, name="member")
 app.add_typer(event_type_app, name="event-type")
+app.add_typer(team_ledger.app)
 
-Slug = Annotated[str, typer.Argument(help="The team's slug", metavar="TEAM")]
 Email = Annotated[str, typer.Argument(help="The member's email address")]
 Weight = Annotated[int | None, typer.Option(help="Share of the bookings compared with others, from 0 to 1000")]
 Priority = Annotated[int | None, typer.Option(help="From 0 to 3: the highest who are free come first")]

@@ -22,6 +22,7 @@ from openslot.jobs.health import LATE_AFTER, count_effects, count_unknown, count
 from openslot.jobs.store import count_late
 from openslot.messaging import connection_store as messaging
 from openslot.payments.connection_store import list_failing
+from openslot.teams.ledger_store import count_wrong_credits
 
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
 CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
@@ -141,6 +142,7 @@ async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_as
     yield await _look_at_periodic(connection, wiring, now, is_running=bool(workers))
     yield await _look_at_messaging(connection)
     yield await _look_at_bookings(connection, now)
+    yield await _look_at_credits(connection)
     yield await _look_at_payments(connection)
     yield await _look_at_numbers(connection)
     yield await _look_at_people(connection)
@@ -212,6 +214,16 @@ async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Fi
         f"Upcoming bookings whose time is not reserved, so that it can be booked again: {len(lost)} ({named}).",
         "Reschedule or cancel them on their pages, /bookings/ID",
     )
+
+
+async def _look_at_credits(connection: asyncpg.Connection) -> Finding:
+    wrong = await count_wrong_credits(connection)
+    if not wrong:
+        return ok("teams", "Every credit of a team's hosts is the sum of its entries, and each group sums up to 0.")
+    meaning = (
+        f"Credits of teams' hosts that are not the sum of their entries, or groups that do not sum up to 0: {wrong}."
+    )
+    return warning("teams", meaning, "openslot team replay TEAM")
 
 
 async def _look_at_payments(connection: asyncpg.Connection) -> Finding:

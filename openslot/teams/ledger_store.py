@@ -307,11 +307,21 @@ async def list_choices(db: Db, team_id: UUID, *, since: datetime | None = None) 
     return [CHOICES.read(row) for row in await db.fetch(statement, team_id, since)]
 
 
-async def list_entries(db: Db, team_id: UUID) -> list[LedgerEntry]:
+async def list_entries(db: Db, team_id: UUID, *, newest: int | None = None) -> list[LedgerEntry]:
+    """List the entries of a team in their order, or so many of the newest, these first."""
+    order = "order by c.no" if newest is None else f"order by c.no desc limit {newest}"
     statement = f"""select {ENTRIES.columns} from event_types e join host_groups g on g.event_type_id = e.id
         join credit_entries c on c.group_id = g.id left join assignments a on a.id = c.assignment_id
-        where e.team_id = $1 order by c.no"""
+        where e.team_id = $1 {order}"""
     return [ENTRIES.read(row) for row in await db.fetch(statement, team_id)]
+
+
+async def count_had(db: Db, team_id: UUID) -> dict[tuple[UUID, UUID], int]:
+    """Count the bookings that count for each member of each group of a team."""
+    statement = """select c.group_id, c.user_id, sum(c.served) as had
+        from event_types e join host_groups g on g.event_type_id = e.id join credit_entries c on c.group_id = g.id
+        where e.team_id = $1 group by c.group_id, c.user_id"""
+    return {(row["group_id"], row["user_id"]): int(row["had"]) for row in await db.fetch(statement, team_id)}
 
 
 async def list_credits(db: Db, team_id: UUID) -> list[StoredCredit]:

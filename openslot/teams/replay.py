@@ -56,6 +56,16 @@ async def replay(work: Work, team_id: UUID) -> LedgerReplay:
     )
 
 
+async def count_had(work: Work, team_id: UUID) -> Mapping[tuple[UUID, UUID], int]:
+    """Count the bookings of each member of each group of a team that count."""
+    return await ledger_store.count_had(work.db, team_id)
+
+
+async def list_last(work: Work, team_id: UUID, *, limit: int) -> list[LedgerEntry]:
+    """List the last changes of credits of a team, newest first."""
+    return await ledger_store.list_entries(work.db, team_id, newest=limit)
+
+
 async def simulate_team(
     work: Work, team_id: UUID, *, weights: Mapping[UUID, int], since: datetime
 ) -> dict[UUID, Simulated]:

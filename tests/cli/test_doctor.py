@@ -33,6 +33,7 @@ from openslot.doctor.machine import (
     look_at_space,
 )
 from openslot.wiring import WIRING
+from tests.support.founding import add_event_type, found_team
 
 NOW = datetime(2026, 11, 15, 3, 15, tzinfo=UTC)
 
@@ -162,6 +163,17 @@ async def test_what_stands_still_is_found(settings: Settings) -> None:
     assert ("effects", "1", "openslot effect retry --all") in told
     assert ("administrator", "There", "openslot user admin EMAIL") in told
     assert any("OSError: the disk is full" in finding.meaning for finding in found)
+
+
+async def test_credits_that_do_not_add_up_are_found(settings: Settings, runtime: Runtime) -> None:
+    await add_event_type(runtime, await found_team(runtime))
+    assert (await inside(settings))["teams"].state is FindingState.OK
+    await change(
+        settings, "update host_group_members set credit = 1 where user_id = (select min(id::text)::uuid from users)"
+    )
+    found = (await inside(settings))["teams"]
+    assert (found.state, found.fix) == (FindingState.WARNING, "openslot team replay TEAM")
+    assert found.meaning.endswith(": 2.")
 
 
 @pytest.mark.usefixtures("admin")

@@ -1,0 +1,105 @@
+"""team ledger, replay, simulate: who has had how many bookings of a team, why, and what if."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from openslot.cli.command import Limit, command, group
+from openslot.cli.output import Answer, TableRows, pick
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.teams import hosting, ledger
+from openslot.teams import operations as teams
+from openslot.teams import replay as replays
+from openslot.teams.choice import BOOKING
+from openslot.teams.models import ListedTeamMember
+from openslot.teams.rules import MAX_WEIGHT
+
+app = group("The ledger of a team.")
+
+Slug = Annotated[str, typer.Argument(help="The team's slug", metavar="TEAM")]
+
+
+@command(app, "ledger")
+async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
+    """Show how many bookings each host of a team has and how far they are behind; --json adds the last entries."""
+    found = await teams.get_team_by_slug(work, team)
+    had = await replays.count_had(work, found.id)
+    shown, rows = [], []
+    for event_type in await hosting.list_team_event_types(work, found):
+        for loaded in await ledger.load_groups(work, event_type.id):
+            place = loaded.group.position + 1
+            for member in loaded.members:
+                count = had.get((member.group_id, member.user_id), 0)
+                more = {"event_type": event_type.slug, "group": place, "bookings": count}
+                shown.append(pick(member, "group_id user_id email weight priority credit", **more))
+                rows.append((event_type.slug, place, member.email, member.weight, count, _write(member.credit)))
+    entries = [
+        pick(each, "group_id user_id assignment_id booking_id delta served reason at")
+        for each in await replays.list_last(work, found.id, limit=limit)
+    ]
+    return Answer(
+        {"members": shown, "entries": entries},
+        TableRows(("Event type", "Group", "Host", "Weight", "Bookings", "Behind"), rows, "No hosts yet."),
+    )
+
+
+@command(app, "replay")
+async def replay_team(work: Work, team: Slug) -> Answer:
+    """Make every choice of hosts again, and sum up every credit; exit with 1 if something differs."""
+    found = await teams.get_team_by_slug(work, team)
+    made = await replays.replay(work, found.id)
+    text = (
+        f"{made.equal} of {made.choices} choices are the same when they are made again; {made.named} hosts were named. "
+        f"{made.credits} credits were summed up."
+    )
+    differences = [pick(each, "group_id assignment_id message") for each in made.differences]
+    return Answer(
+        pick(made, "choices equal named credits", differences=differences),
+        text,
+        warnings=[f"{each.assignment_id or each.group_id}: {each.message}" for each in made.differences],
+        exit_code=1 if made.differences else 0,
+    )
+
+
+@command(app, "simulate")
+async def simulate_team(
+    work: Work,
+    team: Slug,
+    weight: Annotated[list[str] | None, typer.Option("--weight", help="Such as ana@example.com=200")] = None,
+    days: Annotated[int, typer.Option(help="How many days back", min=1, max=730)] = 30,
+) -> Answer:
+    """Tell who would have had how many bookings with other weights, if those had been free who were."""
+    found = await teams.get_team_by_slug(work, team)
+    members = {each.email.lower(): each for each in await teams.list_members(work, found)}
+    weights = _read_weights(weight or [], members.values())
+    since = work.now - timedelta(days=days)
+    made = await replays.simulate_team(work, found.id, weights=weights, since=since)
+    emails = {each.member.user_id: email for email, each in members.items()}
+    named = sorted((emails.get(user_id, str(user_id)), each) for user_id, each in made.items())
+    rows = [(email, each.had, each.would_have_had) for email, each in named]
+    shown = [pick(each, "had would_have_had", email=email) for email, each in named]
+    columns = ("Host", "Bookings", "With these weights")
+    return Answer({"members": shown}, TableRows(columns, rows, f"No host was chosen in the last {days} days."))
+
+
+def _read_weights(words: Iterable[str], members: Iterable[ListedTeamMember]) -> dict[UUID, int]:
+    known = {each.email.lower(): each.member.user_id for each in members}
+    weights = {}
+    for word in words:
+        email, _, weight = word.rpartition("=")
+        if email.lower() not in known:
+            raise Invalid(details={"weight": f"{email or word} is not a member of the team"})
+        if not weight.isdecimal() or int(weight) > MAX_WEIGHT:
+            raise Invalid(details={"weight": f"the weight of {email} must be from 0 to {MAX_WEIGHT}"})
+        weights[known[email.lower()]] = int(weight)
+    return weights
+
+
+def _write(credit: int) -> str:
+    """Write a credit in bookings."""
+    return f"{Decimal(credit) / BOOKING:+.2f}"
