@@ -10,7 +10,7 @@ from openslot.access.store import delete_expired_setup_links, keep_uses
 from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import BATCH, Batch, delete_old, repeat, walk
 
-DAY = timedelta(days=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 async def tidy_access(work: Work) -> str:
@@ -24,6 +24,8 @@ async def tidy_access(work: Work) -> str:
     # For a day they count for the limit of an account.
     for table in ("password_resets", "address_changes"):
         await delete_old(work.db, table, "expires_at", before=work.now - DAY)
+    # For an hour they count for the limit of their recipient.
+    await delete_old(work.db, "email_codes", "expires_at", before=work.now - HOUR)
     for table in ("sign_ups", "pending_sign_ins"):
         await delete_old(work.db, table, "expires_at", before=work.now)
     await delete_expired_setup_links(work.db, now=work.now)

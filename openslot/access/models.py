@@ -120,6 +120,17 @@ class AddressChange(Struct, frozen=True, kw_only=True):
     expires_at: datetime
 
 
+class EmailCode(Struct, frozen=True, kw_only=True):
+    """A code that proves an address to those who offer an event type, until it is used."""
+
+    id: UUID
+    event_type_id: UUID
+    email: str
+    locale: str | None
+    """A language tag; None: the host's."""
+    expires_at: datetime
+
+
 class Session(Struct, frozen=True, kw_only=True):
     id: UUID
     user_agent: str

@@ -1,9 +1,9 @@
-"""All SQL of links in mails: to choose a new password, and to confirm a new address."""
+"""All SQL of links and codes in mails: to choose a new password, to confirm a new address, to prove one."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from openslot.access.models import AddressChange
+from openslot.access.models import AddressChange, EmailCode
 from openslot.accounts.models import User
 from openslot.accounts.store import USER_COLUMNS, to_user
 from openslot.core.db import Db
@@ -105,3 +105,49 @@ async def _find_change(db: Db, condition: str, *args: object) -> AddressChange |
 
 async def end_changes(db: Db, user_id: UUID, *, now: datetime) -> None:
     await db.execute("update address_changes set ended_at = $2 where user_id = $1 and ended_at is null", user_id, now)
+
+
+CODES = Rows(EmailCode, "email_codes")
+USABLE = "used_at is null and expires_at > $2"
+
+
+async def count_codes(db: Db, email: str, *, now: datetime, pause: timedelta) -> tuple[int, bool]:
+    """Count the codes that a recipient was sent within an hour, and tell if one is recent; a lock makes it exact."""
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, email)
+    statement = """select count(*) as in_an_hour,
+            coalesce(max(created_at) > $2::timestamptz - $3::interval, false) as is_recent
+        from email_codes where canonical_recipient(email) = canonical_recipient($1)
+          and created_at > $2::timestamptz - interval '1 hour'"""
+    row = await db.fetchrow(statement, email, now, pause)
+    return (row["in_an_hour"], row["is_recent"]) if row else (0, False)
+
+
+async def insert_code(db: Db, code: EmailCode, *, hashed: bytes, now: datetime) -> None:
+    await db.execute(CODES.insert("hash", "created_at"), *CODES.values(code), hashed, now)
+
+
+async def lock_codes(
+    db: Db, event_type_id: UUID, email: str, *, now: datetime, max_tries: int
+) -> list[tuple[EmailCode, bytes]]:
+    """List the codes of an address that can be tried, with their hashes; nobody else can try them until the commit."""
+    statement = f"""select {CODES.columns}, hash from email_codes
+        where event_type_id = $1 and lower(email) = lower($3) and wrong_tries < $4 and {USABLE}
+        order by id for update"""
+    rows = await db.fetch(statement, event_type_id, now, email, max_tries)
+    return [(CODES.read(row), row["hash"]) for row in rows]
+
+
+async def count_wrong_try(db: Db, code_ids: list[UUID]) -> None:
+    await db.execute("update email_codes set wrong_tries = wrong_tries + 1 where id = any($1)", code_ids)
+
+
+async def use_code(db: Db, code_id: UUID, event_type_id: UUID, email: str, *, now: datetime) -> bool:
+    """Use a code up; False if it was used, even by somebody who has not committed yet, or has expired."""
+    statement = f"""update email_codes set used_at = $2
+        where id = $1 and event_type_id = $3 and lower(email) = lower($4) and {USABLE} returning id"""
+    return await db.fetchval(statement, code_id, now, event_type_id, email) is not None
+
+
+async def find_code(db: Db, code_id: UUID, *, now: datetime) -> EmailCode | None:
+    row = await db.fetchrow(f"select {CODES.columns} from email_codes where id = $1 and {USABLE}", code_id, now)
+    return CODES.read(row) if row else None

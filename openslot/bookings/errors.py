@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 from openslot.availability.errors import SlotUnavailable
+from openslot.bookings.models import Invitee
 from openslot.bookings.words import ListOfDates
-from openslot.core.errors import Conflict, NotFound, RateLimited, Unavailable
+from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, RateLimited, Unavailable
 from openslot.i18n import Text
 
 
@@ -77,6 +79,28 @@ class InviteeLimitReached(Conflict):
 
     code = "invitee_limit_reached"
     message = Text("This email address has as many upcoming bookings of this event type as it can have")
+
+
+class EmailVerificationRequired(Forbidden):
+    """The host asks invitees to prove their email address; a code was sent to it, unless it was sent enough of them."""
+
+    code = "email_verification_required"
+    message = Text("Enter the code that was sent to this email address")
+
+    def __init__(self, event_type_id: UUID, invitee: Invitee, email_code: str | None) -> None:
+        super().__init__()
+        self.details = {"emailCode": "is required: it was sent to the email address of the invitee"}
+        self.event_type_id, self.invitee, self.email_code = event_type_id, invitee, email_code
+
+
+class EmailCodeInvalid(Invalid):
+    """The code is not one that was sent to this address for this event type, or can't be used any more."""
+
+    code = "email_code_invalid"
+    message = Text("The code from the email is not valid")
+
+    def __init__(self) -> None:
+        super().__init__(details={"emailCode": Text("is wrong, has expired, was used or was tried too often")})
 
 
 class SeriesUnavailable(SlotUnavailable):

@@ -71,6 +71,14 @@ class MessageConsent(Struct, frozen=True, kw_only=True):
     source: ConsentSource
 
 
+class EmailProof(Struct, frozen=True):
+    """That an email address belongs to whoever books."""
+
+    email: str
+    code_id: UUID | None = None
+    """The code that was sent there, which a booking uses up; None: a session or the link of a mail proves it."""
+
+
 class BookingWanted(Struct, frozen=True, kw_only=True):
     which: EventTypeRef
     starts_at: datetime
@@ -84,6 +92,9 @@ class BookingWanted(Struct, frozen=True, kw_only=True):
     location: WantedLocation = WantedLocation()
     source: str | None = None
     """Where the invitee came from to the page that books; only the host's figures and export have it."""
+    email_code: str | None = None
+    """What the invitee has entered to prove their address."""
+    email_proof: EmailProof | None = None
 
 
 class Booking(Struct, frozen=True, kw_only=True):
@@ -275,42 +286,6 @@ class AgendaPage(Struct, frozen=True, kw_only=True):
     """How many bookings are upcoming, whatever the filter."""
     requests: int
     """How many requests wait for the host."""
-
-
-class FoundPerson(Struct, frozen=True, kw_only=True):
-    """A contact whose name, email address or company has the text that was searched."""
-
-    id: UUID
-    name: str
-    email: str
-
-
-class FoundBooking(Struct, frozen=True, kw_only=True):
-    id: UUID
-    name: str
-    """The invitee's."""
-    email: str
-    event_type_name: str
-    status: Status
-    starts_at: datetime
-    ends_at: datetime
-
-
-class FoundEventType(Struct, frozen=True, kw_only=True):
-    id: UUID
-    name: str
-    active: bool
-
-
-class SearchResults(Struct, frozen=True, kw_only=True):
-    """What a host has that was searched by name."""
-
-    people: list[FoundPerson] = []
-    bookings: list[FoundBooking] = []
-    event_types: list[FoundEventType] = []
-
-    def __bool__(self) -> bool:
-        return bool(self.people or self.bookings or self.event_types)
 
 
 class HostNotes(Struct, frozen=True, kw_only=True):

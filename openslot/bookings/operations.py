@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed, ClaimKind
-from openslot.bookings import agenda_store, conferences, errors, requests, rules, search_store, store
+from openslot.bookings import agenda_store, conferences, email_proofs, errors, requests, rules, search_store, store
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -32,9 +32,9 @@ from openslot.bookings.models import (
     Host,
     HostNotes,
     MessageConsent,
-    SearchResults,
     Status,
 )
+from openslot.bookings.search_store import SearchResults
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.core.db import Db
@@ -64,6 +64,7 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     )
     event_type = claimed.event_type
     check_for(work, event_type, wanted)
+    await email_proofs.check(work, event_type, wanted)
     await check_invitee(work, event_type, wanted.invitee.email)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)

@@ -42,6 +42,14 @@ GivenAnswers = Annotated[
 DurationMinutes = Annotated[
     WantedMinutes, Meta(description="One of the event type's durations; the default if omitted", examples=[30])
 ]
+EnteredCode = Annotated[
+    Annotated[str, Meta(pattern=LINE, max_length=50)] | None,
+    Meta(
+        description="The code that was sent to `inviteeEmail`; only if the event type has `requiresEmailVerification`. "
+        "Without it the code is sent, and nothing is booked",
+        examples=["048213"],
+    ),
+]
 Guests = Annotated[
     list[EmailAddress],
     Meta(max_length=10, description="Email addresses of guests to notify", examples=[["li@okafor.example"]]),
@@ -128,6 +136,7 @@ class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel"
         ),
     ] = None
     recurrence: WantedRecurrence | None = None
+    email_code: EnteredCode = None
 
 
 class CancelBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""SQL that finds what a host looks for by name: people, bookings and event types."""
+"""What a host looks for by name, and the SQL that finds it: people, bookings and event types."""
 
 from datetime import datetime
 from functools import cache
@@ -6,11 +6,49 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 
-from openslot.bookings.models import SearchResults
+from openslot.bookings.models import Status
 from openslot.contacts.models import cover, fold
 from openslot.contacts.store import BY_GRAMS
 from openslot.core.db import Db
+
+
+class FoundPerson(Struct, frozen=True, kw_only=True):
+    """A contact whose name, email address or company has the text that was searched."""
+
+    id: UUID
+    name: str
+    email: str
+
+
+class FoundBooking(Struct, frozen=True, kw_only=True):
+    id: UUID
+    name: str
+    """The invitee's."""
+    email: str
+    event_type_name: str
+    status: Status
+    starts_at: datetime
+    ends_at: datetime
+
+
+class FoundEventType(Struct, frozen=True, kw_only=True):
+    id: UUID
+    name: str
+    active: bool
+
+
+class SearchResults(Struct, frozen=True, kw_only=True):
+    """What a host has that was searched by name."""
+
+    people: list[FoundPerson] = []
+    bookings: list[FoundBooking] = []
+    event_types: list[FoundEventType] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.people or self.bookings or self.event_types)
+
 
 # A contact's search text is folded, so that it is found in any letter case; a booking keeps what was typed.
 KNOWN = """

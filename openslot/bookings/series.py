@@ -5,7 +5,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from openslot.availability import claims
-from openslot.bookings import errors, operations, rules, store
+from openslot.bookings import email_proofs, errors, operations, rules, store
 from openslot.bookings.events import BookingCancelled, BookingCreated
 from openslot.bookings.models import Booking, BookingRef, BookingWanted
 from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence, SeriesDate
@@ -33,6 +33,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     operations.check_for(work, event_type, wanted)
     if not weeks.open or (weeks.closed and recurrence.on_conflict is OnConflict.REFUSE):
         raise errors.SeriesUnavailable(weeks.closed, wanted.invitee.zone)
+    await email_proofs.check(work, event_type, wanted)
     await operations.check_invitee(work, event_type, wanted.invitee.email, bookings=len(weeks.open))
     contact = await operations.find_contact(work, event_type, wanted)
     series_id, bookings = new_id(), []

@@ -204,6 +204,9 @@ class EventType(Struct, frozen=True, kw_only=True):
     locations: tuple[Location, ...] = ()
     """What invitees choose from, with `location`, the default, among them; empty: the default alone."""
 
+    requires_email_verification: bool = False
+    """Whether invitees enter a code that is sent to their email address before they can book."""
+
     team_id: UUID | None = None
     """The team whose members host it; None: its owner alone does."""
 

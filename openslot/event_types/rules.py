@@ -296,6 +296,7 @@ EDITED = (
     "redirect_url",
     "recurring_weeks",
     "locations",
+    "requires_email_verification",
 )
 # A page of its own edits them.
 DETAILS = tuple(field for field in EDITED if field != "questions")

@@ -20,6 +20,13 @@ Clock = Annotated[str, Meta(description="HH:MM, up to 24:00", examples=["09:00"]
 RequiresConfirmation = Annotated[
     bool, Meta(description="Whether invitees ask for a time, and the host confirms it", examples=[False])
 ]
+RequiresEmailVerification = Annotated[
+    bool,
+    Meta(
+        description="Whether invitees enter a code that is sent to their email address before they can book",
+        examples=[False],
+    ),
+]
 Durations = Annotated[
     list[int],
     Meta(
@@ -129,6 +136,7 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
             examples=[120],
         ),
     ]
+    requires_email_verification: RequiresEmailVerification
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -177,6 +185,7 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
     locations: Annotated[
         list[OfferedLocation], Meta(description="What invitees choose from; `location`, the default, is one of them")
     ]
+    requires_email_verification: RequiresEmailVerification
 
 
 class ShownHost(Struct, frozen=True, kw_only=True):

@@ -70,6 +70,7 @@ NOT_EXPORTED = {
     "host_groups": "how the hosts of a team's event types are chosen, which the team decides",
     "held_effects": "that a message waited while messages were stopped; emails.json has the email",
     "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",
+    "email_codes": "hashes of codes for people who want to book, which expire within minutes",
     "event_feed": "numbers of the entries of activity.json, for the REST API's feed",
     "event_feeds": "the last of these numbers",
     "host_months": "days on which bookings.json has bookings",

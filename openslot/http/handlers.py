@@ -71,7 +71,14 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
 async def _run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Run a handler as it declares: in one transaction, or only in those that it opens itself."""
     if handler.declaration.transaction == "one":
-        response = await exchange.runtime.run(exchange.entry.actor, partial(_run_in, handler, exchange, values))
+        run_in_one = partial(exchange.runtime.run, exchange.entry.actor, partial(_run_in, handler, exchange, values))
+        try:
+            response = await run_in_one()
+        except Refusal as refusal:
+            if handler.declaration.settle is None:
+                raise
+            exchange.settled = await handler.declaration.settle(exchange.runtime, exchange, refusal)
+            response = await run_in_one()
         return await _complete(handler, exchange, response)
     # A response is stored together with its change: without a common transaction, either could exist alone.
     if _idempotent_request(handler, exchange) is not None:

@@ -2,7 +2,9 @@
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -10,7 +12,7 @@ import msgspec
 from openslot.core.text import NOT_ALLOWED, is_line, read_checked
 from openslot.http.bodies import REQUIRED, find_unfit, in_words
 from openslot.http.doors import Parameter
-from openslot.routing import find_query, without_null
+from openslot.routing import find_query
 
 
 def read_query(parameters: tuple[Parameter, ...], query: bytes) -> tuple[dict[str, object], dict[str, str]]:
@@ -59,7 +61,7 @@ def read_parameters(hints: Mapping[str, Any], arguments: Mapping[str, inspect.Pa
     for argument, annotation in hints.items():
         query = find_query(annotation)
         if query is not None:
-            kind, default = without_null(annotation), arguments[argument].default
+            kind, default = _without_null(annotation), arguments[argument].default
             found.append(
                 Parameter(
                     name=query.name or argument,
@@ -71,3 +73,14 @@ def read_parameters(hints: Mapping[str, Any], arguments: Mapping[str, inspect.Pa
                 )
             )
     return tuple(found)
+
+
+def _without_null(annotation: Any) -> Any:
+    """Remove null from a parameter's type: in a URL a parameter is present or absent."""
+    if hasattr(annotation, "__metadata__"):
+        inner, *marks = get_args(annotation)
+        wrap: Any = Annotated
+        return wrap[(_without_null(inner), *marks)]
+    if type(None) not in get_args(annotation):
+        return annotation
+    return reduce(or_, (each for each in get_args(annotation) if each is not type(None)))

@@ -17,11 +17,12 @@ from openslot.availability import claims
 from openslot.availability import operations as availability
 from openslot.availability.models import ById, ByPage, EventTypeRef
 from openslot.availability.schemas import write_slots
-from openslot.bookings import public_api
+from openslot.bookings import email_proofs, public_api
 from openslot.bookings.links import manage_url
-from openslot.bookings.models import Status
+from openslot.bookings.models import BookingWanted, Status
 from openslot.bookings.schemas import (
     CreatedPublicBooking,
+    EnteredCode,
     Id,
     InviteeFields,
     IsoMoment,
@@ -241,19 +242,26 @@ class BookArguments(InviteeFields, frozen=True, kw_only=True, rename="camel", fo
     event_type_id: EventTypeId
     hold_id: Annotated[Id | None, Meta(description="From hold_time, if the time is held")] = None
     token: PrivateToken = None
+    email_code: EnteredCode = None
     idempotency_key: IdempotencyKey = None
 
 
 @tool(is_idempotent=False, reaches_outside=True, limit=public_api.booking_limit)
-async def book(work: Work, *, arguments: BookArguments) -> BookedTime:
+async def book(work: Work, call: PublicCall, *, arguments: BookArguments) -> BookedTime:
     """Book a free time for a person. Do it only after they have agreed to this time and to give the host their data.
 
     Ask for their name, email address and time zone, and for the answers to the host's required questions. The host and
     the invitee are told by email. What has a price is kept, not booked, until the person has paid at paymentUrl; what
-    the host confirms waits for the host. Tell the person what nextStep says.
+    the host confirms waits for the host. Tell the person what nextStep says. If the event type has
+    requiresEmailVerification, the first call sends a code to the person and fails with email_verification_required: ask
+    them for the code, and call this again with emailCode.
     """
-    request = _read_request(arguments)
-    created = await work.runtime.run(PUBLIC, partial(_book_once, arguments=arguments, request=request))
+    request, runtime = _read_request(arguments), work.runtime
+
+    async def book_once(wanted: BookingWanted) -> CreatedPublicBooking:
+        return await runtime.run(PUBLIC, partial(_book_once, wanted=wanted, request=request))
+
+    created = await email_proofs.book_proven(runtime, _read_wanted(arguments), book_once, from_address=call.address)
     if created.status is not Status.PENDING_PAYMENT:
         return show_booked(created)
     try:
@@ -277,19 +285,23 @@ def _read_request(arguments: BookArguments) -> idempotency.RetriedRequest | None
     )
 
 
-async def _book_once(
-    work: Work, *, arguments: BookArguments, request: idempotency.RetriedRequest | None
-) -> CreatedPublicBooking:
-    """Book, or return what the same request has booked before."""
-    return await run_once(work, request, CreatedPublicBooking, lambda: _book(work, arguments))
-
-
-async def _book(work: Work, arguments: BookArguments) -> CreatedPublicBooking:
+def _read_wanted(arguments: BookArguments) -> BookingWanted:
     wanted = read_wanted(
         arguments,
         ById(_read_id(arguments.event_type_id, "eventTypeId"), arguments.token, arguments.duration_minutes),
         hold_id=_read_id(arguments.hold_id, "holdId") if arguments.hold_id else None,
     )
+    return replace(wanted, email_code=arguments.email_code)
+
+
+async def _book_once(
+    work: Work, *, wanted: BookingWanted, request: idempotency.RetriedRequest | None
+) -> CreatedPublicBooking:
+    """Book, or return what the same request has booked before."""
+    return await run_once(work, request, CreatedPublicBooking, lambda: _book(work, wanted))
+
+
+async def _book(work: Work, wanted: BookingWanted) -> CreatedPublicBooking:
     booking = await payments.book(work, wanted)
     url = manage_url(work.runtime, booking.id)
     return show_created(booking, manage_url=url, payment_url=msgspec.UNSET, series=msgspec.UNSET)

@@ -11,7 +11,14 @@ from openslot.core.shapes import Shape
 from openslot.core.times import Instant
 from openslot.event_types.models import EventType, LocationAsks, LocationKind, Money, Question, QuestionKind
 from openslot.event_types.rules import is_offered
-from openslot.event_types.schemas import Durations, EventTypeId, OfferedLocation, RequiresConfirmation, show_offered
+from openslot.event_types.schemas import (
+    Durations,
+    EventTypeId,
+    OfferedLocation,
+    RequiresConfirmation,
+    RequiresEmailVerification,
+    show_offered,
+)
 from openslot.mcp.quotes import Quote, quote, quote_some
 from openslot.routing import DescribedAs
 
@@ -69,6 +76,7 @@ class QuotedEventType(Struct, frozen=True, kw_only=True, rename="camel"):
     seats: Annotated[int, Meta(description="How many people can book the same time")]
     questions: list[QuotedQuestion]
     requires_confirmation: RequiresConfirmation
+    requires_email_verification: RequiresEmailVerification
     price: Annotated[Money | None, Meta(description="For each booking, in the currency's smallest unit")]
     can_be_booked: Annotated[bool, Meta(description="Whether it can be booked online at the moment")]
 

@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial, reduce
+from functools import partial
 from importlib import import_module
-from operator import or_
 from types import ModuleType
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from msgspec import Meta, Struct
@@ -35,6 +34,8 @@ class Request:
     """The other end of the connection, which may be a proxy."""
     body: bytes = b""
     """The unparsed body; empty if the method has none."""
+    settled: object = None
+    """What `settle` of the handler's declaration has returned; None when it runs for the first time."""
 
     @property
     def chosen_locale(self) -> str | None:
@@ -173,17 +174,6 @@ def find_query(annotation: Any) -> Query | None:
     return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Query)), None)
 
 
-def without_null(annotation: Any) -> Any:
-    """Remove null from a parameter's type: in a URL a parameter is present or absent."""
-    if hasattr(annotation, "__metadata__"):
-        inner, *marks = get_args(annotation)
-        wrap: Any = Annotated
-        return wrap[(without_null(inner), *marks)]
-    if type(None) not in get_args(annotation):
-        return annotation
-    return reduce(or_, (each for each in get_args(annotation) if each is not type(None)))
-
-
 HandlerFunction = Callable[..., Awaitable[Any]]
 Transaction = Literal["none", "one"]
 F = TypeVar("F", bound=HandlerFunction)
@@ -206,6 +196,7 @@ class QueryValues(Struct, frozen=True, kw_only=True):
 
 Check = Callable[[QueryValues], dict[str, str]]
 Completion = Callable[[Runtime, Response], Awaitable[Response]]
+Settling = Callable[[Runtime, Request, Refusal], Awaitable[object]]
 
 
 class RateLimit(Struct, frozen=True):
@@ -257,6 +248,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     """Returns faults between query parameters that are valid one by one, by their names."""
     is_public: bool
     """Whether everyone gets the same answer, which may then be compressed: it holds no secret and no form token."""
+    settle: Settling | None
+    """Called after a refusal is rolled back: raises it, or another, or what it returns lets the handler run again."""
     then: Completion | None
     """Completes a response after the commit, also one that was kept for a retry; if it refuses, that is forgotten."""
     form_page: FormPage | None
@@ -283,6 +276,7 @@ def route(
     retried_by: Callable[[Request], str | None] | None = None,
     check: Check | None = None,
     is_public: bool = False,
+    settle: Settling | None = None,
     then: Completion | None = None,
     shows: HandlerFunction | None = None,
     at: Mapping[type[Refusal], str] = NOWHERE,
@@ -312,6 +306,7 @@ def route(
             retried_by=retried_by,
             check=check,
             is_public=is_public,
+            settle=settle,
             then=then,
             form_page=FormPage(show=shows, at=at, names=names, own_status=own_status) if shows else None,
         )

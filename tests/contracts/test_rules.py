@@ -149,6 +149,7 @@ async def test_an_event_type_tells_all_that_decides(
         "redirectUrl": None,
         "recurringWeeks": None,
         "waitListMinutes": None,
+        "requiresEmailVerification": False,
         "requiresConfirmation": False,
     }
     listed = (await client.get("/api/v1/event-types", headers=bearer)).json()

@@ -29,6 +29,7 @@ OLD, NEW = "o" * 40, "n" * 40
 PLAIN = {
     "calendar_channels.token_hash": "a fingerprint",
     "calendar_feeds.token_hash": "a hash",
+    "email_codes.hash": "a signature",
     "address_changes.hash": "a fingerprint",
     "address_changes.password_digest": "a digest of a hash",
     "agent_calls.signature": "a signature",

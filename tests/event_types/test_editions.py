@@ -35,6 +35,7 @@ OTHER: dict[str, Any] = {
     "redirect_url": "https://shop.example/thanks",
     "recurring_weeks": 4,
     "locations": (TALK.location, Location(LocationKind.PHONE)),
+    "requires_email_verification": True,
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),

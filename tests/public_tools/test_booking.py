@@ -11,6 +11,7 @@ from tests.bookings.conftest import ELEVEN, TEN, offer
 from tests.public_tools.conftest import INVITEE, TestAssistant
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.email_codes import read_code
 from tests.support.fake_stripe import Books
 from tests.support.payments import insert_connection
 
@@ -130,6 +131,29 @@ async def test_what_has_a_price_is_kept_until_it_is_paid(
     assert (await assistant.result("cancel_booking", **link))["status"] == "CANCELLED"
     free = await assistant.result("list_free_times", eventTypeId=str(paid.id), timezone="UTC", **MONDAY)
     assert TEN in starts(free)
+
+
+@pytest.mark.parametrize("price", [None, Money(4900, "EUR")], ids=["free", "paid"])
+async def test_an_assistant_asks_for_the_code_if_the_host_wants_it(
+    assistant: TestAssistant, runtime: Runtime, user: User, books: Books, price: Money | None
+) -> None:
+    await insert_connection(runtime, books.key, user_id=user.id)
+    proven = await offer(runtime, user, "proven", requires_email_verification=True, price=price)
+    found = await assistant.result("find_host", page="mara")
+    assert [each["slug"] for each in found["eventTypes"] if each["requiresEmailVerification"]] == ["proven"]
+    hold = await assistant.result("hold_time", eventTypeId=str(proven.id), startTime=TEN)
+    wanted = {"eventTypeId": str(proven.id), "startTime": TEN, **INVITEE, "holdId": hold["holdId"]}
+
+    asked = await assistant.refusal("book", **wanted, idempotencyKey="k")
+    assert asked["code"] == "email_verification_required"
+    assert "emailCode" in asked["details"]
+    code = await read_code(runtime)
+    wrong = await assistant.refusal("book", **wanted, emailCode=f"{(int(code) + 1) % 10**6:06}")
+    assert wrong["code"] == "email_code_invalid"
+    booked = await assistant.result("book", **wanted, emailCode=code, idempotencyKey="k")
+    assert booked["status"] == ("PENDING_PAYMENT" if price else "CONFIRMED")
+    assert await assistant.result("book", **wanted, emailCode=code, idempotencyKey="k") == booked
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 1
 
 
 async def test_what_can_not_be_paid_is_not_offered(assistant: TestAssistant, runtime: Runtime, user: User) -> None:

@@ -144,6 +144,8 @@ ROWS = (
     select $3, $1, claim_id, 'organizer' from bookings where id = $3""",
     """insert into held_hosts (claim_id, hold_id, user_id, group_id)
     select h.claim_id, h.claim_id, $1, g.id from booking_hosts h, host_groups g where h.booking_id = $3""",
+    """insert into email_codes (id, event_type_id, email, hash, created_at, expires_at)
+    select $2, event_type_id, 'jonas@okafor.example', $9, $4, $4 from bookings where id = $3""",
     """insert into claim_seats (id, claim_id, created_at) select $2, claim_id, $4 from bookings where id = $3""",
     """insert into effects (id, reaction, key, state, next_try_at, tenant_id, created_at)
     values ($2, 'calendars.read', $6::text, 'queued', $4, $1, $4)""",

@@ -93,6 +93,8 @@ class Letter(Struct, frozen=True, kw_only=True):
     subject: str
     heading: str = ""
     """The subject, if there is none."""
+    logged_subject: str = ""
+    """What the log says instead of a subject that has a secret."""
     paragraphs: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     quote: str | None = None

@@ -128,7 +128,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
     written_at = await store.log_mail(
         work.db,
         draft,
-        subject=rendered.subject,
+        subject=rendered.logged_subject,
         status=MailStatus.FAILED if limit else MailStatus.SENDING,
         transport=mailer.name,
         error=limit,

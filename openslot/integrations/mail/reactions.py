@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
+from openslot.access.email_codes import SEND_CODE
 from openslot.access.events import AddressChangeRequested
 from openslot.access.resets import SEND_RESET
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
@@ -21,7 +22,15 @@ from openslot.bookings.events import (
 from openslot.bookings.rules import is_over
 from openslot.core.events import Effect, Event
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
-from openslot.integrations.mail import account_mails, operations, payment_mails, request_mails, store, wait_list_mails
+from openslot.integrations.mail import (
+    account_mails,
+    code_mails,
+    operations,
+    payment_mails,
+    request_mails,
+    store,
+    wait_list_mails,
+)
 from openslot.integrations.mail.letters import (
     KINDS,
     find_recipient,
@@ -126,6 +135,7 @@ MAIL_REACTIONS = (
     _mailing("mail.invite", account_mails.invite, InvitationCreated),
     _mailing("mail.sign_up", account_mails.send_sign_up, SignUpRequested),
     _mailing(SEND_RESET, account_mails.send_reset),
+    _mailing(SEND_CODE, code_mails.send_code),
     _mailing(TELL_KEPT, account_mails.tell_address_kept),
     _mailing("mail.address_changed", account_mails.tell_address_changed, UserChanged),
     _mailing("mail.confirm_address", account_mails.send_confirmation_link, AddressChangeRequested),

@@ -67,6 +67,7 @@ class Rendered(NamedTuple):
     subject: str
     html: str
     text: str
+    logged_subject: str
 
 
 templates = Environment(
@@ -92,7 +93,7 @@ def render(letter: Letter, brand: Brand, locale: Locale, *, postal_address: str 
         dark_link=readable_on(brand.color, DARK_PAPER),
     )
     text = "\n\n".join(_write_text(letter, brand, postal_address)) + "\n"
-    return Rendered(letter.subject, html, text)
+    return Rendered(letter.subject, html, text, letter.logged_subject or letter.subject)
 
 
 def say(value: object, locale: Locale) -> str:
@@ -109,6 +110,7 @@ def show_letter(letter: Letter, locale: Locale) -> Letter:
         letter,
         subject=say(letter.subject, locale),
         heading=say(letter.heading or letter.subject, locale),
+        logged_subject=say(letter.logged_subject, locale),
         paragraphs=tuple(say(each, locale) for each in letter.paragraphs),
         facts=tuple(_show_fact(each, locale) for each in letter.facts),
         quote=say(letter.quote, locale) if isinstance(letter.quote, Text) else letter.quote,

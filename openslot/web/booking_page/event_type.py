@@ -1,17 +1,19 @@
 """A host's page, and an event type's: choose a day, choose a time, fill in the form, book."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.models import DEFAULT_COLOR
+from openslot.accounts.models import DEFAULT_COLOR, User
 from openslot.accounts.profiles import photo_path
 from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage
 from openslot.bookings import series
-from openslot.bookings.errors import InviteeLimitReached, PaymentUnavailable
+from openslot.bookings.email_proofs import book_proven
+from openslot.bookings.errors import EmailVerificationRequired, InviteeLimitReached, PaymentUnavailable
+from openslot.bookings.models import BookingWanted, EmailProof
 from openslot.bookings.public_api import booking_limit
 from openslot.core import markdown
 from openslot.core.actor import PUBLIC
@@ -96,7 +98,9 @@ async def _pick(context: PageContext) -> forms.Picked:
 @limit_views
 @follow_former
 @explain_closed
-async def book(work: Work, request: Request, username: str, slug: str, form: Form[forms.BookingForm]) -> Response:
+async def book(
+    *, work: Work, request: Request, user: User | None, username: str, slug: str, form: Form[forms.BookingForm]
+) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
     context = _read_context(work, request, username, slug, form)
     if form[forms.TRAP]:
@@ -104,13 +108,14 @@ async def book(work: Work, request: Request, username: str, slug: str, form: For
     if form.faults:
         return await _ask_again(context, form, Invalid())
     try:
-        target = await _book(context, form)
+        target = await _book(context, form, EmailProof(user.email) if user else None)
     except (
         SlotUnavailable,
         RateLimited,
         Invalid,
         PaymentUnavailable,
         InviteeLimitReached,
+        EmailVerificationRequired,
         paying.PriceChanged,
     ) as refusal:
         return await _ask_again(
@@ -152,17 +157,21 @@ def _count(context: PageContext, request: Request, picked: forms.Picked) -> None
     )
 
 
-async def _book(context: PageContext, form: Form[forms.BookingForm]) -> str:
+async def _book(context: PageContext, form: Form[forms.BookingForm], proof: EmailProof | None) -> str:
     """Book, and return where that leads: to the booking's page, or first to where it is paid, which can't be framed."""
     work = context.work
     await take(work.runtime, booking_limit(work.runtime.settings), context.address)
-    wanted = forms.read_wanted(context.which, form, context.options)
+    wanted = replace(forms.read_wanted(context.which, form, context.options), email_proof=proof)
     recurrence = forms.read_recurrence(form["weeks"], form["on_conflict"])
-    if recurrence is not None:
-        made = await work.runtime.run(PUBLIC, lambda own: series.create_series(own, wanted, recurrence))
-        return manage_path(work, made.bookings[0].id, context.options, done="booked")
     sent = paying.SentForm(path=context.path, key=forms.read_id(form["key"]), seen_price=form["price"])
-    booking_id = await paying.book(work.runtime, wanted, sent)
+
+    async def book_once(wanted: BookingWanted) -> UUID:
+        if recurrence is None:
+            return await paying.book(work.runtime, wanted, sent)
+        made = await work.runtime.run(PUBLIC, lambda own: series.create_series(own, wanted, recurrence))
+        return made.bookings[0].id
+
+    booking_id = await book_proven(work.runtime, wanted, book_once, from_address=context.address)
     checkout = await paying.find_checkout(work, booking_id)
     if checkout is not None and not context.options.is_embedded:
         return checkout
@@ -199,6 +208,8 @@ def _show(
     found, options = picked.found, context.carried
     event_type = found.inputs.event_type
     form = form or forms.begin_form(event_type, options)
+    is_asked = refused == EmailVerificationRequired.code or "email_code" in form.values
+    asks_code = event_type.requires_email_verification and is_asked
     return show(
         "booking/book.html",
         options,
@@ -224,7 +235,14 @@ def _show(
         hours=hours_of(options),
         form=form,
         refused=refused,
-        fields=forms.write_fields(form, picked, options.locale, keeps_mail=not sends_mail(context.work.runtime)),
+        asks_code=asks_code,
+        fields=forms.write_fields(
+            form,
+            picked,
+            options.locale,
+            keeps_mail=not sends_mail(context.work.runtime),
+            asks_code=asks_code,
+        ),
         warnings=warnings,
     )
 

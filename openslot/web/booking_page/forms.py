@@ -66,6 +66,9 @@ class BookingForm(Struct, frozen=True, kw_only=True):
     """The question whose answer is the phone number, if there is one."""
     weeks: Annotated[str, Meta(max_length=10)] = ""
     on_conflict: Annotated[str, Meta(max_length=10)] = ""
+    email_code: Annotated[str, Meta(max_length=50)] = ""
+    new_code: Annotated[str, Meta(max_length=10)] = ""
+    """Whether another code is wanted, whatever was entered."""
 
 
 class RescheduleForm(Struct, frozen=True, kw_only=True):
@@ -94,6 +97,7 @@ def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) 
         message_consent=_read_consent(form),
         location=WantedLocation(id=sent.location or None, value=form[name_place(form)]),
         source=read_source(form),
+        email_code=None if sent.new_code else sent.email_code.strip() or None,
     )
 
 
@@ -164,6 +168,7 @@ def name_faults(faults: Mapping[str, str], *, phone: str = "phone", place: str =
         "recurrence.weeks": "weeks",
         "location.id": "location",
         "location.value": place,
+        "emailCode": "email_code",
     }
     named: dict[str, str] = {}
     for field, fault in faults.items():
@@ -283,10 +288,13 @@ def show_start(start: datetime, zone: ZoneInfo, locale: Locale, hours: Hours) ->
     return ShownStart(start=iso(start), day=format_day(on, locale.formats), time=minute)
 
 
-def write_fields(form: Form[BookingForm], picked: Picked, locale: Locale, *, keeps_mail: bool) -> Markup:
+def write_fields(
+    form: Form[BookingForm], picked: Picked, locale: Locale, *, keeps_mail: bool, asks_code: bool
+) -> Markup:
     asked = AskedFields(
         questions=picked.found.inputs.event_type.questions,
         keeps_mail=keeps_mail,
+        asks_code=asks_code,
         sends_messages=picked.found.sends_messages,
         max_weeks=picked.found.inputs.event_type.max_weeks,
         places=list_places(picked.found.inputs.event_type, picked.found.host_name),
@@ -304,6 +312,8 @@ class AskedFields(Struct, frozen=True, kw_only=True):
     sends_messages: bool
     max_weeks: int
     places: tuple[ShownPlace, ...] = ()
+    asks_code: bool = False
+    """Whether a code was sent to the invitee's address."""
 
     @property
     def phone_key(self) -> str:

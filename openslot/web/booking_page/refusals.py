@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import DEFAULT_COLOR
 from openslot.accounts.profiles import find_current_username
-from openslot.bookings.errors import RescheduleLimitExceeded
+from openslot.bookings.errors import EmailVerificationRequired, RescheduleLimitExceeded
 from openslot.bookings.public_api import READS
 from openslot.core.errors import NotFound, RateLimited, Refusal, RefusalKind
 from openslot.core.work import Work
@@ -101,6 +101,8 @@ def list_warnings(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
     """Say why nothing was done, unless the fields or the chosen time say it already."""
     if isinstance(refusal, RescheduleLimitExceeded):
         return (Text("%(message)s.", message=refusal.sentence), words.wait(refusal.retry_after))
+    if isinstance(refusal, EmailVerificationRequired):
+        return (Text("We sent a code to %(email)s. Enter it below to book this time.", email=refusal.invitee.email),)
     if isinstance(refusal, RateLimited):
         return (TOO_MANY, words.wait(refusal.retry_after))
     if isinstance(refusal, CheckoutNotOpened):

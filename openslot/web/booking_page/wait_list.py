@@ -11,6 +11,7 @@ from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage, BySlug, SlotContext
 from openslot.bookings.errors import InviteeLimitReached, PaymentUnavailable
+from openslot.bookings.models import EmailProof
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.words import format_day, format_hours, format_zone
 from openslot.core.actor import PUBLIC
@@ -188,7 +189,8 @@ async def book(work: Work, request: Request, token: str, form: Form[forms.Bookin
     wanted = forms.read_wanted(which, form, options)
     # The address has been confirmed; another one has not.
     invitee = replace(wanted.invitee, email=entry.email, zone=entry.zone)
-    wanted = replace(wanted, invitee=invitee, starts_at=offer.starts_at, hold_id=offer.hold_id)
+    proof = EmailProof(entry.email)
+    wanted = replace(wanted, invitee=invitee, starts_at=offer.starts_at, hold_id=offer.hold_id, email_proof=proof)
     sent = paying.SentForm(
         path=request.path, key=forms.read_id(form["key"]), seen_price=form["price"], entry_id=entry_id
     )

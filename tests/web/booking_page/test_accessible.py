@@ -125,6 +125,19 @@ async def _wait(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> Asy
     yield "booked from the wait list"
 
 
+async def _prove(page: Page) -> AsyncIterator[str]:
+    """Be asked for the code of a mail, and enter a wrong one."""
+    await page.goto(f"/mara/proven?start={TEN}")
+    await fill(page)
+    await page.get_by_role("button", name="Confirm booking").click()
+    await page.get_by_label("Code from the email").wait_for()
+    yield "code of a mail"
+    await page.get_by_label("Code from the email").fill("12345")
+    await page.get_by_role("button", name="Confirm booking").click()
+    await page.wait_for_selector(".fault")
+    yield "wrong code of a mail"
+
+
 async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[str]:
     """Go through every state of every booking page."""
     manage = await book(client, start="2026-03-20T10:00:00Z")
@@ -166,7 +179,7 @@ async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) ->
     await page.get_by_role("button", name="Cancel the meeting").click()
     await page.wait_for_selector(".mark.bad")
     yield "cancelled"
-    for walk in (_choose(page, client), _request(page)):
+    for walk in (_choose(page, client), _request(page), _prove(page)):
         async for state in walk:
             yield state
     async for state in _wait(page, client, runtime):
@@ -190,6 +203,7 @@ async def test_every_state_fits_a_phone_and_axe_finds_no_fault(
     host: User,
 ) -> None:
     await offer(runtime, host, "confirmed", requires_confirmation=True)
+    await offer(runtime, host, "proven", requires_email_verification=True)
     locations = (ROOM, CALL)
     await offer(runtime, host, "choosing", durations=(30, 60), location=ROOM, locations=locations, recurring_weeks=4)
     await offer_day(runtime, host, "full")

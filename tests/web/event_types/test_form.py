@@ -44,6 +44,7 @@ async def test_the_form_sent_as_it_is_shown_changes_nothing(
         buffer_after=10,
         price=Money(8050, "EUR"),
         redirect_url="https://shop.example/thanks",
+        requires_email_verification=True,
         questions=(
             Question("topic", "What about?", QuestionKind.LONG_TEXT, required=True),
             Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M")),
@@ -119,6 +120,7 @@ CHANGES: list[tuple[dict[str, str], str, object]] = [
     ({"price": "1500", "currency": "JPY"}, "price", Money(1500, "JPY")),
     ({"price": ""}, "price", None),
     ({"price": "5.120", "currency": "KWD"}, "price", Money(5120, "KWD")),
+    ({"verification": "on"}, "requires_email_verification", True),
     ({"refund": "none"}, "refund_policy", "none"),
     ({"refund": "until", "refund_hours": "48"}, "refund_policy", "until:48"),
 ]

@@ -3,12 +3,14 @@
 import re
 
 import httpx2
+import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import Location, LocationAsks, LocationKind
 from tests.bookings.conftest import offer
+from tests.support.email_codes import read_code
 from tests.support.host import open_session
 from tests.support.page import read_page
 from tests.web.widget.sites import MODES, open_site, page_with, press_escape, site, wait_for_event
@@ -141,6 +143,34 @@ async def test_a_visitor_chooses_a_location_and_is_sent_where_the_host_wants(
         assert [each for each in told if each.startswith("booked")] == [f"booked {row['id']}"]
         assert (row["chosen"], row["number"]) == ("phone", "+493012345678")
         assert [each for each in faults if "400 (Bad Request)" not in each and "autofocus" not in each] == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")], ids=["desk, light", "phone, dark"])
+async def test_a_visitor_enters_the_code_in_the_frame(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, width: int, theme: str
+) -> None:
+    await offer(runtime, user, "talk", requires_email_verification=True)
+    service = str(client.base_url).rstrip("/")
+    framed = element(service, "inline", "talk").replace("<openslot-booking ", f'<openslot-booking theme="{theme}" ')
+    pages = {"/": page_with(framed, service=service)}
+    async with site(browser, pages, service=service) as address:
+        viewport = {"width": width, "height": 900}
+        page, faults = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin", viewport=viewport)
+        frame = page.frame_locator("openslot-booking iframe")
+        await expect_script(frame)
+        await frame.get_by_role("button", name=TIME).first.click()
+        await frame.get_by_label("Your name").fill("Jonas Okafor")
+        await frame.get_by_label("Email address", exact=True).fill("jonas@okafor.example")
+        await frame.get_by_role("button", name="Confirm booking").click()
+        field = frame.get_by_label("Code from the email")
+        await expect(field).to_be_focused()
+        assert await wait_for_event(page, "error") == {"code": "email_verification_required"}
+        assert await runtime.pool.fetchval("select count(*) from claims where active and kind = 'hold'") == 1
+        await field.fill(await read_code(runtime))
+        await frame.get_by_role("button", name="Confirm booking").click()
+        booked = await wait_for_event(page, "booked")
+        assert booked["bookingId"] == str(await runtime.pool.fetchval("select id from bookings"))
+        assert [each for each in faults if "403 (Forbidden)" not in each and "autofocus" not in each] == []
 
 
 async def test_escape_closes_what_is_open_in_the_frame_before_the_popup(

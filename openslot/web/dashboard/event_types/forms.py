@@ -141,6 +141,8 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     redirect_url: Annotated[str, Meta(pattern=LINE, max_length=2048)] = ""
     confirmation: bool = False
     """Whether the host confirms each booking."""
+    verification: bool = False
+    """Whether invitees prove their email address."""
     private: bool = False
     """Whether a new one is left off the host's page."""
     edition: Annotated[str, Meta(max_length=500)] = ""
@@ -173,7 +175,11 @@ def write_values(event_type: EventType) -> dict[str, str]:
         **_write_refund(event_type.refund_policy),
         "redirect_url": event_type.redirect_url or "",
     }
-    ticked = {"private": event_type.is_private, "confirmation": event_type.requires_confirmation}
+    ticked = {
+        "private": event_type.is_private,
+        "confirmation": event_type.requires_confirmation,
+        "verification": event_type.requires_email_verification,
+    }
     return values | {name: "on" for name, is_ticked in ticked.items() if is_ticked}
 
 
@@ -207,6 +213,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         price=price,
         refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
         requires_confirmation=sent.confirmation,
+        requires_email_verification=sent.verification,
         redirect_url=sent.redirect_url.strip() or None,
     )
     return described, name_faults(find_event_type_faults(described), sent) | faults
@@ -297,6 +304,7 @@ EDITED_FIELDS = {
     "price": (Text("Price"), ("price", "currency")),
     "refund_policy": (Text("Refunds"), ("refund", "refund_hours")),
     "requires_confirmation": (Text("Confirmation"), ("confirmation",)),
+    "requires_email_verification": (Text("Email confirmation"), ("verification",)),
     "redirect_url": (Text("Page after booking"), ("redirect_url",)),
     "recurring_weeks": (Text("Recurring bookings"), ("weeks",)),
 }

@@ -1,0 +1,59 @@
+"""Proof of the invitee's email address, where the host asks for it: by a code, a session or the link of a mail."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from openslot.access import email_codes
+from openslot.bookings import rules
+from openslot.bookings.errors import EmailCodeInvalid, EmailVerificationRequired
+from openslot.bookings.models import BookingWanted, EmailProof
+from openslot.core.work import Runtime, Work
+from openslot.event_types.models import EventType
+
+Booked = TypeVar("Booked")
+
+
+async def check(work: Work, event_type: EventType, wanted: BookingWanted) -> None:
+    """Refuse an address that nobody has proven, except on the host's side; a code is used up if the booking is made."""
+    if not event_type.requires_email_verification or rules.is_host(work.actor):
+        return
+    proof, invitee = wanted.email_proof, wanted.invitee
+    if proof is None or proof.email.lower() != invitee.email.lower():
+        raise EmailVerificationRequired(event_type.id, invitee, wanted.email_code)
+    if proof.code_id is not None and not await email_codes.use_code(work, proof.code_id, event_type.id, invitee.email):
+        raise EmailCodeInvalid
+
+
+async def settle(runtime: Runtime, refused: EmailVerificationRequired, *, from_address: str) -> EmailProof:
+    """Prove the address by the code that came with a refused booking; without one send it, and refuse again.
+
+    Everything else about the booking was in order, so that codes are sent to those alone who could book. No transaction
+    may be open.
+    """
+    event_type_id, invitee, entered = refused.event_type_id, refused.invitee, (refused.email_code or "").strip()
+    if not entered:
+        await email_codes.send_code(
+            runtime, event_type_id, invitee.email, locale=invitee.locale, from_address=from_address
+        )
+        raise refused
+    code_id = await email_codes.try_code(runtime, event_type_id, invitee.email, entered)
+    if code_id is None:
+        raise EmailCodeInvalid
+    return EmailProof(invitee.email, code_id)
+
+
+async def book_proven(
+    runtime: Runtime,
+    wanted: BookingWanted,
+    book: Callable[[BookingWanted], Awaitable[Booked]],
+    *,
+    from_address: str,
+) -> Booked:
+    """Book in transactions of its own: at once, or with the proof if the host asks for it."""
+    try:
+        return await book(wanted)
+    except EmailVerificationRequired as refused:
+        proof = await settle(runtime, refused, from_address=from_address)
+    return await book(replace(wanted, email_proof=proof))

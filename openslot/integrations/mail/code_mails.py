@@ -1,0 +1,77 @@
+"""The mail with the code that proves an invitee's address, before anything is booked."""
+
+from openslot.access import email_codes
+from openslot.access.email_codes import CodePlan
+from openslot.core.actor import SYSTEM
+from openslot.core.events import Effect
+from openslot.core.text import one_line
+from openslot.core.work import Outcome, Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.i18n import PluralText, Text
+from openslot.i18n.languages import choose_locale
+from openslot.integrations.mail.meetings import MailHost
+from openslot.integrations.mail.models import (
+    Draft,
+    Fact,
+    Letter,
+    MailAddress,
+    MailKind,
+    Recipient,
+    RecipientRole,
+    compose,
+)
+from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
+
+OVER = "the code has expired"
+
+
+async def send_code(work: Work, effect: Effect) -> Outcome:
+    """Send a code to whoever wants to book, while it can be used."""
+    code = await email_codes.find_code(work, effect.plan(CodePlan).code_id)
+    if code is None:
+        return await leave_unsent(work, effect, OVER)
+    event_type = await event_types.get_any_event_type(work, code.event_type_id)
+    host = await find_host(work, event_type.owner_id, color=event_type.color)
+    if host is None:
+        return await leave_unsent(work, effect, OVER)
+    draft = Draft(
+        id=effect.id,
+        kind=MailKind.NOTICE,
+        letter=_write(email_codes.code_of(work.runtime, code.id), code.email, event_type, host),
+        recipient=Recipient(role=RecipientRole.NONE, email=code.email, name=None, zone="UTC", locale=code.locale),
+        brand=host.brand,
+        locale=choose_locale(code.locale, host.locale),
+        # Not among the host's mails: nothing is booked, and the address may be anybody's.
+        host_id=None,
+        reply_to=MailAddress(host.email, host.name),
+        is_public=True,
+        is_security=True,
+    )
+    return await deliver(work, effect, draft, SYSTEM)
+
+
+def _write(code: str, email: str, event_type: EventType, host: MailHost) -> Letter:
+    title = Text("%(meeting)s with %(name)s", meeting=one_line(event_type.name), name=one_line(host.name))
+    return compose(
+        Text("%(code)s is your code to book %(title)s", code=code, title=title),
+        Text("Enter this code to confirm your email address. Your booking is made only then."),
+        PluralText(
+            "The code can be used once, within %(count)s minute.",
+            "The code can be used once, within %(count)s minutes.",
+            count=int(email_codes.LASTS.total_seconds()) // 60,
+        ),
+        heading=Text("Confirm your email address"),
+        logged_subject=Text("Code to book %(title)s", title=title),
+        facts=(
+            Fact(label=Text("Code"), lines=(code,)),
+            Fact(label=Text("What"), lines=(one_line(event_type.name),)),
+            Fact(label=Text("Host"), lines=(one_line(host.name),)),
+        ),
+        footer=Text(
+            "You received this email because %(email)s was entered to book a time with %(host)s. "
+            "If that wasn't you, you can ignore it: nothing was booked.",
+            email=email,
+            host=one_line(host.name),
+        ),
+    )
