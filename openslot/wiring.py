@@ -15,6 +15,7 @@ from openslot.analytics.operations import ANALYTICS_JOBS
 from openslot.analytics.platform import PLATFORM_JOBS
 from openslot.assistants.events import ASSISTANT_EVENTS
 from openslot.assistants.operations import ASSISTANT_JOBS
+from openslot.assistants.reactions import ASSISTANT_REACTIONS, CALL_JOBS
 from openslot.availability.claims import AVAILABILITY_JOBS
 from openslot.bookings.conferences import CONFERENCE_REACTIONS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
@@ -121,6 +122,7 @@ REACTIONS = (
     *CRM_REACTIONS,
     *ORGANIZATION_REACTIONS,
     *AGENT_REACTIONS,
+    *ASSISTANT_REACTIONS,
     *EXPORT_REACTIONS,
     *SUBSCRIPTION_REACTIONS,
     *PLAN_REACTIONS,
@@ -150,6 +152,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ASSISTANT_JOBS,
+    *CALL_JOBS,
     *ANALYTICS_JOBS,
     *PLATFORM_JOBS,
     *EXPORT_JOBS,

@@ -16,6 +16,7 @@ from openslot.access.entry_store import CredentialLookup, look_up
 from openslot.access.errors import ScimPlanRequired
 from openslot.access.models import (
     AgentEntry,
+    AsksFirst,
     AssistantEntry,
     CredentialKind,
     Entry,
@@ -107,20 +108,20 @@ def _admit_assistant(row: Row, verdict: LimitVerdict, _: str, now: datetime) -> 
     verdict.check()
     user = to_user(row, now=now)
     return AssistantEntry(
-        actor=Actor(
-            kind=ActorKind.KEY,
-            user_id=user.id,
-            credential_id=row["credential_id"],
-            assistant=row["client_name"],
-        ),
+        actor=assistant_actor(user.id, row["credential_id"], row["client_name"]),
         user=user,
         grant_id=row["credential_id"],
         client_name=row["client_name"],
         scopes=frozenset(row["scopes"]),
         resource=row["resource"],
         policies=frozenset(map(AssistantPolicy, row["policies"])),
+        asks_first=AsksFirst(row["asks_first"]),
         limit=verdict,
     )
+
+
+def assistant_actor(user_id: UUID, grant_id: UUID, client_name: str) -> Actor:
+    return Actor(kind=ActorKind.KEY, user_id=user_id, credential_id=grant_id, assistant=client_name)
 
 
 async def _look_at(

@@ -24,7 +24,7 @@ OWNERS = {
         "join agents g on g.slug = k.agent",
     ),
     CredentialKind.ASSISTANT_TOKEN: (
-        f"{USER_COLUMNS}, k.scopes, k.resource, k.client_name, {ASSISTANT_POLICIES} as policies",
+        f"{USER_COLUMNS}, k.scopes, k.resource, k.client_name, k.asks_first, {ASSISTANT_POLICIES} as policies",
         "join users u on u.id = k.user_id and u.disabled_at is null",
     ),
 }

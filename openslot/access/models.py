@@ -229,6 +229,16 @@ class AgentEntry(Entry, frozen=True, kw_only=True):
     limit: LimitVerdict
 
 
+class AsksFirst(StrEnum):
+    """Which calls of an assistant wait until its user has approved them."""
+
+    NEVER = "never"
+    DESTRUCTIVE = "destructive"
+    """Those that change or delete what exists."""
+    WRITES = "writes"
+    """All that change something."""
+
+
 class AssistantEntry(Entry, frozen=True, kw_only=True):
     """The result of an assistant's authentication: whose it is, and what it may do there."""
 
@@ -241,3 +251,4 @@ class AssistantEntry(Entry, frozen=True, kw_only=True):
     """For which server the token was issued."""
     policies: frozenset[AssistantPolicy]
     """What the organizations of the user say about assistants."""
+    asks_first: AsksFirst = AsksFirst.NEVER

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from openslot.agents.rules import Approval, ApprovalStatus, AskedCall
+from openslot.agents.rules import Approval, AskedCall
 from openslot.core.db import Db, Row, count_of
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
+from openslot.mcp.approvals import ApprovalStatus
 
 APPROVALS = Rows(Approval, "approvals")
 # The first of the two numbers of an advisory lock.

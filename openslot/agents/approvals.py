@@ -1,13 +1,10 @@
 """Approvals: a call of tier T3 waits until the Orchestrator or an administrator has decided, and runs once."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,28 +15,20 @@ from openslot.agents.events import ApprovalDecided, ApprovalRequested
 from openslot.agents.models import Agent, Caller, Level, ToolCall
 from openslot.agents.registry import AgentTool
 from openslot.agents.roster import ORCHESTRATOR, with_implied
-from openslot.agents.rules import Approval, ApprovalStatus, AskedCall, refuse
+from openslot.agents.rules import Approval, AskedCall, refuse
 from openslot.agents.schemas import Decided
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
+from openslot.mcp.approvals import (
+    ApprovalStatus,
+    hash_arguments,
+    is_expired,
+    open_result,
+    seal_result,
+    without_gates,
+)
 
-OF_THE_GATES = frozenset({"confirm", "approvalId", "decision"})
-
-
-def canonical(arguments: Mapping[str, object]) -> bytes:
-    """Write a call's own arguments with sorted keys, without spaces, as UTF-8."""
-    own = {name: value for name, value in arguments.items() if name not in OF_THE_GATES}
-    text = json.dumps(own, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    # A lone surrogate has no UTF-8; it is refused later, and the refused call is hashed too.
-    return text.encode(errors="surrogatepass")
-
-
-def hash_arguments(arguments: Mapping[str, object]) -> str:
-    return hashlib.sha256(canonical(arguments)).hexdigest()
-
-
-RESULT = "approval result"
 AT_ONCE = 100
 KEPT = timedelta(days=90)
 
@@ -97,7 +86,7 @@ async def keep_result(work: Work, verdict: Verdict | None, result: object, *, is
         return result
     if isinstance(result, Decided):
         result = replace(result, approval_id=verdict.approval.id)
-    sealed = work.runtime.cipher.seal(RESULT, msgspec.json.encode(result), owner=verdict.approval.id.bytes)
+    sealed = seal_result(work.runtime.cipher, verdict.approval.id, result)
     decided = await store.decide(
         work.db,
         verdict.approval.id,
@@ -198,7 +187,7 @@ async def _request(work: Work, call: ToolCall, asked: AskedCall, arguments: Mapp
         approver=None,
         created_at=work.now,
         expires_at=work.now + rules.LASTS,
-        arguments={name: value for name, value in arguments.items() if name not in OF_THE_GATES},
+        arguments=without_gates(arguments),
     )
     await store.insert(work.db, approval)
     requested = ApprovalRequested(
@@ -211,7 +200,7 @@ async def _request(work: Work, call: ToolCall, asked: AskedCall, arguments: Mapp
 async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUID) -> Verdict:
     found = await store.find_with_result(work.db, approval_id)
     approval = rules.check_same_call(found[0] if found and found[0].requester == asked.agent else None, asked)
-    if rules.is_expired(approval, now=work.now) or approval.status is ApprovalStatus.REJECTED:
+    if is_expired(approval, now=work.now) or approval.status is ApprovalStatus.REJECTED:
         rules.check_pending(approval, now=work.now)
     if approval.status is ApprovalStatus.PENDING:
         raise rules.require(approval)
@@ -222,7 +211,7 @@ async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUI
         status="tool_error" if is_error else "ok",
         agent=asked.agent,
         key_id=call.caller.key_id,
-        result=msgspec.json.decode(work.runtime.cipher.open(RESULT, sealed, owner=approval.id.bytes)),
+        result=open_result(work.runtime.cipher, approval.id, sealed),
         is_error=is_error,
         approval=approval,
         approver=approval.approver,

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from openslot.agents import audit_store as store
-from openslot.agents.approvals import Verdict, hash_arguments
+from openslot.agents.approvals import Verdict
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired, CostKept, GateRefusal
 from openslot.agents.models import (
     AuditFilter,
@@ -29,6 +29,7 @@ from openslot.core.errors import Internal, Invalid, Refusal
 from openslot.core.ids import Signer, new_id
 from openslot.core.work import Runtime, Work
 from openslot.http.bodies import shown
+from openslot.mcp.approvals import hash_arguments
 from openslot.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
 RECORD, END = "agent call", "end of the agent calls"

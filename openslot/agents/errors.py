@@ -4,7 +4,7 @@ from openslot.access.models import AGENTS
 from openslot.agents.models import AuditStatus
 from openslot.core.errors import Conflict, NotFound, Refusal, RefusalKind
 from openslot.i18n import Text
-from openslot.mcp.errors import RpcRefusal
+from openslot.mcp.errors import NotApproved, RpcRefusal, WaitsForApproval
 
 
 class GateRefusal(RpcRefusal):
@@ -63,11 +63,9 @@ class ConfirmationRequired(GateRefusal):
     recorded_as = AuditStatus.DENIED_CONFIRM
 
 
-class ApprovalRequired(GateRefusal):
+class ApprovalRequired(WaitsForApproval, GateRefusal):
     """A tool of tier T3 was called, and nobody has approved the call yet."""
 
-    code = "approval_required"
-    rpc_code = -32013
     recorded_as = AuditStatus.PENDING_APPROVAL
 
 
@@ -101,9 +99,7 @@ class AutonomyTooLow(GateRefusal):
     recorded_as = AuditStatus.DENIED_LEVEL
 
 
-class ApprovalRefused(GateRefusal):
+class ApprovalRefused(NotApproved, GateRefusal):
     """The approval does not exist, is not for this call, has expired, was used, or was rejected."""
 
-    code = "approval_refused"
-    rpc_code = -32018
     recorded_as = AuditStatus.REJECTED

@@ -9,7 +9,6 @@ from openslot.agents.chat import TELL_CHAT
 from openslot.agents.emails import SEND_EMAIL, EmailContent, unsubscribe_url, write_letter
 from openslot.agents.events import AgentEmailQueued
 from openslot.agents.models import AgentEmail, EmailCategory
-from openslot.agents.rules import RESULTS_KEPT
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater, Work
@@ -18,6 +17,7 @@ from openslot.integrations.mail.models import Draft, MailAddress, MailKind, Reci
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
 from openslot.jobs.batches import repeat
+from openslot.mcp.approvals import RESULTS_KEPT
 
 OPTED_OUT = "the recipient has unsubscribed"
 

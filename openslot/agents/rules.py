@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
@@ -12,37 +11,20 @@ from openslot.agents.errors import ApprovalRefused, ApprovalRequired, EmailLimit
 from openslot.agents.models import Agent, EmailCategory, Level
 from openslot.agents.roster import ROSTER
 from openslot.core.times import iso
+from openslot.mcp.approvals import ApprovableCall, find_obstacle
 
 LASTS = timedelta(minutes=15)
 # How records name an approver who is a person.
 PERSON = "administrator"
-RESULTS_KEPT = timedelta(hours=24)
+AGAIN = "Call the tool again without approvalId to request a new one"
 
 
-class ApprovalStatus(StrEnum):
-    """How far an approval has come."""
-
-    PENDING = "pending"
-    APPROVED = "approved"
-    REJECTED = "rejected"
-    EXPIRED = "expired"
-
-
-class Approval(Struct, frozen=True, kw_only=True):
+class Approval(ApprovableCall, frozen=True, kw_only=True):
     """A call of tier T3 that waits for a decision, or had one."""
 
-    id: UUID
-    tool: str
     requester: str
     key_id: UUID
-    arguments_hash: str
-    status: ApprovalStatus
     approver: str | None
-    created_at: datetime
-    expires_at: datetime
-    reason: str | None = None
-    """Why it was rejected, if its approver has said so."""
-    decided_at: datetime | None = None
     arguments: Mapping[str, object] | None = None
     """None: they are erased."""
 
@@ -65,17 +47,9 @@ def check_same_call(approval: Approval | None, asked: AskedCall) -> Approval:
 
 
 def check_pending(approval: Approval, *, now: datetime) -> None:
-    if approval.status in {ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}:
-        why = f": {approval.reason}" if approval.reason else ""
-        raise refuse(f"already_{approval.status}", f"The call was already {approval.status}{why}")
-    if is_expired(approval, now=now):
-        raise refuse("expired", "The approval has expired. Call the tool again without approvalId to request a new one")
-
-
-def is_expired(approval: Approval, *, now: datetime) -> bool:
-    return approval.status is ApprovalStatus.EXPIRED or (
-        approval.status is ApprovalStatus.PENDING and approval.expires_at <= now
-    )
+    obstacle = find_obstacle(approval, now=now, again=AGAIN)
+    if obstacle is not None:
+        raise refuse(*obstacle)
 
 
 def require(approval: Approval) -> ApprovalRequired:

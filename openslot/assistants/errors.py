@@ -1,6 +1,6 @@
 """What is refused, by the names of OAuth."""
 
-from openslot.core.errors import Forbidden, NotFound, Refusal, RefusalKind, Unavailable
+from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal, RefusalKind, Unavailable
 from openslot.i18n import Text
 
 
@@ -85,6 +85,27 @@ class AssistantsForbidden(Forbidden):
 class AssistantNotFound(NotFound):
     code = "assistant_not_found"
     message = Text("Assistant not found")
+
+
+class AssistantApprovalNotFound(NotFound):
+    """No such approval of the user or of the assistant, or it was decided so long ago that it was deleted."""
+
+    code = "assistant_approval_not_found"
+    message = Text("This request does not exist any more")
+
+
+class CallDecided(Conflict):
+    """The call was approved or declined before, or its time is over."""
+
+    code = "call_decided"
+    message = Text("This request was already decided, or its time is over")
+
+
+class TooManyApprovals(Conflict):
+    """The user has as many requests to decide as there can be."""
+
+    code = "too_many_approvals"
+    message = Text("Too many requests wait for the user's decision")
 
 
 class AssistantScopeRequired(Forbidden):

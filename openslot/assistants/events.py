@@ -1,5 +1,6 @@
 """What happened to the assistants of a user."""
 
+from datetime import datetime
 from typing import ClassVar, Literal
 from uuid import UUID
 
@@ -29,4 +30,15 @@ class AssistantDisconnected(UserEvent, frozen=True, kw_only=True):
     """Who has ended it; `reuse`: a code or refresh token was used twice, so somebody may have copied it."""
 
 
-ASSISTANT_EVENTS: tuple[type[Event], ...] = (AssistantConnected, AssistantDisconnected)
+class AssistantApprovalRequested(UserEvent, frozen=True, kw_only=True):
+    """A call of an assistant waits for its user's approval."""
+
+    type: ClassVar[str] = "assistant.approval_requested"
+    approval_id: UUID
+    client_name: str
+    tool: str
+    expires_at: datetime
+    base_url: str
+
+
+ASSISTANT_EVENTS: tuple[type[Event], ...] = (AssistantConnected, AssistantDisconnected, AssistantApprovalRequested)

@@ -8,6 +8,9 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.access.models import AsksFirst
+from openslot.mcp.approvals import ApprovableCall
+
 CODE_LASTS = timedelta(seconds=60)
 ACCESS_LASTS = timedelta(hours=1)
 # From its last use; each refresh begins anew.
@@ -123,9 +126,43 @@ class AssistantGrant(Struct, frozen=True, kw_only=True):
     """When nothing that was issued can be used any more."""
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    asks_first: AsksFirst = AsksFirst.NEVER
 
     def is_running(self, *, now: datetime) -> bool:
         return self.revoked_at is None and self.ends_at > now
+
+
+class CallOutcome(StrEnum):
+    """How a call of an assistant ended."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    WAITING = "waiting"
+    """For the user's approval."""
+    FAILED = "failed"
+    """By a fault of the installation."""
+
+
+class LoggedCall(Struct, frozen=True, kw_only=True):
+    """A call of a tool as its user reads it."""
+
+    no: int = 0
+    user_id: UUID
+    grant_id: UUID
+    client_name: str
+    at: datetime
+    tool: str
+    outcome: CallOutcome
+    code: str | None
+    summary: str
+
+
+class AssistantApproval(ApprovableCall, frozen=True, kw_only=True):
+    """A call of an assistant that waits for its user, or that the user has decided."""
+
+    user_id: UUID
+    grant_id: UUID
+    client_name: str
 
 
 class RefreshAttempt(Struct, frozen=True, kw_only=True):

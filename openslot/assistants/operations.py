@@ -4,9 +4,9 @@ from datetime import timedelta
 from urllib.parse import urlencode
 from uuid import UUID
 
-from openslot.access.models import CredentialKind, new_key
+from openslot.access.models import AsksFirst, CredentialKind, new_key
 from openslot.accounts.models import AssistantPolicy, User
-from openslot.assistants import store
+from openslot.assistants import call_store, store
 from openslot.assistants.clients import forget_client, get_client, is_id
 from openslot.assistants.errors import (
     AssistantNotFound,
@@ -199,6 +199,7 @@ async def redeem_code(work: Work, asked: TokenRequest) -> IssuedTokens | OAuthRe
         created_at=work.now,
         expires_at=work.now + ACCESS_LASTS,
         ends_at=work.now + lasts,
+        asks_first=await store.find_asks_first(work.db, code.user_id, code.client_id),
     )
     token = new_key(CredentialKind.ASSISTANT_TOKEN)
     email = await store.insert_grant(work.db, grant, access_hash=fingerprint(token))
@@ -284,6 +285,12 @@ async def get_assistant(work: Work, user: User, grant_id: UUID) -> AssistantGran
     return grant
 
 
+async def change_asks_first(work: Work, user: User, grant_id: UUID, asks_first: AsksFirst) -> None:
+    """Change which calls of an assistant wait for the user's approval, from the next call on."""
+    grant = await get_assistant(work, user, grant_id)
+    await store.change_asks_first(work.db, user.id, grant.id, asks_first)
+
+
 async def disconnect(work: Work, user: User, grant_id: UUID, *, by: EndedBy = "user") -> None:
     """End a connection of a user, from the next call on."""
     await end_grant(work, (await get_assistant(work, user, grant_id)).id, by=by)
@@ -307,6 +314,7 @@ async def end_grant(work: Work, grant_id: UUID, *, by: EndedBy) -> None:
     if ended is None:
         return
     grant, email = ended
+    await call_store.expire_of_grant(work.db, grant.id, now=work.now)
     gone = AssistantDisconnected(
         user_id=grant.user_id, email=email, grant_id=grant.id, client_name=grant.client_name, by=by
     )

@@ -1,6 +1,6 @@
 """What a user's assistant is shown: texts that people have typed are quoted, so that a model takes them for data."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct
 
@@ -13,6 +13,7 @@ from openslot.core.shapes import Shape
 from openslot.core.times import Instant, iso
 from openslot.event_types.models import EventType, EventTypeSummary, Location, LocationKind
 from openslot.event_types.schemas import Durations, EventTypeId
+from openslot.mcp.approvals import ApprovalStatus
 from openslot.mcp.quotes import Quote, quote, quote_some
 from openslot.routing import DescribedAs
 from openslot.teams.models import HostRole
@@ -156,6 +157,17 @@ class SharedLink(Struct, frozen=True, kw_only=True, rename="camel"):
     event_type: EmbeddedHostEventType
     uses: Annotated[int, Meta(description="For how many bookings it is")]
     ends_at: Instant | None
+
+
+class DecidedCall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What became of a call that the user wanted to approve first."""
+
+    approval_id: str
+    tool: str
+    status: Annotated[ApprovalStatus, Meta(description="pending: the user has not decided; rejected: declined")]
+    expires_at: Instant
+    result: Annotated[Any, Meta(description="What the call has answered, if it was approved; kept for a day")]
+    is_error: Annotated[bool, Meta(description="Whether the result is a refusal")]
 
 
 _BOOKING = Shape(

@@ -10,6 +10,7 @@ from openslot.assistants.errors import AssistantScopeRequired, AssistantsForbidd
 from openslot.core.errors import Refusal
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
+from openslot.mcp.errors import RpcRefusal
 from openslot.mcp.jsonrpc import RpcMessage
 from openslot.mcp.protocol import RpcContext, ToolServer, read_params, serve
 from openslot.mcp.tools import ToolResponse, describe_tool, error_body, respond, schema_of
@@ -28,8 +29,8 @@ async def _call_tool(context: AssistantContext, message: RpcMessage) -> ToolResp
     called = read_params(message.params)
     try:
         return await call_tool(context.runtime, context.entry, called)
-    except (AssistantScopeRequired, AssistantsForbidden):
-        # The program has to ask the user for more, or can't.
+    except (AssistantScopeRequired, AssistantsForbidden, RpcRefusal):
+        # The program has to ask the user, for more or for this very call, or can't.
         raise
     except Refusal as refusal:
         return respond(error_body(refusal), is_error=True)

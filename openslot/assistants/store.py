@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from openslot.access.models import AsksFirst
 from openslot.accounts.models import AssistantPolicy
 from openslot.accounts.organization_store import ASSISTANT_POLICIES
 from openslot.assistants.models import (
@@ -151,6 +152,20 @@ async def find_grant_by_token(db: Db, token_hash: bytes) -> AssistantGrant | Non
         where g.hash = $1 or g.id = (select t.grant_id from assistant_refresh_tokens t where t.hash = $1)"""
     row = await db.fetchrow(statement, token_hash)
     return GRANTS.read(row) if row else None
+
+
+async def find_asks_first(db: Db, user_id: UUID, client_id: str) -> AsksFirst:
+    """Find what a user has chosen for the same program before: connecting it again changes nothing of that."""
+    statement = """select asks_first from assistant_grants where user_id = $1 and client_id = $2
+        order by id desc limit 1"""
+    return AsksFirst(await db.fetchval(statement, user_id, client_id) or AsksFirst.NEVER)
+
+
+async def change_asks_first(db: Db, user_id: UUID, grant_id: UUID, asks_first: AsksFirst) -> None:
+    """Change when an assistant asks, in all connections of the same program."""
+    statement = """update assistant_grants set asks_first = $3
+        where user_id = $1 and client_id = (select client_id from assistant_grants where id = $2 and user_id = $1)"""
+    await db.execute(statement, user_id, grant_id, asks_first)
 
 
 async def list_grants(db: Db, user_id: UUID, *, now: datetime) -> list[AssistantGrant]:

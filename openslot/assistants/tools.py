@@ -47,10 +47,11 @@ Minutes = Annotated[
 
 
 class AssistantTool(Tool, frozen=True, kw_only=True):
-    scope: AssistantScope
+    scope: AssistantScope | None
+    """None: it tells only what the same assistant has asked for."""
 
 
-def looks_up(scope: AssistantScope) -> Callable[[Callable[..., Awaitable[object]]], AssistantTool]:
+def looks_up(scope: AssistantScope | None) -> Callable[[Callable[..., Awaitable[object]]], AssistantTool]:
     """Declare a tool that changes nothing."""
 
     def declare(function: Callable[..., Awaitable[object]]) -> AssistantTool:

@@ -14,7 +14,6 @@ from openslot.access.models import CredentialKind
 from openslot.accounts.models import User
 from openslot.agents import audit
 from openslot.agents.approval_store import APPROVALS
-from openslot.agents.approvals import hash_arguments
 from openslot.agents.calls import BY_NAME, read_arguments
 from openslot.agents.errors import (
     ApprovalRequired,
@@ -26,7 +25,7 @@ from openslot.agents.errors import (
 from openslot.agents.events import ApprovalDecided, ApprovalRequested
 from openslot.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.agents.roster import ROSTER
-from openslot.agents.rules import LASTS, PERSON, Approval, ApprovalStatus
+from openslot.agents.rules import LASTS, PERSON, Approval
 from openslot.agents.store import ALL
 from openslot.bookings.models import Status
 from openslot.bookings.operations import list_bookings
@@ -36,6 +35,7 @@ from openslot.core.moments import Span
 from openslot.core.work import Work
 from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.past_rows import Happened, write_events
+from openslot.mcp.approvals import ApprovalStatus, hash_arguments
 
 DAYS = 30
 READ = {

@@ -127,8 +127,15 @@ KEYS = _select(
     "id name last_four created_at expires_at revoked_at last_used_at", "api_keys k where k.user_id = $1 order by k.id"
 )
 ASSISTANTS = _select(
-    "id client_id client_name site scopes created_at ends_at revoked_at last_used_at",
+    "id client_id client_name site scopes asks_first created_at ends_at revoked_at last_used_at",
     "assistant_grants g where g.user_id = $1 order by g.id",
+)
+ASSISTANT_CALLS = _select(
+    "at client_name tool outcome code summary", "assistant_calls c where c.user_id = $1 order by c.no"
+)
+ASSISTANT_APPROVALS = _select(
+    "id client_name tool status reason created_at expires_at decided_at",
+    "assistant_approvals a where a.user_id = $1 order by a.id",
 )
 SIGN_IN = _select(
     "two_factor_since recovery_codes_left identities",

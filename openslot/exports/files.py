@@ -125,6 +125,18 @@ FILES = (
         as_list(content.ASSISTANTS),
     ),
     ExportFile(
+        "assistant-calls.json",
+        "What your assistants have asked for in the last 90 days, and how it ended.",
+        ("assistant_calls",),
+        as_list(content.ASSISTANT_CALLS),
+    ),
+    ExportFile(
+        "assistant-requests.json",
+        "What your assistants have asked you to decide, and what you decided.",
+        ("assistant_approvals",),
+        as_list(content.ASSISTANT_APPROVALS),
+    ),
+    ExportFile(
         "sign-in.json",
         "Since when you use two-factor authentication, and the identity providers that you sign in with.",
         ("authenticators", "recovery_codes", "identities"),

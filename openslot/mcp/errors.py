@@ -17,6 +17,20 @@ class RpcRefusal(Refusal):
         self.data: dict[str, object] = {"reason": self.code, **(data or {})}
 
 
+class WaitsForApproval(RpcRefusal):
+    """A call that runs when somebody has approved it."""
+
+    code = "approval_required"
+    rpc_code = -32013
+
+
+class NotApproved(RpcRefusal):
+    """A call that was rejected, or that nobody has decided in time."""
+
+    code = "approval_refused"
+    rpc_code = -32018
+
+
 class OriginNotAllowed(Forbidden):
     """The request names another site as its origin or its host."""
 

@@ -105,6 +105,8 @@ PLACES = (
     NavigationItem("/account", Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem("/account#keys", Text("API keys")),
     NavigationItem("/account#assistants", Text("Connected assistants")),
+    NavigationItem("/account/approvals", Text("Requests of assistants")),
+    NavigationItem("/account/activity", Text("Activity of assistants")),
     NavigationItem("/account/email", Text("Change your email address")),
     NavigationItem("/account#password-title", Text("Change password")),
     NavigationItem("/settings/profile", Text("Profile"), group=NavigationGroup.SETTINGS),

@@ -96,6 +96,7 @@ async def started(environment: dict[str, str]) -> AsyncIterator[Line]:
         stdin=pipe,
         stdout=pipe,
         stderr=pipe,
+        limit=1 << 20,
     )
     try:
         yield Line(process)

@@ -69,6 +69,8 @@ PLAIN = {
 SEALED_BY_DATA_KEYS = {
     "agent_emails.content",
     "approvals.result",
+    "assistant_approvals.arguments",
+    "assistant_approvals.result",
     "data_export_pieces.sealed",
     "booking_links.token_sealed",
     "event_types.private_sealed",

@@ -9,10 +9,10 @@ import pytest
 
 import openslot.app
 from openslot.access.errors import InvalidCredentials, LimitReached
-from openslot.agents.errors import GateRefusal
 from openslot.availability.errors import HoldLimitExceeded
 from openslot.core.errors import Internal, Invalid, Refusal, RefusalKind, Unauthorized, Unavailable, all_refusals
 from openslot.http.errors import STATUSES, HttpRefusal, MethodNotAllowed, headers_of
+from openslot.mcp.errors import RpcRefusal
 
 PACKAGE = Path(openslot.app.__file__).parent
 CORE = sorted((PACKAGE / "core").rglob("*.py"))
@@ -100,6 +100,6 @@ def test_the_list_of_errors_tells_each_status() -> None:
 
 
 def told_status(refusal: type[Refusal]) -> int:
-    if issubclass(refusal, GateRefusal):
+    if issubclass(refusal, RpcRefusal):
         return 200
     return refusal.status if issubclass(refusal, HttpRefusal) else STATUSES[refusal.kind]

@@ -103,6 +103,10 @@ ROWS = (
     """insert into assistant_grants (id, user_id, client_id, client_name, site, scopes, resource, hash, created_at,
     expires_at, ends_at) values ($6, $1, 'c', 'Assistant of Lindqvist', 'a.example', '{bookings:read}', 'r', $9, $4, $4,
     $4 + interval '1 day')""",
+    """insert into assistant_calls (user_id, grant_id, client_name, at, tool, outcome, summary)
+    values ($1, $6, 'Assistant of Lindqvist', $4, 'list_bookings', 'ok', '')""",
+    """insert into assistant_approvals (id, user_id, grant_id, client_name, tool, arguments_hash, arguments, created_at,
+    expires_at) values ($2, $1, $6, 'Assistant of Lindqvist', 'cancel_booking', 'x', $9, $4, $4)""",
     """insert into assistant_refresh_tokens (id, hash, grant_id, created_at, expires_at)
     select $2, $9, id, $4, $4 from assistant_grants where user_id = $1""",
     """insert into assistant_codes (id, hash, user_id, client_id, client_name, redirect_uri, site, scopes, resource,

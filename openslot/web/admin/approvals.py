@@ -14,7 +14,7 @@ from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.calls import decide
 from openslot.agents.errors import ApprovalRefused
 from openslot.agents.roster import ROSTER
-from openslot.agents.rules import PERSON, Approval, ApprovalStatus
+from openslot.agents.rules import PERSON, Approval
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, BookingRef, Status
 from openslot.change_log.models import ChangeAction
@@ -24,6 +24,7 @@ from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.flags.models import ALL
 from openslot.i18n import PluralText, Text
+from openslot.mcp.approvals import ApprovalStatus
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.change_log import log_platform

@@ -7,10 +7,10 @@ from datetime import timedelta
 from openslot.agents import approval_store, approvals
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.agents.models import ToolCall
-from openslot.agents.rules import ApprovalStatus
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.mcp.approvals import ApprovalStatus
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, marks, row_of, send
 from tests.agents.spending import NOON

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from openslot.access import operations as access
 from openslot.access.models import CredentialKind
 from openslot.agents import approvals
-from openslot.agents.approvals import canonical, hash_arguments
 from openslot.agents.errors import ApprovalRequired
 from openslot.agents.models import ToolCall
 from openslot.agents.reactions import tidy_agents
@@ -21,6 +20,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.times import iso
 from openslot.core.work import Runtime
+from openslot.mcp.approvals import canonical, hash_arguments
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send
 from tests.agents.spending import call_of, make_key

@@ -1,0 +1,79 @@
+"""What follows from what assistants ask: mail to the user who decides, and the end of what nobody has decided."""
+
+from openslot.accounts import store as accounts_store
+from openslot.assistants import activity, call_store
+from openslot.assistants.events import AssistantApprovalRequested
+from openslot.assistants.words import name_tool
+from openslot.bookings.words import format_short
+from openslot.core.events import Effect
+from openslot.core.text import one_line
+from openslot.core.work import Outcome, Periodic, Reaction, Work
+from openslot.i18n import Text
+from openslot.i18n.languages import choose_locale
+from openslot.integrations.mail.models import Fact, Link, compose
+from openslot.integrations.mail.notices import ACCOUNT_FOOTER, to_owner, write_notice
+from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
+from openslot.integrations.mail.rules import DELAYS
+from openslot.jobs.batches import delete_old, repeat
+from openslot.mcp.approvals import RESULTS_KEPT
+
+DELETED, DECIDED = "the account is deleted", "the request was decided, or its time is over"
+APPROVALS_KEPT = activity.CALLS_KEPT
+
+
+async def ask_by_mail(work: Work, effect: Effect) -> Outcome:
+    """Ask a user to decide about a call of an assistant."""
+    event = effect.event(AssistantApprovalRequested)
+    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    if user is None:
+        return await leave_unsent(work, effect, DELETED)
+    found = await call_store.find_approval(work.db, user.id, event.approval_id)
+    if found is None or found[0].decided_at is not None or event.expires_at <= work.now:
+        return await leave_unsent(work, effect, DECIDED)
+    letter = compose(
+        Text("Your assistant asks for your approval"),
+        Text("It wants to do something for you that you want to decide about first. Nothing is done until then."),
+        facts=(
+            Fact(label=Text("Assistant"), lines=(one_line(event.client_name),), is_verbatim=True),
+            Fact(label=Text("What it wants to do"), lines=(name_tool(event.tool),)),
+            Fact(
+                label=Text("Decide until"),
+                lines=(format_short(event.expires_at, user.zone, choose_locale(user.locale)),),
+            ),
+        ),
+        button=Link(label=Text("View the request"), url=f"{event.base_url}/account/approvals/{event.approval_id}"),
+        footer=ACCOUNT_FOOTER,
+    )
+    draft = write_notice(effect, letter, to_owner(user), host_id=user.id)
+    return await deliver(work, effect, draft, effect.actor)
+
+
+async def expire_approvals(work: Work) -> str:
+    """Close requests of assistants that their users have not decided within a day, and erase their arguments."""
+    expired = await repeat(lambda limit: call_store.expire(work.db, now=work.now, limit=limit))
+    return f"{expired} requests expired"
+
+
+async def tidy_calls(work: Work) -> str:
+    """Erase results of approved calls after a day, and remove old requests and entries of the log of assistants."""
+    before = work.now - RESULTS_KEPT
+    erased = await repeat(lambda limit: call_store.erase_results(work.db, before=before, limit=limit))
+    old = work.now - APPROVALS_KEPT
+    requests = await delete_old(work.db, "assistant_approvals", "created_at", before=old)
+    calls = await delete_old(work.db, "assistant_calls", "at", before=work.now - activity.CALLS_KEPT, key="no")
+    return f"{erased} results erased, {requests} requests and {calls} calls removed"
+
+
+ASSISTANT_REACTIONS = (
+    Reaction(
+        name="assistants.ask_by_mail",
+        on=(AssistantApprovalRequested,),
+        run=ask_by_mail,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
+)
+CALL_JOBS = (
+    Periodic(name="assistants.expire_approvals", expression="* * * * *", run=expire_approvals, transaction="none"),
+    Periodic(name="assistants.tidy_calls", expression="34 * * * *", run=tidy_calls, transaction="none"),
+)
