@@ -77,9 +77,9 @@ async def _settle_group(work: Work, group_id: UUID, standings: Sequence[MemberSt
         await ledger_store.add_credits(work.db, group_id, deltas, CreditReason.LEFT, now=work.now)
 
 
-async def leave(work: Work, user_id: UUID) -> None:
-    """Spread what somebody has in groups to which they no longer belong; the event types of these are locked."""
-    for event_type_id in await ledger_store.list_event_types_of(work.db, user_id):
+async def leave(work: Work, team_id: UUID, user_id: UUID) -> None:
+    """Spread what somebody who has left a team has in its groups; the event types of the team are locked."""
+    for event_type_id in await ledger_store.list_event_types_of(work.db, team_id, user_id):
         await settle(work, event_type_id)
 
 

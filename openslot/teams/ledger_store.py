@@ -250,12 +250,12 @@ async def move(
     return event_type_id
 
 
-async def list_event_types_of(db: Db, user_id: UUID) -> list[UUID]:
-    """List the event types with a group in which somebody has a credit, in the order of their locks."""
-    statement = """select distinct r.no, g.event_type_id from host_group_members h
-        join host_groups g on g.id = h.group_id join team_rules r on r.event_type_id = g.event_type_id
-        where h.user_id = $1 and (h.credit <> 0 or h.joined_at is not null) order by r.no"""
-    return [row["event_type_id"] for row in await db.fetch(statement, user_id)]
+async def list_event_types_of(db: Db, team_id: UUID, user_id: UUID) -> list[UUID]:
+    """List the event types of a team with a group from which somebody was chosen, or in which they have a credit."""
+    statement = """select distinct g.event_type_id from event_types e join host_groups g on g.event_type_id = e.id
+        join host_group_members h on h.group_id = g.id
+        where e.team_id = $1 and h.user_id = $2 and (h.credit <> 0 or h.joined_at is not null)"""
+    return [row["event_type_id"] for row in await db.fetch(statement, team_id, user_id)]
 
 
 async def find_unsettled(db: Db, event_type_id: UUID, *, now: datetime) -> tuple[list[UUID], bool]:

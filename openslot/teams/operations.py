@@ -17,7 +17,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.event_types.rules import suggest_slug
 from openslot.i18n import Text
-from openslot.teams import errors, store
+from openslot.teams import errors, ledger, store
 from openslot.teams.events import TeamMemberAdded, TeamMemberRemoved
 from openslot.teams.models import Attributes, ListedTeam, ListedTeamMember, Team, TeamMember
 from openslot.teams.rules import RESERVED, check_member, check_team
@@ -185,6 +185,7 @@ async def remove_member(work: Work, team: Team, user_id: UUID) -> None:
     if not await store.delete_member(work.db, team.id, user_id):
         raise errors.TeamMemberNotFound
     await store.unlist_member(work.db, team.id, user_id)
+    await ledger.leave(work, team.id, user_id)
     await store.touch_team(work.db, team.id, now=work.now)
     await work.record(TeamMemberRemoved(team_id=team.id, organization_id=team.organization_id, user_id=user_id))
 

@@ -215,18 +215,28 @@ class Ledger(RuleBasedStateMachine):
         )
         return to_user
 
-    @rule(host=who, settled=booleans())
-    def join_or_leave(self, host: int, settled: bool) -> None:
+    @rule(host=who)
+    def join_or_leave(self, host: int) -> None:
         user = self.users[host]
-        if host in self.in_team:
-            if len(self.in_team) > 1:
-                self.in_team.remove(host)
-                self.do(teams.remove_member, self.founded.team, user.id)
-                if settled:
-                    self.do(ledger.leave, user.id)
-        else:
+        if host not in self.in_team:
             self.in_team.add(host)
             self.do(teams.add_member, self.founded.team, user.id)
+        elif len(self.in_team) > 1:
+            self.in_team.remove(host)
+            self.do(teams.remove_member, self.founded.team, user.id)
+
+    @rule(host=who, disabled=booleans())
+    def disable_or_enable(self, host: int, disabled: bool) -> None:
+        """An account that is disabled is in no group: the next choice notices it."""
+        self.do(self._disable, self.users[host].id, disabled=disabled)
+
+    async def _disable(self, work: Work, user_id: UUID, *, disabled: bool) -> None:
+        await work.db.execute(
+            "update users set disabled_at = case when $2 then $3::timestamptz end where id = $1",
+            user_id,
+            disabled,
+            work.now,
+        )
 
     @rule(host=who, weight=weights, priority=priorities)
     def change_weight(self, host: int, weight: int, priority: int) -> None:
