@@ -1,6 +1,6 @@
 """All SQL of users, their activity and the host's lock; organizations and their members have files of their own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -271,6 +271,12 @@ TEAMS = 3
 # whatever the plan. Only the next statement sees what the other changes have written: this one sees the database as it
 # was before the wait.
 LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"
+# The same for the event types of teams, `r` being their rules.
+LOCK_TEAM_EVENT_TYPE = f"take_turn({TEAMS}, r.no)"
+# Of an event type `e` and its owner `u`: the host's lock, or that of a team's event type, whose owner need not host it.
+LOCK_TIME = f"""
+case when e.team_id is null then {LOCK_HOST}
+     else (select {LOCK_TEAM_EVENT_TYPE} from team_rules r where r.event_type_id = e.id) end"""
 TRY_LOCK_HOST = f"pg_try_advisory_xact_lock({HOSTS}, $1::bigint::int)"
 
 
@@ -278,8 +284,6 @@ async def lock_host(db: Db, user_id: UUID) -> None:
     await db.execute(f"select {LOCK_HOST} from users u where u.id = $1", user_id)
 
 
-# Of the event types of teams, `r` being their rules.
-LOCK_TEAM_EVENT_TYPE = f"take_turn({TEAMS}, r.no)"
 LOCK_EVENT_TYPES_OF_TEAMS = f"""
 select {LOCK_TEAM_EVENT_TYPE} from (
     select r.no from team_rules r join event_types e on e.id = r.event_type_id
@@ -307,6 +311,11 @@ async def lock_leavers(db: Db, user_ids: Sequence[UUID]) -> None:
     if teams:
         await db.execute(LOCK_EVENT_TYPES_OF_TEAMS, teams)
     await db.execute(LOCK_TEAMMATES, teams, user_ids)
+
+
+async def lock_hosts(db: Db, user_ids: Collection[UUID]) -> None:
+    """Wait for the locks of several hosts, in the order of everybody else."""
+    await db.execute(LOCK_TEAMMATES, [], list(user_ids))
 
 
 async def try_lock_host(db: Db, host_no: int) -> bool:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.access.door import network_of
-from openslot.accounts.store import LOCK_HOST
+from openslot.accounts.store import LOCK_TIME
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import EventTypeRef, SlotInputs
 from openslot.availability.store import WAIT_LIST, condition_of
@@ -73,11 +74,13 @@ union all
 select c.id, t.id, c.event_type_id, c.starts_at, c.ends_at from claim_seats t join claims c on c.id = t.claim_id
 where t.id = $1 and t.active and t.holder is not null and t.expires_at > $2 and c.active"""
 
+# Of a team's hold the event type is locked, and the hosts are not.
 LOCK_HOLD = f"""
-select {LOCK_HOST} from users u where u.no = (
-    select c.host_no from claims c where c.id = $1
+select e.team_id is not null as is_team, {LOCK_TIME} from (
+    select c.host_no, c.event_type_id from claims c where c.id = $1
     union all
-    select c.host_no from claim_seats t join claims c on c.id = t.claim_id where t.id = $1)"""
+    select c.host_no, c.event_type_id from claim_seats t join claims c on c.id = t.claim_id where t.id = $1) held
+join users u on u.no = held.host_no join event_types e on e.id = held.event_type_id"""
 
 # A dropped hold has expired: nobody asks which of the two it was.
 DROP_HOLD = f"""
@@ -164,17 +167,25 @@ class LiveHold(Struct, frozen=True, kw_only=True):
     expires_at: datetime
 
 
-async def lock_host_of(db: Db, which: EventTypeRef) -> bool:
-    """Take the lock of an event type's host; False where there is no such event type."""
+class Locked(NamedTuple):
+    """An event type whose host is locked; one of a team is locked itself, and its hosts are not."""
+
+    event_type_id: UUID
+    is_team: bool
+
+
+async def lock_time_of(db: Db, which: EventTypeRef) -> Locked | None:
+    """Take the lock of an event type's host, or of a team's event type; None where there is no such event type."""
     condition, arguments = condition_of(which, first=1)
-    statement = f"""select {LOCK_HOST} from event_types e join users u on u.id = e.owner_id
-        where u.disabled_at is null and {condition}"""
+    statement = f"""select e.id, e.team_id is not null as is_team, {LOCK_TIME}
+        from event_types e join users u on u.id = e.owner_id where u.disabled_at is null and {condition}"""
     found = await db.fetchrow(statement, *arguments)
-    return found is not None
+    return Locked(found["id"], found["is_team"]) if found else None
 
 
-async def lock_host_of_hold(db: Db, hold_id: UUID) -> None:
-    await db.execute(LOCK_HOLD, hold_id)
+async def lock_hold(db: Db, hold_id: UUID) -> bool:
+    """Take the lock of a hold's host, or of the team's event type that it holds; return whether it is a team's."""
+    return bool(await db.fetchval(LOCK_HOLD, hold_id))
 
 
 async def lock_network(db: Db, network: str) -> None:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.accounts.store import try_lock_host
-from openslot.availability import claim_store, holds, store
-from openslot.availability.claim_store import Held
+from openslot.availability import claim_store, holds, store, team_claims
+from openslot.availability.claim_store import Held, Locked
 from openslot.availability.errors import HoldNotFound, InvalidStartTime, SlotUnavailable
 from openslot.availability.explain import explain_start
 from openslot.availability.models import (
@@ -28,7 +28,7 @@ from openslot.availability.models import (
 from openslot.availability.months import check_asked
 from openslot.availability.slots import is_askable, judge, repeat_weekly
 from openslot.core.actor import SYSTEM
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.times import at_second, floor_second, get_zone
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.event_types.errors import EventTypeNotFound
@@ -55,7 +55,9 @@ async def claim(
     A slot that the engine would not list is refused. `kind_of` says what the time of an event type is taken for; the
     notice counts from `asked_at`, or from now.
     """
-    await lock(work, which)
+    locked = await lock(work, which)
+    if locked.is_team:
+        return await team_claims.claim(work, which, locked.event_type_id, starts_at, hold_id=hold_id)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     if held is not None:
         return await _keep(work, which, starts_at, held, kind_of=kind_of)
@@ -103,7 +105,9 @@ def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
 async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
     """Keep a slot for ten minutes for someone who is filling in a form."""
     await holds.check_address(work, holder)
-    await lock(work, which)
+    locked = await lock(work, which)
+    if locked.is_team:
+        return await team_claims.hold(work, which, locked.event_type_id, starts_at, holder=holder)
     found = await _judge(work, which, starts_at, field="startTime")
     if not is_offered(found.inputs.event_type):
         raise SlotUnavailable
@@ -119,8 +123,9 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
 
 async def drop_hold(work: Work, hold_id: UUID) -> None:
     """Release a held slot; a hold that has become a booking meanwhile stays a booking."""
-    await claim_store.lock_host_of_hold(work.db, hold_id)
-    if not await claim_store.drop_hold(work.db, hold_id, now=work.now):
+    if await claim_store.lock_hold(work.db, hold_id):
+        await team_claims.drop_hold(work, hold_id)
+    elif not await claim_store.drop_hold(work.db, hold_id, now=work.now):
         raise HoldNotFound
 
 
@@ -174,10 +179,9 @@ def free_all(work: Work, claim_ids: Sequence[UUID]) -> None:
     work.stage(claim_store.free_claims(claim_ids))
 
 
-async def lock(work: Work, which: EventTypeRef) -> None:
-    """Wait for the host's lock; what is read afterwards includes all earlier changes."""
-    if not await claim_store.lock_host_of(work.db, which):
-        raise EventTypeNotFound
+async def lock(work: Work, which: EventTypeRef) -> Locked:
+    """Wait for the lock of the host, or of a team's event type; what is read afterwards includes earlier changes."""
+    return require(await claim_store.lock_time_of(work.db, which), EventTypeNotFound)
 
 
 async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind_of: KindOf) -> Claimed:

@@ -12,7 +12,7 @@ from openslot.accounts.models import PLAIN_PAGE, PageBrand
 from openslot.core.times import FOREVER
 from openslot.event_types.models import BookingLink, EventType
 from openslot.schedules.models import Schedule
-from openslot.teams.models import Candidate, HostGroup, TeamRules
+from openslot.teams.models import Candidate, ChoiceAsked, HostChoice, HostGroup, HostRole, TeamRules
 
 
 class BySlug(Struct, frozen=True):
@@ -166,6 +166,25 @@ class SlotInputs(Struct, frozen=True, kw_only=True):
         return timedelta(minutes=self.minutes or self.event_type.duration_minutes)
 
 
+class ClaimedHost(Struct, frozen=True, kw_only=True):
+    """A host of a team's event type with the claim that takes their time, and the group that they were chosen of."""
+
+    user_id: UUID
+    host_no: int
+    name: str
+    claim_id: UUID
+    group_id: UUID | None
+    role: HostRole
+
+
+class ChosenHosts(Struct, frozen=True, kw_only=True):
+    """Who was chosen of a group, and of whom."""
+
+    group: HostGroup
+    choice: HostChoice
+    asked: ChoiceAsked
+
+
 class Claimed(Struct, frozen=True, kw_only=True):
     claim_id: UUID
     seat_id: UUID | None
@@ -174,6 +193,18 @@ class Claimed(Struct, frozen=True, kw_only=True):
     ends_at: datetime
     link: BookingLink | None = None
     """Through which it is booked."""
+
+    hosts: tuple[ClaimedHost, ...] = ()
+    """Whose time it is if a team hosts it, the organizer first; the claim above is the organizer's."""
+
+    chosen: tuple[ChosenHosts, ...] = ()
+    """The choices that were made for it now; none for a time that was held before."""
+
+    hold_id: UUID | None = None
+    """The hold that has become it."""
+
+    replaced: Mapping[UUID, UUID] = {}
+    """Who hosts it now instead of whom."""
 
 
 class Weeks(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.accounts.store import lock_host
 from openslot.bookings import rules, store
 from openslot.bookings.events import (
     BookingCreated,
@@ -64,9 +63,9 @@ def without_link(location: Location) -> Location:
     return Location(LocationKind.VIDEO_LINK) if location.conference else location
 
 
-async def keep_link(work: Work, host_id: UUID, claim_id: UUID, link: str) -> int:
+async def keep_link(work: Work, claim_id: UUID, link: str) -> int:
     """Give all who wait for the link of a meeting the same one, and return how many; nobody gets a second one."""
-    await lock_host(work.db, host_id)
+    await store.lock_time_of(work.db, claim_id)
     waiting = await store.lock_waiting(work.db, claim_id)
     for details in waiting:
         location = replace(details.booking.location, value=link)
@@ -94,9 +93,7 @@ async def make_link(work: Work, effect: Effect) -> Outcome:
             await work.runtime.run(SYSTEM, partial(_tell_failed, booking_id=booking_id, reason=str(fault)))
         raise TryLater(str(fault), answered=fault.args[0] is NOT_READY) from None
     # In a transaction of its own: whoever changes the host's bookings takes the host's lock first.
-    kept = await work.runtime.run(
-        SYSTEM, partial(keep_link, host_id=booking.host_id, claim_id=booking.claim_id, link=link)
-    )
+    kept = await work.runtime.run(SYSTEM, partial(keep_link, claim_id=booking.claim_id, link=link))
     return Done() if kept else Skipped(NOBODY_WAITS)
 
 

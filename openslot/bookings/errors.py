@@ -30,6 +30,20 @@ class BookingAlreadyCancelled(Conflict):
     message = Text("This booking is cancelled")
 
 
+class NoOtherHost(Conflict):
+    """Nobody else of the team who could host the booking is free at its time."""
+
+    code = "no_other_host"
+    message = Text("No other host is free at this time")
+
+
+class HostNotFree(Conflict):
+    """The host who was named is not free at the booking's time, or is not in the group whose place it is."""
+
+    code = "host_not_free"
+    message = Text("This host is not free at this time")
+
+
 class BookingNotStarted(Conflict):
     """The meeting has not begun, so nobody can have missed it."""
 

@@ -7,9 +7,19 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability import claims
+from openslot.availability import claims, team_claims
 from openslot.availability.models import Claimed, ClaimKind
-from openslot.bookings import agenda_store, conferences, email_proofs, errors, requests, rules, search_store, store
+from openslot.bookings import (
+    agenda_store,
+    conferences,
+    email_proofs,
+    errors,
+    hosts,
+    requests,
+    rules,
+    search_store,
+    store,
+)
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -46,6 +56,7 @@ from openslot.core.work import Work
 from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.event_types.rules import is_offered
+from openslot.teams.models import AssignmentReason
 
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
@@ -78,9 +89,9 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await locate(work, booking)
     _stage_insert(work, booking, claimed, wanted)
-    base_url = work.runtime.settings.public_url
-    await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
-    return BookingDetails(booking, event_type, contact)
+    details = BookingDetails(booking, event_type, contact, hosts.show(claimed.hosts))
+    await work.record(hosts.tell(work, BookingCreated, details))
+    return details
 
 
 async def find_contact(work: Work, event_type: EventType, wanted: BookingWanted) -> Contact:
@@ -101,6 +112,7 @@ async def locate(work: Work, booking: Booking) -> Booking:
 
 def _stage_insert(work: Work, booking: Booking, claimed: Claimed, wanted: BookingWanted) -> None:
     work.stage(store.insert_booking(booking, source=wanted.source))
+    hosts.add(work, booking, claimed)
     if claimed.link is not None:
         links.take_uses(work, claimed.link, booking.id)
     if wanted.message_consent is not None:
@@ -132,24 +144,29 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         return booking
     if rules.is_over(booking, now=work.now):
         raise errors.BookingAlreadyEnded
-    cancelled = draft_cancelled(work, booking, reason=reason)
-    claims.free(work, booking.claim_id, booking.seat_id)
+    taken = await hosts.find(work, details)
+    cancelled = draft_cancelled(work, replace(details, hosts=hosts.show(taken)), reason=reason)
+    if taken:
+        await hosts.lock(work, taken)
+        claims.free_all(work, [each.claim_id for each in taken])
+        await hosts.count_cancelled(work, details.event_type, cancelled)
+    else:
+        claims.free(work, booking.claim_id, booking.seat_id)
     work.stage(store.update_cancelled(cancelled))
-    base_url = work.runtime.settings.public_url
-    await work.record(
-        BookingCancelled(booking=cancelled, event_type=details.event_type, contact=details.contact, base_url=base_url)
-    )
+    await work.record(hosts.tell(work, BookingCancelled, replace(details, booking=cancelled, hosts=hosts.show(taken))))
     return cancelled
 
 
-def draft_cancelled(work: Work, booking: Booking, *, reason: str | None) -> Booking:
+def draft_cancelled(work: Work, details: BookingDetails, *, reason: str | None) -> Booking:
+    booking = details.booking
+    host_ids = {booking.host_id, *(each.user_id for each in details.hosts)}
     return replace(
         booking,
         status=Status.CANCELLED,
         location=conferences.without_link(booking.location),
         cancelled_at=work.now,
         cancel_reason=str(reason) if reason else None,
-        cancelled_by=rules.name_canceller(work.actor, host_id=booking.host_id),
+        cancelled_by=rules.name_canceller(work.actor, host_ids=host_ids),
         sequence=booking.sequence + 1,
         no_show=False,
         updated_at=work.now,
@@ -170,7 +187,14 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         _check_may_reschedule(details.event_type)
         await _check_reschedules(work, booking)
     which = rules.name_wanted_time(booking, details.event_type)
-    claimed = await claims.move(work, booking.claim_id, booking.seat_id, which=which, starts_at=starts_at)
+    before = await hosts.find(work, details)
+    if before:
+        claimed = await team_claims.move(work, which, starts_at, before)
+        await hosts.change(work, booking, before, claimed, AssignmentReason.RESCHEDULED)
+        if booking.no_show:
+            await hosts.count_no_show(work, details.event_type, replace(booking, no_show=False))
+    else:
+        claimed = await claims.move(work, booking.claim_id, booking.seat_id, which=which, starts_at=starts_at)
     moved = replace(
         booking,
         starts_at=claimed.starts_at,
@@ -187,17 +211,17 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         # A seat in another session: the link belongs to those who sit there.
         moved = await locate(work, moved)
     work.stage(store.update_moved(moved))
-    await work.record(
-        BookingRescheduled(
-            booking=moved,
-            event_type=claimed.event_type,
-            contact=details.contact,
-            base_url=work.runtime.settings.public_url,
-            previous_starts_at=booking.starts_at,
-            previous_ends_at=booking.ends_at,
-            reason=str(reason) if reason else None,
-        )
+    now = replace(details, booking=moved, event_type=claimed.event_type, hosts=hosts.show(claimed.hosts))
+    event = hosts.tell(
+        work,
+        BookingRescheduled,
+        now,
+        previous_starts_at=booking.starts_at,
+        previous_ends_at=booking.ends_at,
+        reason=str(reason) if reason else None,
+        previous_hosts=hosts.show(before) if claimed.replaced else (),
     )
+    await work.record(event)
     return moved
 
 
@@ -215,10 +239,11 @@ async def mark_no_show(work: Work, ref: BookingRef, *, no_show: bool = True) -> 
     if booking.no_show is no_show:
         return booking
     marked = replace(booking, no_show=no_show, updated_at=work.now)
+    taken = hosts.show(await hosts.find(work, details))
+    await hosts.count_no_show(work, details.event_type, marked)
     work.stage(store.update_no_show(marked))
     event = BookingNoShowMarked if no_show else BookingNoShowRemoved
-    base_url = work.runtime.settings.public_url
-    await work.record(event(booking=marked, event_type=details.event_type, contact=details.contact, base_url=base_url))
+    await work.record(hosts.tell(work, event, replace(details, booking=marked, hosts=taken)))
     return marked
 
 
@@ -266,24 +291,6 @@ async def list_all_bookings(
     return await agenda_store.list_bookings(
         work.db, None, status=status, span=span, limit=limit, offset=(page - 1) * limit
     )
-
-
-async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
-    """Cancel all upcoming bookings of a host who leaves, and name them; what waits for the host is declined."""
-    await requests.decline_some(work, host, reason=reason, limit=None)
-    upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
-    for booking_id in upcoming:
-        await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
-    return upcoming
-
-
-async def cancel_some_upcoming(work: Work, host: User, *, reason: str, limit: int) -> int:
-    """Cancel some of a host's upcoming bookings, and decline what waits for the host; return how many."""
-    declined = await requests.decline_some(work, host, reason=reason, limit=limit)
-    upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
-    for booking_id in upcoming[: limit - declined]:
-        await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
-    return declined + len(upcoming[: limit - declined])
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:

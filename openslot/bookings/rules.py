@@ -1,6 +1,6 @@
 """Decisions about bookings: what a new one looks like, and what its answers must be."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from math import ceil
 from uuid import UUID
@@ -126,13 +126,13 @@ def is_host(actor: Actor) -> bool:
     return actor.kind is not ActorKind.PUBLIC
 
 
-def name_canceller(actor: Actor, *, host_id: UUID) -> str:
+def name_canceller(actor: Actor, *, host_ids: Collection[UUID]) -> str:
     """Return which side cancelled a booking; a cancellation in the host's calendar is the host's."""
     if actor.organization_id is not None:
         return "organization"
     side = "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
     # An administrator of the platform, who has disabled the host's account.
-    is_someone_else = side == "host" and actor.user_id not in (None, host_id)
+    is_someone_else = side == "host" and actor.user_id not in (None, *host_ids)
     return "operator" if is_someone_else else side
 
 

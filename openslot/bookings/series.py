@@ -68,7 +68,7 @@ async def cancel_series(work: Work, ref: BookingRef, *, reason: str | None = Non
     upcoming = await store.lock_series(work.db, series_id, now=work.now)
     if not upcoming:
         return []
-    cancelled = [operations.draft_cancelled(work, each.booking, reason=reason) for each in upcoming]
+    cancelled = [operations.draft_cancelled(work, each, reason=reason) for each in upcoming]
     claims.free_all(work, [each.claim_id for each in cancelled if each.seat_id is None])
     for each in cancelled:
         if each.seat_id is not None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.store import LOCK_HOST
+from openslot.accounts.store import LOCK_HOST, LOCK_TIME
 from openslot.bookings.events import BookingCreated, BookingLinkFailed, BookingRescheduled
 from openslot.bookings.models import (
     Booking,
@@ -56,6 +56,7 @@ CANCEL_SERIES = f"""
 update bookings b set {", ".join(f"{name} = w.{name}" for name in CANCELLED.names)}
 from jsonb_populate_recordset(null::bookings, $1::text::jsonb) w where b.id = w.id"""
 LOCATED = BOOKINGS.stored.only("location", "updated_at")
+REASSIGNED = BOOKINGS.stored.only("sequence", "updated_at")
 MARKED = BOOKINGS.stored.only("no_show", "updated_at")
 # Of a booking `b` and its event type `e`; most have no team, and nothing is looked up.
 HOSTS = """
@@ -77,9 +78,10 @@ DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 WITH_HOST = f"""
 select {DETAIL_COLUMNS}, u.name as host_name, u.username as host_username, u.zone as host_zone
 from {DETAIL_TABLES} join users u on u.id = b.host_id where {OWN}"""
-# Every statement locks the host first and then the booking: in different orders, two transactions would deadlock.
+# Every statement locks the host first and then the booking: in different orders, two transactions would deadlock. Of a
+# team the event type is locked first and the hosts last: nobody changes its bookings without the event type's lock.
 LOCKED = f"""
-select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
+select {DETAIL_COLUMNS}, {LOCK_TIME} from {DETAIL_TABLES} join users u on u.id = b.host_id
 where {OWN} for no key update of b"""
 PENDING = "b.id = $1 and b.status = 'PENDING_PAYMENT'"
 LOCKED_PENDING = f"""
@@ -170,6 +172,13 @@ async def lock_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
     """Look a booking up and keep others from changing it, or any of its host's time, until the commit."""
     row = await db.fetchrow(LOCKED, ref.id, ref.host_id)
     return to_details(row) if row else None
+
+
+async def lock_time_of(db: Db, claim_id: UUID) -> None:
+    """Take the lock of whoever has the bookings of a claim: their host, or their event type if it is a team's."""
+    statement = f"""select {LOCK_TIME} from bookings b join event_types e on e.id = b.event_type_id
+        join users u on u.id = b.host_id where b.claim_id = $1 limit 1"""
+    await db.execute(statement, claim_id)
 
 
 async def lock_pending(db: Db, booking_id: UUID) -> BookingDetails | None:
@@ -274,6 +283,10 @@ def update_moved(booking: Booking) -> Change:
     return _update(MOVED, booking)
 
 
+def update_reassigned(booking: Booking) -> Change:
+    return _update(REASSIGNED, booking)
+
+
 def update_no_show(booking: Booking) -> Change:
     return _update(MARKED, booking)
 
@@ -349,9 +362,10 @@ async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
     """List the upcoming confirmed bookings whose time or seat is not claimed for them."""
     statement = """
-        select b.id from bookings b join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+        select b.id from bookings b left join booking_hosts h on h.booking_id = b.id
+        join claims c on c.id = coalesce(h.claim_id, b.claim_id) left join claim_seats t on t.id = b.seat_id
         where b.status = 'CONFIRMED' and b.ends_at > $1 and not (c.active and coalesce(t.active, true))
-        order by b.id"""
+        group by b.id order by b.id"""
     rows = await db.fetch(statement, now)
     return [row["id"] for row in rows]
 

@@ -108,6 +108,7 @@ def _shape(found: Preview) -> dict[str, object]:
         "email name",
         managed=found.is_managed,
         upcoming_bookings=found.upcoming,
+        handed_over=found.handed_over,
         cancelled=cancelled,
         held=found.is_held,
     )

@@ -150,7 +150,7 @@ class PastRows:
             status=Status.CANCELLED,
             cancelled_at=at,
             cancel_reason=self._chance.choice(REASONS),
-            cancelled_by=rules.name_canceller(actor, host_id=self._host.id),
+            cancelled_by=rules.name_canceller(actor, host_ids=[self._host.id]),
             sequence=1,
             updated_at=at,
         )

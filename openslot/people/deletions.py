@@ -17,8 +17,9 @@ from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletio
 from openslot.accounts.members import check_another_admin, remove_member
 from openslot.accounts.models import Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.accounts.store import lock_host, lock_leavers
+from openslot.accounts.store import lock_leavers
 from openslot.availability import claims
+from openslot.bookings import handovers
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import UNAVAILABLE
 from openslot.contacts import operations as contacts
@@ -121,7 +122,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
     """Take one step in its own transaction; False if there is nothing to do now."""
     async with runtime.transaction(SYSTEM) as work:
         # The host's lock comes before every row's, as everywhere.
-        await lock_host(work.db, deletion.user_id)
+        await lock_leavers(work.db, [deletion.user_id])
         current = await store.lock_deletion(work.db, deletion.user_id)
         if current is None:
             return False
@@ -137,9 +138,9 @@ async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
     acting = work.acting_as(deletion.requested_by or SYSTEM)
     reason = deletion.message or UNAVAILABLE.fill(host=user.name)
     await wait_list.close_all(acting, user)
-    cancelled = await bookings.cancel_some_upcoming(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
-    state = deletion.state if cancelled else DeletionState.WAITING
-    await store.update_state(work.db, user.id, state, cancelled=cancelled)
+    released = await handovers.release_some(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
+    state = deletion.state if released.count else DeletionState.WAITING
+    await store.update_state(work.db, user.id, state, cancelled=len(released.cancelled) + released.declined)
     return True
 
 

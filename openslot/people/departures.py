@@ -14,7 +14,7 @@ from openslot.accounts.members import Administration, check_may_decide, check_ma
 from openslot.accounts.models import Member, Organization, Role, User
 from openslot.accounts.organization_store import lock_organization
 from openslot.accounts.store import lock_host, lock_leavers
-from openslot.bookings import operations as bookings
+from openslot.bookings import handovers
 from openslot.bookings.models import LEFT
 from openslot.core.work import Work
 from openslot.people import operations as people
@@ -132,7 +132,7 @@ async def _is_held(work: Work, organization: Organization, member: Member, *, re
     if not member.is_managed:
         return False
     is_cancelling = removed or not organization.keeps_bookings
-    if not is_leaving and not (is_cancelling and await store.count_upcoming(work.db, [member.user.id], now=work.now)):
+    if not is_leaving and not (is_cancelling and await store.count_released(work.db, [member.user.id], now=work.now)):
         return False
     departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
     departed += 1
@@ -207,7 +207,7 @@ async def approve(work: Work, organization: Organization, held: HeldDeparture) -
         await team_leavers.hand_over(work, organization.id, user)
     reason = LEFT.fill(host=user.name, organization=organization.name)
     await wait_list.close_all(work, user)
-    return len(await bookings.cancel_upcoming(work, user, reason=reason))
+    return len(await handovers.cancel_upcoming(work, user, reason=reason))
 
 
 async def approve_all(work: Work, organization: Organization) -> int:
@@ -258,19 +258,27 @@ async def preview(work: Work, organization: Organization, emails: list[str]) -> 
         for member in await members.list_members(work, organization, limit=100_000)
         if member.active and (not wanted or member.user.email.lower() in wanted)
     ]
-    upcoming = await store.count_upcoming(work.db, [member.user.id for member in chosen], now=work.now)
+    released = await store.count_released(work.db, [member.user.id for member in chosen], now=work.now)
     departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
     shown = []
     for member in chosen:
         departed += member.is_managed
+        cancelled, handed_over = released.get(member.user.id, (0, 0))
         shown.append(
             Preview(
                 email=member.user.email,
                 name=member.user.name,
                 is_managed=member.is_managed,
-                upcoming=upcoming.get(member.user.id, 0),
+                upcoming=cancelled,
+                handed_over=handed_over,
                 is_held=member.is_managed and is_too_many(departed, before, share=organization.departure_share),
                 is_kept=organization.keeps_bookings,
             )
         )
     return shown
+
+
+async def count_handed_over(work: Work, member: Member) -> int:
+    """Count the bookings of teams that others would take over from a member who leaves."""
+    released = await store.count_released(work.db, [member.user.id], now=work.now)
+    return released.get(member.user.id, (0, 0))[1]

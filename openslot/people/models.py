@@ -31,6 +31,9 @@ class Preview(Struct, frozen=True, kw_only=True):
     name: str
     is_managed: bool
     upcoming: int
+    """How many bookings would be cancelled, of their own and of teams that do not replace who leaves."""
+    handed_over: int
+    """How many bookings of teams somebody else who is free would take over; without anybody they are cancelled too."""
     is_held: bool
     """Whether the bookings would wait for an administrator."""
     is_kept: bool

@@ -19,7 +19,7 @@ from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import check_user
 from openslot.accounts.store import lock_host, lock_leavers
-from openslot.bookings import operations as bookings
+from openslot.bookings import handovers
 from openslot.bookings.models import LEFT, UNAVAILABLE
 from openslot.core.ids import fingerprint
 from openslot.core.work import Work
@@ -83,22 +83,22 @@ async def invite_member(
 async def remove_member(work: Work, organization: Organization, user: User) -> list[UUID]:
     """Remove a user from an organization: upcoming bookings are cancelled and named, sessions end, the account stays.
 
-    If the organization does not manage the account, only the membership ends.
+    If the organization does not manage the account, only the membership ends, and what they host for its teams.
     """
     await lock_leavers(work.db, [user.id])
     member = await members.get_member_by_user(work, organization, user)
     await members.remove_member(work, organization, user)
-    await team_leavers.leave_organization(work, organization, user)
+    of_teams = await team_leavers.leave_organization(work, organization, user)
     if not member.is_managed:
-        return []
+        return of_teams
     await wait_list.close_all(work, user)
-    cancelled = await bookings.cancel_upcoming(
+    cancelled = await handovers.cancel_upcoming(
         work, user, reason=LEFT.fill(host=user.name, organization=organization.name)
     )
     # The user's row is locked before the sessions, in the same order as by a change of password.
     await accounts.note_left(work, user)
     await access.end_sessions(work, user)
-    return cancelled
+    return [*of_teams, *cancelled]
 
 
 async def suspend_member(work: Work, organization: Organization, user: User, *, keeps_bookings: bool) -> list[UUID]:
@@ -110,7 +110,7 @@ async def suspend_member(work: Work, organization: Organization, user: User, *, 
         await team_leavers.hand_over(work, organization.id, user)
         reason = LEFT.fill(host=user.name, organization=organization.name)
         await wait_list.close_all(work, user)
-        cancelled = await bookings.cancel_upcoming(work, user, reason=reason)
+        cancelled = await handovers.cancel_upcoming(work, user, reason=reason)
     await access.end_sessions(work, user)
     return cancelled
 
@@ -137,7 +137,7 @@ async def disable_user(work: Work, user: User, *, reason: str | None = None) -> 
         return 0
     await team_leavers.hand_over_everywhere(work, user)
     await wait_list.close_all(work, user)
-    cancelled = await bookings.cancel_upcoming(work, user, reason=UNAVAILABLE.fill(host=user.name))
+    cancelled = await handovers.cancel_upcoming(work, user, reason=UNAVAILABLE.fill(host=user.name))
     await access.end_sessions(work, user)
     return len(cancelled)
 

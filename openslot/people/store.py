@@ -110,10 +110,26 @@ async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
     return await db.fetchval(statement, organization_id, user_id) is not None
 
 
-async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
-    statement = """select host_id, count(*) as upcoming from bookings
-        where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id"""
-    return {row["host_id"]: row["upcoming"] for row in await db.fetch(statement, user_ids, now)}
+# What would be cancelled of some people, and what others of their teams would take over. What somebody owns and others
+# host is neither: it gets another owner.
+RELEASED = """
+select x.user_id, count(*) filter (where not x.is_handed_over) as cancelled,
+       count(*) filter (where x.is_handed_over) as handed_over
+from (
+    select b.host_id as user_id, false as is_handed_over from bookings b
+    where b.host_id = any($1) and b.status = 'CONFIRMED' and b.ends_at > $2
+      and not exists (select from booking_hosts h where h.booking_id = b.id)
+    union all
+    select h.user_id, coalesce(r.replaces_leavers, false) from booking_hosts h
+    join bookings b on b.id = h.booking_id left join team_rules r on r.event_type_id = b.event_type_id
+    where h.user_id = any($1) and b.status = 'CONFIRMED' and b.ends_at > $2
+) x group by x.user_id"""
+
+
+async def count_released(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, tuple[int, int]]:
+    """Count by user how many bookings would be cancelled if they left, and how many would be handed over."""
+    rows = await db.fetch(RELEASED, user_ids, now)
+    return {row["user_id"]: (row["cancelled"], row["handed_over"]) for row in rows}
 
 
 async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:

@@ -4,6 +4,8 @@ from uuid import UUID
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
+from openslot.bookings import handovers
+from openslot.bookings.models import LEFT, UNAVAILABLE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
@@ -16,15 +18,24 @@ async def leave_team(work: Work, team: Team, user: User) -> list[UUID]:
     """Remove somebody from a team: their upcoming bookings go to others or are cancelled and named."""
     await teams.lock_for_change(work, team, [user.id])
     await teams.get_member(work, team, user.id)
+    reason = LEFT.fill(host=user.name, organization=team.name)
+    released = await handovers.leave_teams(work, user, [team.id], reason=reason)
     await teams.remove_member(work, team, user.id)
-    return []
+    return list(released.cancelled)
 
 
-async def leave_organization(work: Work, organization: Organization, user: User) -> None:
-    """Remove somebody who has left an organization from its teams; what they own there gets another owner first."""
+async def leave_organization(work: Work, organization: Organization, user: User) -> list[UUID]:
+    """Remove somebody who has left an organization from its teams, and name the bookings that are cancelled.
+
+    What they own there gets another owner first, and what they host goes to others who are free.
+    """
     await hand_over(work, organization.id, user)
-    for team in await store.list_teams_of_member(work.db, organization.id, user.id):
+    left = await store.list_teams_of_member(work.db, organization.id, user.id)
+    reason = LEFT.fill(host=user.name, organization=organization.name)
+    released = await handovers.leave_teams(work, user, [team.id for team in left], reason=reason)
+    for team in left:
         await teams.remove_member(work, team, user.id)
+    return list(released.cancelled)
 
 
 async def hand_over_everywhere(work: Work, user: User) -> None:
@@ -55,13 +66,18 @@ async def lock_teams(work: Work, organization: Organization) -> None:
 
 async def take_over(work: Work, team: Team, event_type: EventType, owner: User) -> EventType:
     """Make a member of the organization the owner of an event type and of its upcoming bookings."""
-    return await hosting.take_over(work, team, event_type, owner)
+    taken = await hosting.take_over(work, team, event_type, owner)
+    await handovers.give_to_owner(work, event_type.id, owner)
+    return taken
 
 
 async def delete_team(work: Work, team: Team) -> list[UUID]:
     """Delete a team: upcoming bookings of its event types are cancelled and named, and these are archived."""
     await teams.lock_for_change(work, team)
+    cancelled = []
     for event_type in await hosting.list_team_event_types(work, team):
+        reason = UNAVAILABLE.fill(host=team.name)
+        cancelled += await handovers.cancel_of_event_type(work, event_type.id, reason=reason)
         await event_types.set_active(work, event_type, active=False)
     await teams.delete_team(work, team)
-    return []
+    return cancelled

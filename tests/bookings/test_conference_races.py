@@ -78,9 +78,8 @@ async def follow_up(at: Round) -> None:
 
 async def late_answer(at: Round) -> None:
     """Let the answer to an earlier question come, of an attempt that was given up."""
-    host_id, claim_id = at.booking.host_id, at.booking.claim_id
-    link = f"https://slow.example/late-{random.random()}"
-    await at.runtime.run(PUBLIC, lambda work: conferences.keep_link(work, host_id, claim_id, link))
+    claim_id, link = at.booking.claim_id, f"https://slow.example/late-{random.random()}"
+    await at.runtime.run(PUBLIC, lambda work: conferences.keep_link(work, claim_id, link))
 
 
 Writer = Callable[[Round], Awaitable[None]]

@@ -190,7 +190,7 @@ async def test_a_booking_has_no_link_before_it_is_paid(runtime: Runtime, user: U
     assert waits.status is Status.PENDING_PAYMENT
     assert waits.location == BY_JITSI
     async with runtime.transaction(OPERATOR) as work:
-        assert await conferences.keep_link(work, waits.host_id, waits.claim_id, "https://slow.example/unpaid") == 0
+        assert await conferences.keep_link(work, waits.claim_id, "https://slow.example/unpaid") == 0
         confirmed = await pending.confirm_paid(work, waits.id, Payment("paid", 4900, "EUR"))
 
     assert ROOM.fullmatch(confirmed.location.value)
@@ -245,7 +245,7 @@ async def test_nobody_gets_a_second_link_from_a_forgetful_service(
     made = [await book(runtime, slow_group) for _ in range(2)]
     await work_until_settled(runtime, clock)
     async with runtime.transaction(OPERATOR) as work:
-        kept = await conferences.keep_link(work, made[0].host_id, made[0].claim_id, "https://slow.example/other")
+        kept = await conferences.keep_link(work, made[0].claim_id, "https://slow.example/other")
 
     (links,) = (await read_links(runtime)).confirmed.values()
     assert (kept, len(set(links)), links[0].startswith("https://slow.example/")) == (0, 1, True)
@@ -257,7 +257,7 @@ async def test_a_cancelled_booking_gets_no_link(
     made = await book(runtime, slow_call)
     await cancel(runtime, made)
     async with runtime.transaction(OPERATOR) as work:
-        assert await conferences.keep_link(work, made.host_id, made.claim_id, "https://slow.example/late") == 0
+        assert await conferences.keep_link(work, made.claim_id, "https://slow.example/late") == 0
     await work_until_settled(runtime, clock)
 
     assert (await read_links(runtime)).cancelled == [""]

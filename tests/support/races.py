@@ -28,10 +28,11 @@ FREE = 1_000_000
 OVERLAPS = """
 select count(*) from claims a join claims b
 on a.host_no = b.host_no and a.id < b.id and a.during && b.during where a.active and b.active"""
-# A confirmed booking without an active claim (and seat) of its own host that covers it.
+# A confirmed booking without an active claim (and seat) of its own host, or of one of its hosts, that covers it.
 ASTRAY = """
-select count(*) from bookings b join users u on u.id = b.host_id
-left join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+select count(*) from bookings b left join booking_hosts h on h.booking_id = b.id
+join users u on u.id = coalesce(h.user_id, b.host_id)
+left join claims c on c.id = coalesce(h.claim_id, b.claim_id) left join claim_seats t on t.id = b.seat_id
 where b.status = 'CONFIRMED' and not coalesce(
     c.active and c.kind <> 'hold' and c.expires_at is null and c.host_no = u.no
     and c.starts_at = b.starts_at and c.ends_at = b.ends_at and c.during @> tstzrange(b.starts_at, b.ends_at)
@@ -48,6 +49,8 @@ and (select count(*) from claim_seats t where t.claim_id = c.id and t.active) > 
 LOST_TIME = """
 select count(*) from claims c where c.active and (
     c.kind = 'booking' and not exists (select from bookings b where b.claim_id = c.id and b.status = 'CONFIRMED')
+        and not exists (select from booking_hosts h join bookings b on b.id = h.booking_id
+                        where h.claim_id = c.id and b.status = 'CONFIRMED')
     or c.kind = 'request' and not exists (select from booking_requests r join bookings b on b.id = r.booking_id
                                           where b.claim_id = c.id and r.state = 'waiting')
     or c.kind = 'session' and not exists (select from claim_seats t where t.claim_id = c.id and t.active))"""
@@ -81,6 +84,29 @@ select count(*) from (
     where b.ends_at > $1 and ($2::uuid is null or b.host_id = $2)
         and b.status <> 'CANCELLED' and c.active and coalesce(t.active, true)
     group by e.id, lower(b.invitee_email) having count(*) > e.limit_per_invitee) many"""
+# A meeting of somebody who has left before it ended.
+HOSTS_LEFT_BEHIND = """
+select count(*) from booking_hosts h join bookings b on b.id = h.booking_id join users u on u.id = h.user_id
+where b.status = 'CONFIRMED' and (b.ends_at > u.disabled_at or b.created_at < u.left_at and b.ends_at > u.left_at)"""
+# A booking of a team without one organizer, whose claim it has, or with another number of hosts than its groups pick.
+UNHOSTED = """
+select count(*) from bookings b join event_types e on e.id = b.event_type_id and e.team_id is not null
+where b.status = 'CONFIRMED' and (
+    (select array_agg(h.claim_id) from booking_hosts h where h.booking_id = b.id and h.role = 'organizer')
+        is distinct from array[b.claim_id]
+    or (select count(*) from booking_hosts h where h.booking_id = b.id)
+        <> (select sum(g.pick) from host_groups g where g.event_type_id = e.id))"""
+# Two bookings, or a booking and a hold, that have one claim of a host between them.
+HOSTS_SHARED = """
+select count(*) from (
+    select from (
+        select h.claim_id from booking_hosts h join bookings b on b.id = h.booking_id and b.status = 'CONFIRMED'
+        union all select claim_id from held_hosts) k group by k.claim_id having count(*) > 1) x"""
+# Groups whose credits do not sum up to nothing, and members whose credit is not the sum of their entries.
+CREDITS = """
+select (select count(*) from (select from host_group_members group by group_id having sum(credit) <> 0) x)
+     + (select count(*) from host_group_members m where m.credit <> coalesce((
+            select sum(x.delta) from credit_entries x where (x.group_id, x.user_id) = (m.group_id, m.user_id)), 0))"""
 FAULTS = {
     "links": LINKS,
     "overlaps": OVERLAPS,
@@ -90,6 +116,10 @@ FAULTS = {
     "lost time": LOST_TIME,
     "requests": REQUESTS,
     "left behind": LEFT_BEHIND,
+    "hosts left behind": HOSTS_LEFT_BEHIND,
+    "unhosted": UNHOSTED,
+    "hosts shared": HOSTS_SHARED,
+    "credits": CREDITS,
 }
 
 

@@ -186,6 +186,8 @@ class LeavingPreview(Struct, frozen=True, kw_only=True):
     keeps_bookings: bool
     bookings: list[AgendaEntry]
     total: int
+    handed_over: int
+    """How many bookings of teams others would take over."""
 
 
 @get("/organization/members/{member_id}/remove")
@@ -272,4 +274,5 @@ async def preview_leaving(work: Work, member: Member, *, keeps: bool) -> Leaving
         keeps_bookings=keeps,
         bookings=found.entries if found else [],
         total=found.total if found else 0,
+        handed_over=await departures.count_handed_over(work, member) if not keeps else 0,
     )

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
+from openslot.bookings import handovers
 from openslot.bookings.models import LEFT, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -84,7 +84,7 @@ async def test_a_reason_that_we_give_is_in_each_readers_language(
 ) -> None:
     await book(locale="de")
     async with runtime.transaction(OPERATOR) as work:
-        await bookings.cancel_upcoming(work, user, reason=LEFT.fill(host=user.name, organization="Harbor"))
+        await handovers.cancel_upcoming(work, user, reason=LEFT.fill(host=user.name, organization="Harbor"))
     await work_off(runtime, clock)
     told = {each: (await messages(runtime, each))[-1] for each in (JONAS, MARA)}
 

@@ -1,0 +1,150 @@
+"""All SQL of what a team's event type takes: a claim of each host, and who is kept with a hold."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.access.door import network_of
+from openslot.availability.claim_store import REFUSALS, LiveHold, span_of
+from openslot.availability.errors import SlotUnavailable
+from openslot.availability.models import ClaimedHost, ClaimKind, SlotInputs
+from openslot.core.db import Db
+from openslot.core.events import Change
+from openslot.teams.models import HostRole
+
+# The first claim alone has a holder: however many hosts it takes, it is one hold of an address.
+INSERT_CLAIMS = """
+insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
+    holder_network, created_at)
+select w.id, w.host_no, $3::text, $4::uuid, $5::timestamptz, $6::timestamptz,
+       tstzrange($7::timestamptz, $8::timestamptz), 1, $9::timestamptz,
+       case when w.place = 1 then $10::text end, case when w.place = 1 then $11::text end, $12::timestamptz
+from unnest($1::uuid[], $2::bigint[]) with ordinality as w (id, host_no, place)"""
+INSERT_HELD = """
+insert into held_hosts (claim_id, hold_id, user_id, group_id)
+select w.claim_id, $1::uuid, w.user_id, w.group_id
+from unnest($2::uuid[], $3::uuid[], $4::uuid[]) as w (claim_id, user_id, group_id)"""
+# As for one host, each change repeats what it assumes. A claim that changes its host is the same one: what the old
+# host's calendar has of it never closes the way back.
+MOVE_CLAIMS = """
+update claims c set host_no = w.host_no, starts_at = $3::timestamptz, ends_at = $4::timestamptz,
+    during = tstzrange($5::timestamptz, $6::timestamptz)
+from unnest($1::uuid[], $2::bigint[]) as w (id, host_no)
+where c.id = w.id and c.active and c.kind = 'booking'"""
+KEEP_CLAIMS = """
+update claims set kind = 'booking', expires_at = null, holder = null, holder_network = null, ends_at = $2,
+    during = tstzrange($3, $4)
+where id = any($1::uuid[]) and active and kind = 'hold'"""
+DROP_CLAIMS = """
+update claims set active = false, expires_at = $2
+where id in (select claim_id from held_hosts where hold_id = $1) and active and kind = 'hold' and expires_at > $2
+returning id"""
+HELD = """
+select h.user_id, h.claim_id, h.group_id, u.no as host_no, u.name, c.event_type_id, c.starts_at,
+       case when h.claim_id = h.hold_id then 'organizer' else 'host' end as role
+from held_hosts h join claims c on c.id = h.claim_id join users u on u.id = h.user_id
+where h.hold_id = $1 and c.active and c.kind = 'hold' and c.expires_at > $2
+  and not exists (select from held_hosts x join claims k on k.id = x.claim_id
+                  where x.hold_id = $1 and not (k.active and k.kind = 'hold' and k.expires_at > $2))
+order by h.claim_id <> h.hold_id, u.no"""
+TAKEN_HOSTS = """
+select u.id from users u where u.id = any($1::uuid[]) and exists (
+    select from claims c where c.host_no = u.no and c.active and c.during && tstzrange($2, $3))"""
+LAST_HOLD = """
+select max(expires_at) from claims
+where holder = $1 and kind = 'hold' and event_type_id = $2 and starts_at < $4 and ends_at > $3"""
+LIVE_HOLDS = """
+select event_type_id, starts_at, expires_at from claims
+where event_type_id = $1 and starts_at >= $2 and starts_at < $3 and active and kind = 'hold' and holder is not null
+  and expires_at > $4"""
+
+
+class HeldTeam(Struct, frozen=True, kw_only=True):
+    """A live hold of a team: the event type, the start, and whom it holds."""
+
+    event_type_id: UUID
+    starts_at: datetime
+    hosts: tuple[ClaimedHost, ...]
+
+
+def insert_claims(
+    inputs: SlotInputs,
+    starts_at: datetime,
+    hosts: Sequence[ClaimedHost],
+    *,
+    kind: ClaimKind,
+    expires_at: datetime | None,
+    holder: str | None,
+    now: datetime,
+) -> Change:
+    """Take the time of several hosts; the constraint refuses what overlaps."""
+    claim_ids, numbers = [each.claim_id for each in hosts], [each.host_no for each in hosts]
+    about = (kind, inputs.event_type.id, starts_at, *span_of(inputs, starts_at))
+    network = network_of(holder) if holder else None
+    return Change(INSERT_CLAIMS, (claim_ids, numbers, *about, expires_at, holder, network, now), REFUSALS)
+
+
+def insert_held(hosts: Sequence[ClaimedHost]) -> Change:
+    """Keep who was chosen for a hold, which has the id of the first claim."""
+    columns = ([getattr(each, name) for each in hosts] for name in ("claim_id", "user_id", "group_id"))
+    return Change(INSERT_HELD, (hosts[0].claim_id, *columns))
+
+
+def move_claims(inputs: SlotInputs, starts_at: datetime, hosts: Sequence[ClaimedHost]) -> Change:
+    """Give the claims of a booking to these hosts, at this time; the constraint refuses what overlaps."""
+    claim_ids, numbers = [each.claim_id for each in hosts], [each.host_no for each in hosts]
+    spans = (starts_at, *span_of(inputs, starts_at))
+    return Change(MOVE_CLAIMS, (claim_ids, numbers, *spans), REFUSALS, lost=SlotUnavailable)
+
+
+def keep_claims(hosts: Sequence[ClaimedHost], inputs: SlotInputs, starts_at: datetime) -> tuple[Change, ...]:
+    """Turn a hold into a booking's time; it was read under the locks of all of its hosts."""
+    claim_ids = [each.claim_id for each in hosts]
+    kept = Change(KEEP_CLAIMS, (claim_ids, *span_of(inputs, starts_at)), REFUSALS, lost=SlotUnavailable)
+    return kept, Change("delete from held_hosts where claim_id = any($1::uuid[])", (claim_ids,))
+
+
+async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> HeldTeam | None:
+    """Find a live hold of a team; None if any of its claims is gone."""
+    rows = await db.fetch(HELD, hold_id, now)
+    if not rows:
+        return None
+    hosts = tuple(
+        ClaimedHost(
+            user_id=row["user_id"],
+            host_no=row["host_no"],
+            name=row["name"],
+            claim_id=row["claim_id"],
+            group_id=row["group_id"],
+            role=HostRole(row["role"]),
+        )
+        for row in rows
+    )
+    return HeldTeam(event_type_id=rows[0]["event_type_id"], starts_at=rows[0]["starts_at"], hosts=hosts)
+
+
+async def drop_hold(db: Db, hold_id: UUID, *, now: datetime) -> bool:
+    """Free what a live hold holds; False if it is no longer live."""
+    return bool(await db.fetch(DROP_CLAIMS, hold_id, now))
+
+
+async def list_taken(db: Db, user_ids: Sequence[UUID], inputs: SlotInputs, starts_at: datetime) -> set[UUID]:
+    """List those of some hosts whose time is taken, whatever the engine says."""
+    _, before, after = span_of(inputs, starts_at)
+    return {row["id"] for row in await db.fetch(TAKEN_HOSTS, list(user_ids), before, after)}
+
+
+async def find_last_hold(
+    db: Db, holder: str, event_type_id: UUID, *, starts_at: datetime, ends_at: datetime
+) -> datetime | None:
+    """Return until when an address has held this time of an event type, with whichever hosts."""
+    found: datetime | None = await db.fetchval(LAST_HOLD, holder, event_type_id, starts_at, ends_at)
+    return found
+
+
+async def list_live_holds(
+    db: Db, event_type_id: UUID, *, since: datetime, until: datetime, now: datetime
+) -> list[LiveHold]:
+    return [LiveHold(**row) for row in await db.fetch(LIVE_HOLDS, event_type_id, since, until, now)]

@@ -1,0 +1,181 @@
+"""The verbs that give bookings of teams to other hosts, and those for somebody who leaves."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.availability import team_claims
+from openslot.availability.errors import SlotUnavailable
+from openslot.availability.models import ByBooking, ClaimedHost
+from openslot.bookings import errors, host_store, hosts, operations, requests, rules, store
+from openslot.bookings.events import BookingReassigned
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.contacts import operations as contacts
+from openslot.core.actor import ActorKind
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.teams import hosting
+from openslot.teams.models import AssignmentReason
+
+NOT_A_HOST = Text("is not a host of this booking")
+PEOPLE = {ActorKind.KEY, ActorKind.SESSION, ActorKind.ASSISTANT}
+
+
+class Released(Struct, frozen=True, kw_only=True):
+    """What has become of the bookings of somebody who leaves."""
+
+    cancelled: tuple[UUID, ...] = ()
+    handed_over: tuple[UUID, ...] = ()
+    declined: int = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.cancelled) + len(self.handed_over) + self.declined
+
+
+async def reassign_booking(
+    work: Work, ref: BookingRef, *, from_user: UUID, to_user: UUID | None = None, reason: str | None = None
+) -> Booking:
+    """Give a booking of a team to another host at the same time: who is named, or the next one by the team's rule.
+
+    The owner of the event type may, the managers of the team, and the host for their own place.
+    """
+    details = await operations.get_for_change(work, ref)
+    taken = await hosts.find(work, details)
+    await _check_may_reassign(work, details, from_user, taken)
+    if details.booking.status is Status.CANCELLED:
+        raise errors.BookingAlreadyCancelled
+    if rules.is_over(details.booking, now=work.now):
+        raise errors.BookingAlreadyEnded
+    leaving = next((each for each in taken if each.user_id == from_user), None)
+    if leaving is None:
+        raise Invalid(details={"fromUser": NOT_A_HOST})
+    if to_user == from_user:
+        return details.booking
+    if any(each.user_id == to_user for each in taken):
+        raise Invalid(details={"toUser": Text("hosts this booking already")})
+    return await _replace(
+        work, details, taken, leaving, to_user=to_user, why=AssignmentReason.REASSIGNED, reason=reason
+    )
+
+
+async def _check_may_reassign(
+    work: Work, details: BookingDetails, from_user: UUID, taken: tuple[ClaimedHost, ...]
+) -> None:
+    """Refuse people who are neither the owner, nor a manager of the team, nor the host whose place it is."""
+    user_id = work.actor.user_id
+    if work.actor.kind not in PEOPLE or user_id == details.booking.host_id:
+        return
+    is_own_place = user_id == from_user and any(each.user_id == from_user for each in taken)
+    if is_own_place or (user_id and await host_store.is_manager(work.db, details.event_type.id, user_id)):
+        return
+    raise errors.BookingNotFound
+
+
+async def _replace(
+    work: Work,
+    details: BookingDetails,
+    taken: tuple[ClaimedHost, ...],
+    leaving: ClaimedHost,
+    *,
+    to_user: UUID | None,
+    why: AssignmentReason,
+    reason: str | None,
+) -> Booking:
+    booking = details.booking
+    which = ByBooking(booking.event_type_id, booking.minutes)
+    try:
+        claimed = await team_claims.replace_host(work, which, booking.starts_at, taken, leaving, named=to_user)
+    except SlotUnavailable:
+        raise (errors.NoOtherHost if to_user is None else errors.HostNotFree) from None
+    await hosts.change(work, booking, taken, claimed, why)
+    changed = replace(booking, sequence=booking.sequence + 1, updated_at=work.now)
+    work.stage(store.update_reassigned(changed))
+    now = replace(details, booking=changed, hosts=hosts.show(claimed.hosts))
+    told = hosts.tell(
+        work, BookingReassigned, now, previous_hosts=hosts.show(taken), reason=str(reason) if reason else None
+    )
+    await work.record(told)
+    return changed
+
+
+async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
+    """Cancel all upcoming bookings of a host who leaves, and name them; what waits for the host is declined."""
+    return list((await release_some(work, host, reason=reason, limit=None)).cancelled)
+
+
+async def release_some(work: Work, host: User, *, reason: str, limit: int | None) -> Released:
+    """End some or all of what somebody who leaves has to do.
+
+    Their own bookings are cancelled, and what waits for them is declined. Bookings of teams go to the next host by the
+    team's rule, if the team says so and somebody is free; the others are cancelled. The caller has taken all locks.
+    """
+    declined = await requests.decline_some(work, host, reason=reason, limit=limit)
+    left = None if limit is None else max(limit - declined, 0)
+    upcoming = (await store.list_upcoming(work.db, host.id, now=work.now))[:left]
+    for booking_id in upcoming:
+        await operations.cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
+    left = None if left is None else left - len(upcoming)
+    of_teams = (await host_store.list_upcoming(work.db, host.id, now=work.now))[:left]
+    released = await _release_from_teams(work, host, of_teams, reason=reason)
+    return replace(released, cancelled=(*upcoming, *released.cancelled), declined=declined)
+
+
+async def leave_teams(work: Work, host: User, team_ids: Sequence[UUID], *, reason: str) -> Released:
+    """Let others have the upcoming bookings that somebody hosts for some teams, or cancel them."""
+    upcoming = await host_store.list_upcoming(work.db, host.id, now=work.now, team_ids=team_ids)
+    return await _release_from_teams(work, host, upcoming, reason=reason)
+
+
+async def give_to_owner(work: Work, event_type_id: UUID, owner: User) -> None:
+    """Give the upcoming bookings of a team's event type, which is locked, to its new owner, with contacts of theirs.
+
+    Past ones stay with the old owner, who has met these people.
+    """
+    upcoming = await host_store.list_of_event_type(work.db, event_type_id, now=work.now)
+    # All contacts come before the bookings, as for everybody else who writes both.
+    found = {
+        booking_id: (await contacts.find_or_add(work, owner_id=owner.id, name=name, email=email)).id
+        for booking_id, name, email in upcoming
+    }
+    await host_store.give_to_owner(work.db, owner.id, found)
+    if work.staged:
+        await work.record()
+
+
+async def cancel_of_event_type(work: Work, event_type_id: UUID, *, reason: str) -> list[UUID]:
+    """Cancel all upcoming bookings of a team's event type, which is locked, and name them."""
+    upcoming = [each for each, *_ in await host_store.list_of_event_type(work.db, event_type_id, now=work.now)]
+    for booking_id in upcoming:
+        await operations.cancel_booking(work, BookingRef(booking_id, None), reason=reason)
+    return upcoming
+
+
+async def _release_from_teams(work: Work, host: User, booking_ids: list[UUID], *, reason: str) -> Released:
+    cancelled, handed_over = [], []
+    for booking_id in booking_ids:
+        ref = BookingRef(booking_id, None)
+        if await _hand_over(work, ref, host, reason=reason):
+            handed_over.append(booking_id)
+        else:
+            await operations.cancel_booking(work, ref, reason=reason)
+            cancelled.append(booking_id)
+    return Released(cancelled=tuple(cancelled), handed_over=tuple(handed_over))
+
+
+async def _hand_over(work: Work, ref: BookingRef, host: User, *, reason: str) -> bool:
+    """Give a booking to the next host; False if the team does not want that, or nobody is free."""
+    details = await operations.get_for_change(work, ref)
+    taken = await hosts.find(work, details)
+    leaving = next(each for each in taken if each.user_id == host.id)
+    if not (await hosting.get_rules(work, details.event_type.id)).replaces_leavers:
+        return False
+    try:
+        await _replace(work, details, taken, leaving, to_user=None, why=AssignmentReason.REPLACED, reason=reason)
+    except errors.NoOtherHost:
+        return False
+    return True
