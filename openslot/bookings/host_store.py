@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.availability.models import ClaimedHost
-from openslot.core.db import Db
+from openslot.core.db import Db, count_of
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
 
@@ -33,6 +33,21 @@ with given as (
     update bookings b set host_id = $1, contact_id = w.contact_id
     from unnest($2::uuid[], $3::uuid[]) as w (id, contact_id) where b.id = w.id)
 update message_consents set host_id = $1 where booking_id = any($2)"""
+# A booking that somebody else owns keeps a claim, which takes nobody's time, when its organizer is erased.
+KEEP_CLAIMS = """
+with left_over as (
+    select b.id as booking_id, b.host_id, c.event_type_id, c.starts_at, c.ends_at, c.during, c.created_at,
+           gen_random_uuid() as new_id
+    from booking_hosts h join bookings b on b.id = h.booking_id and b.claim_id = h.claim_id
+    join claims c on c.id = h.claim_id
+    where h.user_id = $1 and b.host_id <> $1 limit $2
+), kept as (
+    insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, active, created_at)
+    select l.new_id, u.no, 'booking', l.event_type_id, l.starts_at, l.ends_at, l.during, 1, false, l.created_at
+    from left_over l join users u on u.id = l.host_id
+), unhosted as (
+    delete from booking_hosts h using left_over l where h.booking_id = l.booking_id and h.user_id = $1)
+update bookings b set claim_id = l.new_id from left_over l where b.id = l.booking_id"""
 
 
 def insert_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> Change:
@@ -71,3 +86,8 @@ async def is_manager(db: Db, event_type_id: UUID, user_id: UUID) -> bool:
     statement = """select exists (select from event_types e join team_members m on m.team_id = e.team_id
         where e.id = $1 and m.user_id = $2 and m.is_manager)"""
     return bool(await db.fetchval(statement, event_type_id, user_id))
+
+
+async def keep_claims(db: Db, user_id: UUID, limit: int) -> int:
+    """Let some bookings of other owners have claims of their own instead of those of a host who is erased."""
+    return count_of(await db.execute(KEEP_CLAIMS, user_id, limit))

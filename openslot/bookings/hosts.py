@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from openslot.accounts.store import lock_hosts
 from openslot.availability.models import Claimed, ClaimedHost
@@ -91,3 +92,8 @@ async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> 
         await ledger.reverse(work, booking.id, CreditReason.NO_SHOW)
     else:
         await ledger.restore(work, booking.id)
+
+
+async def erase_some(work: Work, user_id: UUID, limit: int) -> int:
+    """Take somebody whose account is deleted out of some past bookings of other owners, and return how many."""
+    return await host_store.keep_claims(work.db, user_id, limit)

@@ -363,7 +363,7 @@ async def check_invitee(work: Work, event_type: EventType, email: str, *, bookin
 
 async def erase_some(work: Work, host_id: UUID, limit: int) -> int:
     """Delete some bookings of a host whose account is deleted, and return how many; nobody is notified."""
-    return await store.delete_some(work.db, host_id, limit)
+    return await store.delete_some(work.db, host_id, limit) or await hosts.erase_some(work, host_id, limit)
 
 
 async def list_agenda(work: Work, host: User, wanted: AgendaFilter, *, page: int = 1, limit: int = 20) -> AgendaPage:

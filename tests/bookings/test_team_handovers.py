@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from openslot.accounts.models import User
+from openslot.availability import claims
 from openslot.bookings import handovers
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound, HostNotFree, NoOtherHost
@@ -13,7 +14,7 @@ from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.support.clocks import MONDAY
+from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
 from tests.support.teams import HostedTeam, book_alone, book_team, list_credits, list_hosts, open_account, open_team
 
@@ -146,6 +147,38 @@ async def test_a_booking_is_cancelled_if_nobody_can_or_shall_take_it(runtime: Ru
     async with runtime.transaction(OPERATOR) as work:
         now = (await bookings.get_booking(work, BookingRef(booking.id, None))).booking
     assert now.status is Status.CANCELLED
+    assert await find_disorder(runtime.pool) == {}
+
+
+async def test_the_owner_s_bookings_outlive_a_host_whose_account_is_erased(
+    runtime: Runtime, clock: MovingClock
+) -> None:
+    team = await open_team(runtime, 2)
+    booking = await book_team(runtime, team.event_type, AT)
+    (host_id,) = await list_hosts(runtime, booking.id)
+    host = next(each for each in team.hosts if each.id == host_id)
+    clock.pass_time(days=2)
+    async with runtime.transaction(OPERATOR) as work:
+        while await bookings.erase_some(work, host.id, 10) or await claims.erase_some(work, host, 10):
+            pass
+        await work.db.execute("delete from users where id = $1", host.id)
+        kept = (await bookings.get_booking(work, BookingRef(booking.id, team.owner.id))).booking
+    assert (kept.starts_at, kept.status) == (AT, Status.CONFIRMED)
+    assert await list_hosts(runtime, booking.id) == []
+
+
+async def test_a_manager_who_takes_over_has_the_upcoming_bookings_and_contacts(runtime: Runtime) -> None:
+    team = await open_team(runtime, 2)
+    manager = team.hosts[1]
+    await runtime.pool.execute("update team_members set is_manager = true where user_id = $1", manager.id)
+    booking = await book_team(runtime, team.event_type, AT)
+    await leave(runtime, team, team.owner)
+    async with runtime.transaction(OPERATOR) as work:
+        found = await bookings.get_booking(work, BookingRef(booking.id, manager.id))
+    assert found.booking.status is Status.CONFIRMED
+    assert found.contact is not None
+    assert (found.contact.owner_id, found.contact.email) == (manager.id, booking.invitee_email)
+    assert await list_hosts(runtime, booking.id) == [team.hosts[0].id]
     assert await find_disorder(runtime.pool) == {}
 
 
