@@ -53,12 +53,6 @@ async def search_users(work: Work, data: SearchBody) -> Response:
     return await _list(work, filter_=data.filter, start=data.start_index, count=data.count, projection=projection)
 
 
-@post("/.search", transaction="none")
-async def search_all(work: Work, data: SearchBody) -> Response:
-    """Search all resources (users only)."""
-    return await search_users(work, data)
-
-
 @post("/Users", status=201)
 async def create_user(work: Work, data: JsonBody, attributes: Attributes = None, excluded: Excluded = None) -> Response:
     """Create a user, or link the account that has the address."""
@@ -164,12 +158,6 @@ async def list_resource_types(work: Work) -> Document:
 async def get_resource_type(work: Work, name: str) -> Document:
     """Describe one resource type."""
     return _find(describe_resource_types(base_of(work)), name)
-
-
-@get("/Groups")
-async def list_groups() -> Document:
-    """List groups: always empty."""
-    return list_all([])
 
 
 @get("/Me")

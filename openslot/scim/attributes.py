@@ -1,4 +1,4 @@
-"""The attributes of a SCIM user: exactly what is stored, how each may be used, and how the service describes them."""
+"""The attributes of SCIM users and groups: what is stored, how each may be used, and how the service describes them."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType, field
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0:User"
+GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
 
@@ -18,7 +19,7 @@ class Attribute(Struct, frozen=True, kw_only=True, rename="camel"):
     description: str
     required: bool = False
     case_exact: bool = False
-    mutability: Literal["readWrite", "readOnly"] = "readWrite"
+    mutability: Literal["readWrite", "readOnly", "immutable"] = "readWrite"
     returned: Literal["default", "always"] = "default"
     uniqueness: Literal["none", "server"] = "none"
     canonical_values: tuple[str, ...] | UnsetType = UNSET
@@ -116,6 +117,44 @@ USER = (
         required=True,
     ),
     _values("phoneNumbers", "Phone numbers", "phone number", "work", "home", "mobile", "fax", "pager", "other"),
+    _read_only(
+        "groups",
+        "The groups that the user belongs to, which are changed at the groups",
+        kind="complex",
+        multi_valued=True,
+        parts=(
+            _read_only("value", "The id of the group", case_exact=True),
+            _read_only("display", "The name of the group"),
+            _read_only("type", "How the user belongs to it", canonical_values=("direct",)),
+        ),
+    ),
+)
+MEMBERS = Attribute(
+    name="members",
+    description="The users who belong to the group",
+    kind="complex",
+    multi_valued=True,
+    parts=(
+        Attribute(name="value", description="The id of the user", case_exact=True, mutability="immutable"),
+        Attribute(
+            name="$ref",
+            kind="reference",
+            description="The address of the user",
+            case_exact=True,
+            mutability="immutable",
+            reference_types=("User",),
+        ),
+        Attribute(name="type", description="Always User", mutability="immutable", canonical_values=("User",)),
+    ),
+)
+TEAM = (
+    Attribute(
+        name="displayName",
+        description="The name of the group, which is a team of the organization",
+        required=True,
+        uniqueness="server",
+    ),
+    MEMBERS,
 )
 ENTERPRISE_USER = (
     _text("employeeNumber", "The number of the employee"),
@@ -189,6 +228,7 @@ def describe_schemas(base: str) -> list[Document]:
     return [
         _schema(base, CORE, "User", "A member of the organization", USER),
         _schema(base, ENTERPRISE, "EnterpriseUser", "What an enterprise keeps of a user", ENTERPRISE_USER),
+        _schema(base, GROUP, "Group", "A team of the organization", TEAM),
     ]
 
 
@@ -203,7 +243,16 @@ def describe_resource_types(base: str) -> list[Document]:
             "schema": CORE,
             "schemaExtensions": [{"schema": ENTERPRISE, "required": False}],
             "meta": {"resourceType": "ResourceType", "location": f"{base}/ResourceTypes/User"},
-        }
+        },
+        {
+            "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
+            "id": "Group",
+            "name": "Group",
+            "endpoint": "/Groups",
+            "description": "A team of the organization",
+            "schema": GROUP,
+            "meta": {"resourceType": "ResourceType", "location": f"{base}/ResourceTypes/Group"},
+        },
     ]
 
 

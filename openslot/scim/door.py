@@ -36,6 +36,7 @@ class _LoggedNames(Struct, rename="camel"):
 
     id: str | None = None
     user_name: str | None = None
+    display_name: str | None = None
     detail: str | None = None
 
 
@@ -90,7 +91,7 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
         path=shown(exchange.path.removeprefix(PREFIX) or "/"),
         status=response.status,
         member_id=UUID(named) if named else None,
-        user_name=names.user_name,
+        user_name=names.user_name or names.display_name,
         detail=(names.detail or notice or "")[:500] or None,
     )
     try:

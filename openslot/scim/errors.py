@@ -51,7 +51,7 @@ class NotUnique(ScimType, Conflict):
 class VersionMismatch(Refusal):
     code = "scim_version_mismatch"
     kind = RefusalKind.OUTDATED
-    message = "The user has changed since this version; read it again"
+    message = "It has changed since this version; read it again"
 
 
 class NotSupported(Refusal):

@@ -253,8 +253,10 @@ _ACTIVE = {True: ',"active":true', False: ',"active":false', None: ""}
 def show_user(row: Row, base: str, projection: Projection) -> str:
     profile = row["profile"] or msgspec.json.encode(derive_user(email=row["email"], name=row["name"])).decode()
     user_id = str(row["id"])
+    groups = f',"groups":{row["groups"]}' if row["groups"] else ""
     text = (
-        f'{{"schemas":{_SCHEMAS[_HAS_EXTENSION in profile]},"id":"{user_id}",{profile[1:-1]}{_ACTIVE[row["active"]]},'
+        f'{{"schemas":{_SCHEMAS[_HAS_EXTENSION in profile]},"id":"{user_id}",'
+        f"{profile[1:-1]}{_ACTIVE[row['active']]}{groups},"
         f'"meta":{{"resourceType":"User","created":"{row["created_at"]}","lastModified":"{row["changed_at"]}",'
         f'"location":"{base}/Users/{user_id}","version":"W/\\"{row["version"]}\\""}}}}'
     )

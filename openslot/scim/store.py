@@ -56,18 +56,18 @@ class Condition:
                 return " and ".join(f"({self._write(each)})" for each in terms)
             case Comparison(path, operator, value):
                 return self._write_comparison(path, operator, value)
-            case ValuePath(path, inner) if _is_core(path, "emails"):
+            case ValuePath(path, inner) if is_core(path, "emails"):
                 return self._write_any_email(inner)
-        raise _refusal()
+        raise refuse_filter()
 
     def _write_comparison(self, path: AttributePath, operator: str, value: Value) -> str:
-        if _is_core(path, "active"):
+        if is_core(path, "active"):
             return self._write_boolean(ACTIVE, operator, value)
-        if _is_core(path, "emails") or _is_core(path, "emails", "value"):
+        if is_core(path, "emails") or is_core(path, "emails", "value"):
             return self._write_any_email(Comparison(AttributePath(CORE, "value"), operator, value))
         name = path.name.lower()
-        if not _is_core(path, name) or name not in COLUMNS:
-            raise _refusal()
+        if not is_core(path, name) or name not in COLUMNS:
+            raise refuse_filter()
         if name == "username" and operator == "eq":
             return USER_NAME_EQ.format(value=self._bind(value))
         return self._write_test(COLUMNS[name], operator, value, case_exact=name in CASE_EXACT)
@@ -84,18 +84,18 @@ class Condition:
                 if part.name == "primary":
                     return self._write_boolean("coalesce((e ->> 'primary')::boolean, false)", operator, value)
                 return self._write_test(f"e ->> '{part.name}'", operator, value, case_exact=False)
-        raise _refusal()
+        raise refuse_filter()
 
     def _write_boolean(self, found: str, operator: str, value: Value) -> str:
         wanted = to_boolean(value)
         if operator != "eq" or wanted is None:
-            raise _refusal()
+            raise refuse_filter()
         self.args.append(wanted)
         return f"{found} = ${len(self.args) + 1}::boolean"
 
     def _write_test(self, found: str, operator: str, value: Value, *, case_exact: bool) -> str:
         if operator not in TESTS:
-            raise _refusal()
+            raise refuse_filter()
         bound = self._bind(value)
         if case_exact:
             return TESTS[operator].format(found=f"({found})", value=bound)
@@ -110,13 +110,13 @@ class Condition:
         return f"${len(self.args) + 1}::text"
 
 
-def _is_core(path: AttributePath, name: str, part: str | None = None) -> bool:
+def is_core(path: AttributePath, name: str, part: str | None = None) -> bool:
     found = (path.name.lower(), path.part.lower() if path.part else None)
     return path.schema == CORE and found == (name, part)
 
 
-def _refusal() -> InvalidFilter:
-    return InvalidFilter(f"This filter is not supported. {SUPPORTED}")
+def refuse_filter(supported: str = SUPPORTED) -> InvalidFilter:
+    return InvalidFilter(f"This filter is not supported. {supported}")
 
 
 OF_MEMBER = "select n.{} from memberships n where n.id = m.id"
@@ -127,6 +127,9 @@ SHOWN = f"""m.id, p.profile, coalesce(p.version, 1) as version,
 case when p.member_id is null then ({OF_MEMBER.format("active")}) else p.active end as active,
 case when p.profile is null then ({OF_ACCOUNT.format("email")}) end as email,
 case when p.profile is null then ({OF_ACCOUNT.format("name")}) end as name,
+(select json_agg(json_build_object('value', t.id, 'display', t.name, 'type', 'direct') order by t.id)::text
+    from memberships n join team_members k on k.user_id = n.user_id
+    join teams t on t.id = k.team_id and t.organization_id = n.organization_id where n.id = m.id) as groups,
 {iso_of(f"coalesce(p.joined_at, ({OF_MEMBER.format('created_at')}))")} as created_at,
 {iso_of(f"coalesce(p.changed_at, ({OF_MEMBER.format('updated_at')}))")} as changed_at"""
 # The position of a page is found in the index alone; `offset 0` makes the planner look up each profile by itself,

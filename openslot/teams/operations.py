@@ -199,6 +199,11 @@ async def list_members(work: Work, team: Team) -> list[ListedTeamMember]:
     return await store.list_members(work.db, team.id)
 
 
+async def lock_hosts(work: Work, user_ids: Sequence[UUID]) -> None:
+    """Wait for the locks of hosts who join a new team, in the order of all writers."""
+    await store.lock_hosts(work.db, user_ids)
+
+
 async def lock_for_change(work: Work, team: Team, user_ids: Sequence[UUID] = ()) -> None:
     """Wait for the locks of a team's event types, then of its members and of others, in the order of all writers."""
     await store.lock_event_types(work.db, team.id)

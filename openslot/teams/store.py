@@ -176,6 +176,10 @@ async def lock_teammates(db: Db, team_id: UUID, user_ids: Sequence[UUID] = ()) -
     await db.execute(LOCK_TEAMMATES, [team_id], user_ids)
 
 
+async def lock_hosts(db: Db, user_ids: Sequence[UUID]) -> None:
+    await db.execute(LOCK_TEAMMATES, [], user_ids)
+
+
 async def is_manager(db: Db, team_id: UUID, user_id: UUID) -> bool:
     statement = f"select exists (select from {PEOPLE} where t.id = $1 and u.id = $2 and k.is_manager and {CAN_HOST})"
     return bool(await db.fetchval(statement, team_id, user_id))

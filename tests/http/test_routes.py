@@ -9,7 +9,13 @@ from openslot.accounts.models import RESERVED
 from tests.http.routes import JSON_API, OPERATIONS, PUBLIC, REST, Operation
 
 # The operations whose success is not 200.
-OTHER = {"POST /api/v1/contacts": 201, "POST /api/scim/v2/Users": 201, "DELETE /api/scim/v2/Users/{user_id}": 204}
+OTHER = {
+    "POST /api/v1/contacts": 201,
+    "POST /api/scim/v2/Users": 201,
+    "DELETE /api/scim/v2/Users/{user_id}": 204,
+    "POST /api/scim/v2/Groups": 201,
+    "DELETE /api/scim/v2/Groups/{group_id}": 204,
+}
 # Those that check or hash a password, reads that are sent as a body, forms whose limit is counted by their handler,
 # retries of effects, which open one for each, previews, which save nothing, replies, which another service sends,
 # look-ups in the DNS, and tools, each of which says what it needs.
@@ -39,6 +45,7 @@ WITHOUT = {
     "/invite/{token}",
     "/api/scim/v2/.search",
     "/api/scim/v2/Users/.search",
+    "/api/scim/v2/Groups/.search",
     "/{username}/{slug}",
     "/manage/{token}/reschedule",
     "/manage/{token}/cancel",

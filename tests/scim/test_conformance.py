@@ -19,4 +19,5 @@ async def test_every_check_of_scim2_tester_succeeds(client: httpx2.AsyncClient, 
         assert len(results) > 40
         return [(each.status.name, each.title, each.reason) for each in results if each.status is not Status.SUCCESS]
 
-    assert await asyncio.to_thread(check) == []
+    found = await asyncio.to_thread(check)
+    assert found == [], "\n".join(map(str, found))

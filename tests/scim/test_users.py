@@ -12,7 +12,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from openslot.scim.attributes import CORE, ENTERPRISE
+from openslot.scim.attributes import CORE, ENTERPRISE, GROUP
 from tests.scim.support import LI, assert_refused
 from tests.support.provisioning import BASE, SCIM, Provider
 
@@ -281,11 +281,12 @@ async def test_discovery_tells_what_is_there(provider: Provider) -> None:
         200,
     )
     schemas = (await provider.send("GET", "/Schemas")).json()
-    assert [each["id"] for each in schemas["Resources"]] == [CORE, ENTERPRISE]
+    assert [each["id"] for each in schemas["Resources"]] == [CORE, ENTERPRISE, GROUP]
     for schema in schemas["Resources"]:
         assert (await provider.send("GET", f"/Schemas/{schema['id']}")).json() == schema
     types = (await provider.send("GET", "/ResourceTypes")).json()
     assert (await provider.send("GET", "/ResourceTypes/User")).json() == types["Resources"][0]
+    assert (await provider.send("GET", "/ResourceTypes/Group")).json() == types["Resources"][1]
     assert (await provider.send("GET", "/Groups")).json()["totalResults"] == 0
     assert_refused(await provider.send("GET", "/Schemas/urn:nothing"), 404)
     assert_refused(await provider.send("GET", "/Nothing"), 404)
@@ -300,7 +301,7 @@ NOT_OFFERED = [
     ("POST", "/Schemas", 405),
     ("PUT", "/ServiceProviderConfig", 405),
     ("GET", "/.search", 405),
-    ("POST", "/Groups", 405),
+    ("DELETE", "/Groups", 405),
 ]
 
 
