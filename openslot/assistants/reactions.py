@@ -2,7 +2,9 @@
 
 from openslot.accounts import store as accounts_store
 from openslot.assistants import activity, call_store
-from openslot.assistants.events import AssistantApprovalRequested
+from openslot.assistants.events import AssistantApprovalRequested, AssistantConnected
+from openslot.assistants.models import AssistantScope
+from openslot.assistants.rules import ORDER, SCOPES
 from openslot.assistants.words import name_tool
 from openslot.bookings.words import format_short
 from openslot.core.events import Effect
@@ -10,8 +12,8 @@ from openslot.core.text import one_line
 from openslot.core.work import Outcome, Periodic, Reaction, Work
 from openslot.i18n import Text
 from openslot.i18n.languages import choose_locale
-from openslot.integrations.mail.models import Fact, Link, compose
-from openslot.integrations.mail.notices import ACCOUNT_FOOTER, to_owner, write_notice
+from openslot.integrations.mail.models import Fact, Letter, Link, compose
+from openslot.integrations.mail.notices import ACCOUNT_FOOTER, SECURITY_FOOTER, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS
 from openslot.jobs.batches import delete_old, repeat
@@ -19,6 +21,36 @@ from openslot.mcp.approvals import RESULTS_KEPT
 
 DELETED, DECIDED = "the account is deleted", "the request was decided, or its time is over"
 APPROVALS_KEPT = activity.CALLS_KEPT
+
+
+async def tell_connected(work: Work, effect: Effect) -> Outcome:
+    """Tell a user that an assistant can act for them now."""
+    event = effect.event(AssistantConnected)
+    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    if user is None:
+        return await leave_unsent(work, effect, DELETED)
+    when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
+    letter = _write_connected(event, when, f"{work.runtime.settings.public_url}/account#assistants")
+    # To the address that the account had then: whoever has taken it over may have changed the address too.
+    draft = write_notice(effect, letter, to_owner(user, event.email), host_id=user.id, is_security=True)
+    return await deliver(work, effect, draft, effect.actor)
+
+
+def _write_connected(event: AssistantConnected, when: str, url: str) -> Letter:
+    allowed = {AssistantScope(scope) for scope in event.scopes}
+    return compose(
+        Text("An assistant was connected to your account"),
+        Text("From now on it can act for you. You can disconnect it in your account at any time."),
+        Text("If this wasn't you, disconnect it now and change your password."),
+        facts=(
+            Fact(label=Text("Assistant"), lines=(one_line(event.client_name),)),
+            Fact(label=Text("What it may do"), lines=tuple(SCOPES[scope] for scope in ORDER if scope in allowed)),
+            Fact(label=Text("Account"), lines=(event.email,)),
+            Fact(label=Text("When"), lines=(when,)),
+        ),
+        button=Link(label=Text("Go to your account"), url=url),
+        footer=SECURITY_FOOTER,
+    )
 
 
 async def ask_by_mail(work: Work, effect: Effect) -> Outcome:
@@ -65,6 +97,13 @@ async def tidy_calls(work: Work) -> str:
 
 
 ASSISTANT_REACTIONS = (
+    Reaction(
+        name="assistants.tell_connected",
+        on=(AssistantConnected,),
+        run=tell_connected,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
     Reaction(
         name="assistants.ask_by_mail",
         on=(AssistantApprovalRequested,),

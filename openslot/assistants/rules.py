@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from openslot.accounts.models import AssistantPolicy
 from openslot.assistants.models import AssistantScope, RedirectUri
+from openslot.i18n import Text
 
 LONGEST_URI = 2000
 LONGEST_NAME = 100
@@ -37,6 +38,15 @@ IMPLIED = {
 }
 # In the order in which people are asked.
 ORDER = tuple(AssistantScope)
+# In the words in which they are asked.
+SCOPES = {
+    AssistantScope.BOOKINGS_READ: Text("See your bookings and when you are free"),
+    AssistantScope.BOOKINGS_WRITE: Text("Create, reschedule and cancel bookings, block time, and share booking links"),
+    AssistantScope.EVENT_TYPES_READ: Text("See your event types"),
+    AssistantScope.CONTACTS_READ: Text("See your contacts"),
+    AssistantScope.CONTACTS_WRITE: Text("Create, change and delete contacts"),
+    AssistantScope.OFFLINE_ACCESS: Text("Stay connected"),
+}
 
 
 def parse_redirect(uri: str) -> RedirectUri | None:

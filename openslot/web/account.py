@@ -19,6 +19,7 @@ from openslot.accounts.operations import check_own_address
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.agents import emails
 from openslot.assistants import operations as assistants
+from openslot.assistants.rules import SCOPES
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE, EmailAddress
 from openslot.core.work import Work
@@ -27,7 +28,6 @@ from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.consent import SCOPES
 from openslot.web.cookies import browser_of, cookies_for
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.security import CurrentPassword

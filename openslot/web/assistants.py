@@ -9,6 +9,7 @@ from openslot.access.models import AsksFirst
 from openslot.accounts.models import User
 from openslot.assistants import activity, approvals, calls, operations
 from openslot.assistants.models import AssistantApproval
+from openslot.assistants.rules import SCOPES
 from openslot.assistants.words import OUTCOMES, name_tool
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
@@ -19,7 +20,6 @@ from openslot.i18n import Text
 from openslot.mcp.approvals import ApprovalStatus, is_expired
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
-from openslot.web.consent import SCOPES
 from openslot.web.list_queries import link, read_before
 from openslot.web.pages import page, redirect
 

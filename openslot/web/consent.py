@@ -11,7 +11,7 @@ from openslot.assistants import operations
 from openslot.assistants.errors import AssistantsForbidden, InvalidOAuthRequest, OAuthRefusal
 from openslot.assistants.models import AssistantScope, AuthorizationRequest, ClientOrigin, Parameters, RedirectUri
 from openslot.assistants.operations import return_address
-from openslot.assistants.rules import ORDER, parse_redirect
+from openslot.assistants.rules import ORDER, SCOPES, parse_redirect
 from openslot.core.errors import Refusal, Unavailable
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
@@ -37,14 +37,6 @@ PARAMETERS = (
     "state",
     "resource",
 )
-SCOPES = {
-    AssistantScope.BOOKINGS_READ: Text("See your bookings and when you are free"),
-    AssistantScope.BOOKINGS_WRITE: Text("Create, reschedule and cancel bookings, block time, and share booking links"),
-    AssistantScope.EVENT_TYPES_READ: Text("See your event types"),
-    AssistantScope.CONTACTS_READ: Text("See your contacts"),
-    AssistantScope.CONTACTS_WRITE: Text("Create, change and delete contacts"),
-    AssistantScope.OFFLINE_ACCESS: Text("Stay connected"),
-}
 # What OAuth calls them, where that is not their code.
 ERRORS: dict[type[Refusal], str] = {InvalidOAuthRequest: "invalid_request", AssistantsForbidden: "access_denied"}
 
