@@ -136,11 +136,36 @@ async def test_the_credit_of_a_deleted_account_goes_to_the_others(runtime: Runti
     booking_id, _ = await book(runtime, event_type.id)
     for table in ("host_group_members", "credit_entries", "team_members"):
         await runtime.pool.execute(f"delete from {table} where user_id = $1", founded.hosts[0].id)
+    await book(runtime, event_type.id)
+    assert sum(await read_credits(runtime, event_type.id)) == 0
     async with runtime.transaction(OPERATOR) as work:
         await ledger.reverse(work, booking_id, CreditReason.CANCELLED)
     assert sum(await read_credits(runtime, event_type.id)) == 0
-    await book(runtime, event_type.id)
-    assert sum(await read_credits(runtime, event_type.id)) == 0
+
+
+async def test_a_hold_that_is_not_booked_gives_back_what_it_has_taken(runtime: Runtime, founded: FoundedTeam) -> None:
+    event_type = await add_event_type(runtime, founded)
+    booking_id, _ = await book(runtime, event_type.id)
+    # No claim has this id, so the hold is over.
+    await runtime.pool.execute("update assignments set hold_id = booking_id, booking_id = null")
+    async with runtime.transaction(OPERATOR) as work:
+        await ledger.settle(work, event_type.id)
+    assert await read_credits(runtime, event_type.id) == [0, 0]
+    reasons = await runtime.pool.fetch("select distinct reason from credit_entries order by reason")
+    assert [row["reason"] for row in reasons] == ["booked", "expired"]
+    assert await runtime.pool.fetchval("select count(*) from assignments where hold_id = $1", booking_id) == 0
+
+
+async def test_a_booking_that_does_not_count_is_handed_on_for_nothing(runtime: Runtime, founded: FoundedTeam) -> None:
+    event_type = await add_event_type(runtime, founded)
+    booking_id, _ = await book(runtime, event_type.id)
+    (loaded,) = await ledger.load_groups(runtime.work(OPERATOR), event_type.id)
+    one, other = (host.id for host in founded.hosts)
+    async with runtime.transaction(OPERATOR) as work:
+        await ledger.reverse(work, booking_id, CreditReason.NO_SHOW)
+        reason = AssignmentReason.REASSIGNED
+        await ledger.move(work, booking_id, loaded.group.id, from_user=one, to_user=other, reason=reason)
+    assert await read_credits(runtime, event_type.id) == [0, 0]
 
 
 async def test_two_choices_of_a_group_are_not_staged_at_once(runtime: Runtime, founded: FoundedTeam) -> None:
