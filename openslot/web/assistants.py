@@ -1,6 +1,7 @@
 """Pages: when a user's assistants ask first, what waits for the user's decision, and what they have done."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
 from msgspec import Struct
@@ -106,8 +107,11 @@ async def show_approvals(work: Work, user: User) -> Response:
 @get("/account/approvals/{approval_id}")
 async def show_approval(work: Work, user: User, approval_id: UUID, form: Form[DeclineCallForm] = Form()) -> Response:
     """Show what an assistant wants to do, with all that it has given."""
-    approval, given = await approvals.get_approval(work, user, approval_id)
-    status = _status(approval, work)
+    approval, found = await approvals.get_approval(work, user, approval_id)
+    status, given = _status(approval, work), dict(found or {})
+    about = await _describe_booking(work, user, given)
+    if about is not None:
+        del given["bookingId"]
     return page(
         "dashboard/assistants/approval.html",
         user,
@@ -116,8 +120,10 @@ async def show_approval(work: Work, user: User, approval_id: UUID, form: Form[De
         state=STATES[status],
         may_decide=status is ApprovalStatus.PENDING,
         tool=name_tool(approval.tool),
-        about=await _describe_booking(work, user, given or {}),
-        given=[(FIELDS.get(name, name), _show(value)) for name, value in (given or {}).items()],
+        about=about,
+        given=[
+            (FIELDS.get(name, name), _show_time(value, user, work) or _show(value)) for name, value in given.items()
+        ],
         form=form,
     )
 
@@ -141,10 +147,19 @@ async def _describe_booking(work: Work, user: User, given: Mapping[str, object])
     )
 
 
+def _show_time(value: object, user: User, work: Work) -> object:
+    """Write a time as the user's clock shows it; None if the argument is something else."""
+    try:
+        read = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return words.at(read, user.zone, now=work.now) if read and read.tzinfo else None
+
+
 def _show(value: object) -> str:
-    """Write an argument for a person: what is nested as lines of a name and its value."""
+    """Write an argument for a person; of what is nested, each name and its value."""
     if isinstance(value, dict):
-        return "\n".join(f"{name}: {_show(each)}" for name, each in value.items())
+        return ", ".join(f"{name}: {_show(each)}" for name, each in value.items())
     if isinstance(value, list):
         return ", ".join(_show(each) for each in value)
     return str(value)

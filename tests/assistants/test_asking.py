@@ -276,10 +276,13 @@ async def test_the_pages_show_and_decide(
     listed = read_page(await member.get("/account/approvals")).text
     shown = await member.get(f"/account/approvals/{approval_id}")
     declined_id = await wait(asking, "mark_no_show", bookingId=str(booking.id))
+    moved_id = await wait(asking, "reschedule_booking", bookingId=str(booking.id), newStartTime=iso(ELEVEN))
 
     assert "Cancel a booking" in listed
     assert "” with Jonas Okafor, " in read_page(shown).text
     assert "&lt;b&gt;Ill&lt;/b&gt;" in shown.text
+    # Eleven o'clock in UTC, as the host's clock in Berlin shows it.
+    assert "New time today, 12:00" in read_page(await member.get(f"/account/approvals/{moved_id}")).text
     without = {**member.headers, "x-csrf-token": "wrong"}
     assert (await member.post(f"/account/approvals/{approval_id}/approve", headers=without)).status_code == 403
     assert await runtime.pool.fetchval("select status from bookings") == "CONFIRMED"
