@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from benchmarks import agents, dashboard, drain, effects, engine, fairness, figures, growth, mail, pages, scim
+from benchmarks import agents, dashboard, drain, effects, engine, fairness, figures, growth, mail, pages, scim, teams
 from benchmarks.data import BenchmarkData, list_made, set_up
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
@@ -35,6 +35,7 @@ def main() -> None:
     mail.main()
     print()
     scim.main()
+    teams.main()
     print()
     agents.main()
     print()

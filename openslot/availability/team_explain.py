@@ -123,7 +123,7 @@ def _count_groups(day: _Day) -> Iterator[Reason]:
     """Return at how many starts each group has too few free hosts."""
     alone = day.given
     for number, wanted in enumerate(list_wanted(day.query.team), 1):
-        enough = count_at_least(wanted.pick, [day.free[no] for no in wanted.hosts])
+        enough = count_at_least(wanted.pick, sorted(wanted.hosts), day.free)
         short = (day.given & ~enough).bit_count()
         alone &= enough
         if short:

@@ -91,8 +91,8 @@ def _without(groups: Iterable[HostsWanted], hosts: Collection[int]) -> list[Host
     return [HostsWanted(group.pick, group.hosts.difference(hosts)) for group in groups]
 
 
-def find_fillable(groups: Sequence[HostsWanted], free: Mapping[int, int]) -> int:
-    """Find at which starts every group can have its hosts, by the bits at which each host is free.
+def find_fillable(groups: Sequence[HostsWanted], free: Mapping[int, int], *, among: int = -1) -> int:
+    """Find at which of some starts every group can have its hosts, by the bits at which each host is free.
 
     By Hall's theorem that is where any groups together have as many free hosts as they need together.
     """
@@ -101,14 +101,17 @@ def find_fillable(groups: Sequence[HostsWanted], free: Mapping[int, int]) -> int
         return 0
     needs = _list_needs(groups)
     if needs is None:
-        return _match_each(groups, free)
-    return reduce(and_, (count_at_least(need, [free[no] for no in hosts]) for hosts, need in needs.items()), -1)
+        return _match_each(groups, free, among)
+    for hosts, need in needs.items():
+        among &= count_at_least(need, sorted(hosts), free, among=among)
+    return among
 
 
-def _match_each(groups: Sequence[HostsWanted], free: Mapping[int, int]) -> int:
+def _match_each(groups: Sequence[HostsWanted], free: Mapping[int, int], fillable: int) -> int:
     """Look at one start after the other, where too many groups share hosts to look at all choices of groups."""
     hosts = sorted(frozenset[int]().union(*(group.hosts for group in groups)))
-    fillable = reduce(and_, (count_at_least(group.pick, [free[no] for no in group.hosts]) for group in groups))
+    for group in groups:
+        fillable &= count_at_least(group.pick, sorted(group.hosts), free, among=fillable)
     matched: dict[frozenset[int], bool] = {}
     for place in range(fillable.bit_length()):
         if not fillable >> place & 1:
@@ -121,15 +124,18 @@ def _match_each(groups: Sequence[HostsWanted], free: Mapping[int, int]) -> int:
     return fillable
 
 
-def count_at_least(count: int, sets: Sequence[int]) -> int:
-    """Find the bits that so many of the sets have."""
-    if count == len(sets):
-        return reduce(and_, sets, -1)
+def count_at_least(count: int, hosts: Sequence[int], free: Mapping[int, int], *, among: int = -1) -> int:
+    """Find the bits at which so many hosts are free; who comes after enough were found at all of some is not asked."""
+    if count == len(hosts):
+        return reduce(and_, (free[host] for host in hosts), -1)
     words = [0] * count
-    for each in sets:
+    for host in hosts:
+        each = free[host]
         for place in range(count - 1, 0, -1):
             words[place] |= words[place - 1] & each
         words[0] |= each
+        if words[-1] & among == among:
+            break
     return words[-1]
 
 

@@ -74,6 +74,17 @@ class TeamGrid(Struct, frozen=True, eq=False):
         high = min(-((self.first - until) // self.unit), self.size)
         return (1 << high) - (1 << low) if low < high else 0
 
+    def cover(self, spans: Iterable[tuple[int, ...]]) -> int:
+        """Return the bits of many spans: to change a long number for each of them would take longer."""
+        begin, unit, size = self.first, self.unit, self.size
+        covered = bytearray(b"0" * size)
+        for span in spans:
+            low, high = max(-((begin - span[0]) // unit), 0), min(-((begin - span[1]) // unit), size)
+            if low < high:
+                covered[low:high] = b"1" * (high - low)
+        covered.reverse()
+        return int(covered, 2) if size else 0
+
     def has(self, start: int) -> bool:
         place, rest = divmod(start - self.first, self.unit)
         return not rest and place >= 0 and bool(self.starts >> place & 1)
@@ -273,8 +284,21 @@ def _find_open(query: TeamQuery, asked: Sequence[Interval]) -> int:
     if not open_:
         return 0
     groups = list_wanted(query.team)
-    numbers = frozenset[int]().union(*(group.hosts for group in groups))
-    return open_ & find_fillable(groups, {no: find_free(query, query.team.hosts[no]) for no in numbers})
+    # When enough hosts work is soon found. Of many who are free then the first ones are enough.
+    open_ &= find_fillable(groups, _Bits(query, find_working))
+    return find_fillable(groups, _Bits(query, find_free), among=open_) if open_ else 0
+
+
+class _Bits(dict[int, int]):
+    """Bits of each host, found when they are asked for."""
+
+    def __init__(self, query: TeamQuery, find: Callable[[TeamQuery, HostInputs], int]) -> None:
+        super().__init__()
+        self.query, self.find = query, find
+
+    def __missing__(self, no: int) -> int:
+        found = self[no] = self.find(self.query, self.query.team.hosts[no])
+        return found
 
 
 def close_for_team(query: TeamQuery) -> int:
@@ -288,20 +312,19 @@ def close_for_team(query: TeamQuery) -> int:
 
 def find_free(query: TeamQuery, host: HostInputs) -> int:
     """Find the bits of the instants at which a host could begin a meeting."""
-    whole, grid, schedule, closed = query.whole, query.grid, host.schedule, 0
+    whole, grid, schedule = query.whole, query.grid, host.schedule
     inputs = SlotInputs(event_type=whole.inputs.event_type, schedule=schedule, taken=host.taken, now=whole.inputs.now)
     # It has no hours: these, and the holidays in them, are found for all hosts that have the same.
     asked = HostQuery(host, query, replace(whole, inputs=inputs))
-    for _, close in HOST_RULES:
-        for first, until, _ in close(asked):
-            closed |= grid.between(first, until)
-    return _find_worked(grid, _as_hours(schedule), whole.duration) & ~closed
+    closed = [span for _, close in HOST_RULES for span in close(asked)]
+    worked = find_worked(grid, _as_hours(schedule), whole.duration)
+    return worked & ~grid.cover(closed) if closed else worked
 
 
 def find_working(query: TeamQuery, host: HostInputs) -> int:
     """Find the bits of the instants at which a host's hours give a meeting its whole time, holidays or not."""
     hours = replace(_as_hours(host.schedule), holidays=None)
-    return _find_worked(query.grid, hours, query.whole.duration)
+    return find_worked(query.grid, hours, query.whole.duration)
 
 
 def _as_hours(schedule: Schedule) -> Schedule:
@@ -310,10 +333,9 @@ def _as_hours(schedule: Schedule) -> Schedule:
 
 
 @lru_cache(maxsize=4096)
-def _find_worked(grid: TeamGrid, schedule: Schedule, duration: int) -> int:
+def find_worked(grid: TeamGrid, schedule: Schedule, duration: int) -> int:
+    """Find the bits of the instants at which hours give a meeting its whole time; a process keeps them."""
     zone = get_zone(schedule.zone)
     first_day, last_day = local_day(zone, grid.first), local_day(zone, grid.end + duration) + 1
-    worked = 0
-    for first, until in list_open_hours(schedule, first_day, last_day):
-        worked |= grid.between(first, until - duration + 1)
-    return worked
+    hours = list_open_hours(schedule, first_day, last_day)
+    return grid.cover((first, until - duration + 1) for first, until in hours)

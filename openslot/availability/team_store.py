@@ -56,7 +56,7 @@ select about.*, {GROUPS.columns}, members.*
 from about left join host_groups g on g.event_type_id = $1 left join members on members.group_id = g.id
 order by g.position"""
 # Everything of all hosts at once, each table read once: hosts, from when to when, now, claims that are left out, and
-# from when to when claims count.
+# from when to when claims count. What takes a host's time is not told to their team, and not read.
 HOSTS = """
 select u.no as host_no, u.name, u.left_at, u.id as user_id, s.id as schedule_id, s.name as schedule_name, s.zone,
        s.weekly_hours, s.overrides, s.holidays, away.*, taken.*, busy.*, unread.*
@@ -74,11 +74,10 @@ left join (
     select c.host_no as claim_host,
            array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.counts) as claim_from,
            array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.counts) as claim_until,
-           array_agg(c.kind) filter (where c.counts) as claim_kind,
-           array_agg(date_part('epoch', c.starts_at)::bigint) filter (where c.counts) as claim_start,
-           array_agg(c.is_own) filter (where c.counts) as claim_own,
+           array_agg(date_part('epoch', c.starts_at)::bigint) filter (where c.counts and $9) as claim_start,
+           array_agg(c.is_own) filter (where c.counts and $9) as claim_own,
            bool_or(not c.counts) as has_stale
-    from (select c.host_no, c.during, c.kind, c.starts_at, c.event_type_id is not distinct from $8::uuid as is_own,
+    from (select c.host_no, c.during, c.starts_at, c.event_type_id is not distinct from $8::uuid as is_own,
                  (c.expires_at is null or c.expires_at > $4) and (c.kind <> 'session' or exists (
                      select from claim_seats t
                      where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $4))) as counts
@@ -88,8 +87,7 @@ left join (
           offset 0) c
     group by c.host_no) taken on taken.claim_host = u.no
 left join (
-    select b.host_no as busy_host, array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until,
-           array_agg(b.source) as busy_source
+    select b.host_no as busy_host, array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until
     from busy_spans b
     where b.host_no = any($1::bigint[]) and (b.of_claim is null or b.of_claim <> all($5::uuid[]))
       and b.end_second > date_part('epoch', $2::timestamptz)::bigint
@@ -200,6 +198,7 @@ async def _list_hosts(
         asked.since - reach,
         asked.until + reach,
         rules.event_type_id,
+        has_limits,
     )
     return {row["host_no"]: _to_host(row) for row in rows}
 
@@ -216,9 +215,9 @@ def _to_host(row: Row) -> models.HostInputs:
     starts, own = row["claim_start"] or (), row["claim_own"] or ()
     away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
     taken = models.Taken(
-        claims=list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ())),
+        claims=list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or ())),
         busy=[
-            *map(models.Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
+            *map(models.Busy, row["busy_from"] or (), row["busy_until"] or ()),
             *map(models.Busy.always, row["unread_sources"] or ()),
         ],
         booked=[start for start, is_own in zip(starts, own, strict=True) if is_own],
@@ -240,7 +239,7 @@ def _to_schedule(row: Row, away: tuple[OutOfOffice, ...]) -> Schedule:
         return Schedule(
             id=row["user_id"], owner_id=row["user_id"], name="", zone="UTC", weekly_hours=NEVER, out_of_office=away
         )
-    weekly_hours, overrides, holidays = _read_hours(row["weekly_hours"], row["overrides"], row["holidays"])
+    weekly_hours, overrides, holidays = read_hours(row["weekly_hours"], row["overrides"], row["holidays"])
     return Schedule(
         id=row["schedule_id"],
         owner_id=row["user_id"],
@@ -254,7 +253,7 @@ def _to_schedule(row: Row, away: tuple[OutOfOffice, ...]) -> Schedule:
 
 
 @lru_cache(maxsize=4096)
-def _read_hours(
+def read_hours(
     weekly: str, overrides: str, holidays: str | None
 ) -> tuple[WeeklyHours, tuple[DateOverride, ...], HolidayCalendar | None]:
     """Read hours that many hosts have alike, once."""

@@ -248,4 +248,17 @@ def test_so_many_of_several_sets(count: int) -> None:
         for each in chosen:
             common &= each
         expected |= common
-    assert count_at_least(count, sets) == expected
+    assert count_at_least(count, range(4), dict(enumerate(sets))) == expected
+    assert count_at_least(count, range(4), dict(enumerate(sets)), among=0b1) & 0b1 == expected & 0b1
+
+
+def test_of_many_hosts_who_are_free_only_some_are_looked_at() -> None:
+    asked: list[int] = []
+
+    class FreeTime(dict[int, int]):
+        def __missing__(self, no: int) -> int:
+            asked.append(no)
+            return 0b11
+
+    assert find_fillable([HostsWanted(2, frozenset(range(500)))], FreeTime(), among=0b11) == 0b11
+    assert len(asked) == 2
