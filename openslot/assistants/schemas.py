@@ -65,7 +65,7 @@ class QuotedLocation(Struct, frozen=True, kw_only=True):
     value: Quote | None
 
 
-class QuotedHost(Struct, frozen=True, kw_only=True, rename="camel"):
+class QuotedBookingHost(Struct, frozen=True, kw_only=True, rename="camel"):
     """One of those who host a booking of a team's event type."""
 
     id: str
@@ -97,7 +97,7 @@ class HostBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     cancelled_by: str | None
     no_show: Annotated[bool, Meta(description="Whether the host has marked that the invitee did not come")]
     series_id: SeriesId | None
-    hosts: Annotated[list[QuotedHost], Meta(description="Who hosts a team's booking; empty: the user alone")]
+    hosts: Annotated[list[QuotedBookingHost], Meta(description="Who hosts a team's booking; empty: the user alone")]
     created_at: Instant
     updated_at: Instant
 
@@ -193,7 +193,7 @@ def show_booking(entry: BookingEntry) -> HostBooking:
         event_type=embed_event_type(entry.event_type),
         contact=_embed_contact(entry.contact) if entry.contact else None,
         cancel_reason=quote_some(entry.cancel_reason, "host or invitee"),
-        hosts=[QuotedHost(id=str(each.user_id), name=quote(each.name), role=each.role) for each in entry.hosts],
+        hosts=[QuotedBookingHost(id=str(each.user_id), name=quote(each.name), role=each.role) for each in entry.hosts],
     )
 
 

@@ -41,12 +41,37 @@ ORDERS = {
     AgendaView.PAST: "b.starts_at desc, b.id desc",
     AgendaView.CANCELLED: "b.starts_at desc, b.id desc",
 }
-AGENDA = Rows(AgendaEntry, "bookings b", computed={"event_type_name": "e.name"})
-BELONGING = "join lateral (select name from event_types where id = b.event_type_id offset 0) e on true"
-COUNT_UPCOMING = f"(select count(*) from bookings b where b.host_id = $1 and {VIEWS[AgendaView.UPCOMING]})"
+# Who hosts a booking with the user $1: most have no team, and nothing is looked up.
+OTHER_HOSTS = """
+case when e.team_id is not null then array(
+    select u.name from booking_hosts h join users u on u.id = h.user_id
+    where h.booking_id = b.id and h.user_id <> $1 order by h.role = 'host', u.no) else array[]::text[] end"""
+AGENDA = Rows(
+    AgendaEntry,
+    "bookings b",
+    computed={"event_type_name": "e.name", "team_name": "e.team_name", "other_hosts": OTHER_HOSTS},
+)
+BELONGING = """
+join lateral (
+    select name, team_id, (select t.name from teams t where t.id = team_id) as team_name
+    from event_types where id = b.event_type_id offset 0) e on true"""
+# What the user $1 owns, and what they host of teams' event types of others.
+OWNED = "bookings b where b.host_id = $1"
+HOSTED = "booking_hosts h join bookings b on b.id = h.booking_id where h.user_id = $1 and b.host_id <> $1"
+OWN_OR_HOSTED = f"(select b.* from {OWNED} union all select b.* from {HOSTED}) b"
+COUNT = f"((select count(*) from {OWNED} and {{matching}}) + (select count(*) from {HOSTED} and {{matching}}))"
+# Each of the two is read in the order of its index, as far as the page needs it.
+FIRST = f"""
+(select b.* from ((select b.* from {OWNED} and {{matching}} order by {{order}} limit {{most}})
+                  union all
+                  (select b.* from {HOSTED} and {{matching}} order by {{order}} limit {{most}})) b
+ order by {{order}} limit {{limit}}) b"""
+COUNT_UPCOMING = COUNT.format(matching=VIEWS[AgendaView.UPCOMING])
 COUNT_REQUESTS = "(select count(*) from booking_requests r where r.host_id = $1 and r.state = 'waiting')"
 KEPT_COUNT = """
-(select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where n.host_id = $1 and n.status = '{status}')"""
+(select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where n.host_id = $1 and n.status = '{status}')
++ (select count(*) from booking_hosts h join bookings b on b.id = h.booking_id
+   where h.user_id = $1 and b.host_id <> $1 and b.status = '{status}')"""
 # Without a filter nothing is counted that the database has counted already.
 COUNTS = {
     AgendaView.UPCOMING: "{upcoming}",
@@ -54,11 +79,12 @@ COUNTS = {
     AgendaView.CANCELLED: KEPT_COUNT.format(status="CANCELLED"),
 }
 PAGE = f"""
-select u.upcoming, u.requests, t.total, p.* from (select {COUNT_UPCOMING} as upcoming, {COUNT_REQUESTS} as requests) u
+select u.upcoming, u.requests, t.total, p.*
+from (select {COUNT_UPCOMING} as upcoming, {COUNT_REQUESTS} as requests offset 0) u
 cross join lateral (select {{count}} as total) t
 left join lateral (
     select {AGENDA.columns}
-    from (select b.* from bookings b where b.host_id = $1 and {{matching}} order by {{order}} limit $3 offset $4) b
+    from {{first}}
     {BELONGING} order by {{order}}
 ) p on true"""
 # A contact's search text is folded, so that it is found in any letter case; a booking keeps what was typed.
@@ -66,14 +92,18 @@ SEARCH = """
 (strpos(lower(b.invitee_name), lower({typed})) > 0 or strpos(lower(b.invitee_email), lower({typed})) > 0
  or b.contact_id in (select c.id from contacts c where c.owner_id = $1 and strpos(c.search_text, {folded}) > 0))"""
 BETWEEN = f"""
-select {AGENDA.columns} from (
-    select b.* from bookings b
-    where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3
-    order by b.starts_at, b.id limit $4) b
+select {AGENDA.columns} from {
+    FIRST.format(
+        matching="b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3",
+        order="b.starts_at, b.id",
+        most="$4",
+        limit="$4",
+    )
+}
 {BELONGING} order by b.starts_at, b.id"""
 SELECTED = f"""
-select {AGENDA.columns} from bookings b {BELONGING}
-where b.id = any($2) and b.host_id = $1 and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
+select {AGENDA.columns} from {OWN_OR_HOSTED} {BELONGING}
+where b.id = any($2) and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
 order by b.starts_at, b.id"""
 CHANGES = """
 select no, type, at, actor, null::uuid as event_id, null::timestamptz as starts_at,
@@ -96,8 +126,10 @@ async def list_page(
     conditions, arguments = _write_conditions(wanted, first=5)
     view = wanted.view
     matching = " and ".join([VIEWS[view], *conditions])
-    count = f"(select count(*) from bookings b where b.host_id = $1 and {matching})" if conditions else COUNTS[view]
-    statement = PAGE.format(count=count.format(upcoming="u.upcoming"), matching=matching, order=ORDERS[view])
+    count = COUNT.format(matching=matching) if conditions else COUNTS[view].format(upcoming="u.upcoming")
+    order = ORDERS[view]
+    first = FIRST.format(matching=matching, order=order, most="$3::bigint + $4", limit="$3 offset $4")
+    statement = PAGE.format(count=count, first=first, order=order)
     rows = await db.fetch(statement, host_id, now, limit, offset, *arguments)
     entries = [AGENDA.read(row) for row in rows if row["id"] is not None]
     head = rows[0]
@@ -113,9 +145,9 @@ async def list_selected(db: Db, host_id: UUID, ids: list[UUID]) -> list[AgendaEn
 
 
 async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
-    statement = """select count(*) from bookings b where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
-          and b.starts_at > $2 - interval '1 day' and b.starts_at < $3"""
-    return int(await db.fetchval(statement, host_id, since, until))
+    matching = """b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at > $2 - interval '1 day'
+        and b.starts_at < $3"""
+    return int(await db.fetchval(f"select {COUNT.format(matching=matching)}", host_id, since, until))
 
 
 async def list_changes(db: Db, host_id: UUID, booking_id: UUID) -> list[BookingChange]:

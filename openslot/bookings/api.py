@@ -8,6 +8,7 @@ from msgspec import Meta
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations, schemas, series
+from openslot.bookings.host_schemas import show_hosts
 from openslot.bookings.links import list_manage_urls, manage_url
 from openslot.bookings.models import BookingRef, Status
 from openslot.bookings.series_schemas import read_recurrence, show_series
@@ -38,7 +39,7 @@ async def list_bookings(
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
     urls = list_manage_urls(work.runtime, (each.id for each in found))
     shown = [
-        schemas.show_entry(entry, manage_url=url, hosts=schemas.show_hosts(entry.hosts))
+        schemas.show_entry(entry, manage_url=url, hosts=show_hosts(entry.hosts))
         for entry, url in zip(found, urls, strict=True)
     ]
     return Listing(data=shown, pagination=paginate(page, limit, total))
@@ -49,7 +50,7 @@ async def get_booking(work: Work, user: User, booking_id: UUID) -> schemas.Detai
     """Get one of your bookings with its event type, contact and emails."""
     booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
     logs = [schemas.show_email(email) for email in emails]
-    url, hosts = manage_url(work.runtime, booking_id), schemas.show_hosts(booking.hosts)
+    url, hosts = manage_url(work.runtime, booking_id), show_hosts(booking.hosts)
     return schemas.show_detailed_entry(booking, manage_url=url, hosts=hosts, email_logs=logs)
 
 

@@ -3,6 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
+from openslot.bookings.agenda_store import OWN_OR_HOSTED
 from openslot.bookings.models import CalendarMeeting, HostTime, NamedSpan, SessionSeat
 from openslot.core.db import Db
 from openslot.core.rows import Rows
@@ -12,7 +13,13 @@ from openslot.schedules.store import SCHEDULES
 MEETINGS = Rows(
     CalendarMeeting,
     "bookings b",
-    computed={"event_type_name": "e.name", "event_type_slug": "e.slug", "private_notes": "left(b.private_notes, 300)"},
+    computed={
+        "event_type_name": "e.name",
+        "event_type_slug": "e.slug",
+        "team_name": "(select t.name from teams t where t.id = e.team_id)",
+        # What the owner has written for themselves.
+        "private_notes": "case when b.host_id = $1 then left(b.private_notes, 300) end",
+    },
 )
 # A meeting lasts a day at most, so the index on starts finds those that reach into the span. The bookings of a group
 # session share its claim.
@@ -20,8 +27,8 @@ BETWEEN = f"""
 select {MEETINGS.columns} from (
     select b.*, count(*) over (partition by b.claim_id) as people,
            row_number() over (partition by b.claim_id order by b.created_at, b.id) as place
-    from bookings b
-    where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at < $3
+    from {OWN_OR_HOSTED}
+    where b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at < $3
       and b.starts_at > $2::timestamptz - interval '1 day') b
 join event_types e on e.id = b.event_type_id
 where b.place = 1 order by b.starts_at, b.id"""

@@ -135,8 +135,14 @@ async def _tell_failed(work: Work, booking_id: UUID, reason: str) -> None:
 def _tell(
     work: Work, event: type[BookingEvent], details: BookingDetails, booking: Booking, **more: Any
 ) -> BookingEvent:
-    base_url = work.runtime.settings.public_url
-    return event(booking=booking, event_type=details.event_type, contact=details.contact, base_url=base_url, **more)
+    return event(
+        booking=booking,
+        event_type=details.event_type,
+        contact=details.contact,
+        base_url=work.runtime.settings.public_url,
+        hosts=details.hosts,
+        **more,
+    )
 
 
 def to_service(_: Work, effect: Effect) -> Destination:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
+from openslot.bookings.host_schemas import show_hosts
 from openslot.bookings.links import begin_manage_url
 from openslot.bookings.models import Booking
 from openslot.bookings.schemas import (
@@ -14,7 +15,6 @@ from openslot.bookings.schemas import (
     RescheduledBooking,
     ShownBooking,
     show_booking,
-    show_hosts,
 )
 from openslot.bookings.series_models import SeriesDate
 from openslot.contacts.models import Contact

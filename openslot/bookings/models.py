@@ -157,6 +157,11 @@ class BookingDetails(Struct, frozen=True):
     hosts: tuple[BookingHost, ...] = ()
     """Who hosts a booking of a team's event type, the organizer first; empty: its owner alone."""
 
+    def is_hosted_by(self, user_id: UUID) -> bool:
+        if not self.hosts:
+            return user_id == self.booking.host_id
+        return any(each.user_id == user_id for each in self.hosts)
+
 
 class RequestState(StrEnum):
     """What has become of a request for a time."""
@@ -276,6 +281,9 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
     no_show: bool
     event_type_id: UUID
     event_type_name: str
+    team_name: str | None
+    other_hosts: tuple[str, ...]
+    """Who hosts a booking of a team with, or instead of, the one who reads."""
 
 
 class AgendaPage(Struct, frozen=True, kw_only=True):
@@ -325,6 +333,7 @@ class CalendarMeeting(Struct, frozen=True, kw_only=True):
     event_type_id: UUID
     event_type_name: str
     event_type_slug: str
+    team_name: str | None
     private_notes: str | None
     """Their beginning, for the panel."""
 

@@ -385,8 +385,8 @@ async def count_between(work: Work, host: User, *, since: datetime, until: datet
     return await agenda_store.count_between(work.db, host.id, since=max(since, work.now), until=until)
 
 
-async def list_changes(work: Work, host: User, booking_id: UUID) -> list[BookingChange]:
-    return await agenda_store.list_changes(work.db, host.id, booking_id)
+async def list_changes(work: Work, booking: Booking) -> list[BookingChange]:
+    return await agenda_store.list_changes(work.db, booking.host_id, booking.id)
 
 
 async def search(work: Work, host: User, text: str, *, limit: int) -> SearchResults:

@@ -1,13 +1,34 @@
-"""Reads for pages: a host's calendar of some days, and who comes to a group session."""
+"""Reads for pages: what somebody owns or hosts, a host's calendar of some days, and who comes to a group session."""
+
+from uuid import UUID
 
 from openslot.accounts.models import User
 from openslot.availability.grid import list_open_hours, merge
 from openslot.availability.models import Days
 from openslot.availability.slots import spans_of
 from openslot.bookings import calendar_store
-from openslot.bookings.models import Booking, HostCalendar, SessionSeat
+from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, HostCalendar, SessionSeat
+from openslot.bookings.operations import get_booking
 from openslot.core.times import at_second, day_number, get_zone
 from openslot.core.work import Work
+
+
+async def get_hosted(work: Work, user: User, booking_id: UUID) -> BookingDetails:
+    """Read a booking that somebody owns, or hosts for a team; their API keys and assistants find only what they own."""
+    try:
+        return await get_booking(work, BookingRef(booking_id, user.id))
+    except BookingNotFound:
+        details = await get_booking(work, BookingRef(booking_id, None))
+        if not details.is_hosted_by(user.id):
+            raise
+        return details
+
+
+async def get_ref(work: Work, user: User, booking_id: UUID) -> BookingRef:
+    """Name a booking that somebody owns or hosts, in order to change it."""
+    details = await get_hosted(work, user, booking_id)
+    return BookingRef(booking_id, details.booking.host_id)
 
 
 async def read_calendar(work: Work, host: User, days: Days) -> HostCalendar:

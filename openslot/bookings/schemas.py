@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from openslot.availability.models import EventTypeRef
 from openslot.bookings import models
+from openslot.bookings.host_schemas import ManagedHost, ShownBookingHost, show_hosts
 from openslot.bookings.series_schemas import BookingId, CreatedSeries, SeriesId, WantedRecurrence
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
@@ -21,7 +22,7 @@ from openslot.event_types.models import EventType, Location
 from openslot.event_types.rules import MAX_OPTIONS, MAX_QUESTIONS, is_told_when_booked
 from openslot.event_types.schemas import EmbeddedEventType, WantedMinutes, embed
 from openslot.i18n.languages import negotiate
-from openslot.teams.models import BookingHost, HostRole
+from openslot.teams.models import BookingHost
 
 IsoMoment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
@@ -233,14 +234,6 @@ class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
     error: Annotated[str | None, Meta(description="Why it could not be delivered")]
 
 
-class ShownHost(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """One of those who host a booking of a team's event type."""
-
-    id: Annotated[str, Meta(description="The user's id", examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ef2"])]
-    name: Annotated[str, Meta(examples=["Ana Petrova"])]
-    role: Annotated[HostRole, Meta(description="The organizer is named first", examples=["organizer"])]
-
-
 class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """What the API and the agents' tools show of a booking."""
 
@@ -269,7 +262,7 @@ class BookingFields(Struct, frozen=True, kw_only=True, rename="camel", gc=False)
         Meta(description="The same for all bookings that were made at once in several weeks; null: it was made alone"),
     ]
     hosts: Annotated[
-        list[ShownHost],
+        list[ShownBookingHost],
         Meta(description="Who hosts a booking of a team's event type; empty: the owner of the event type alone"),
     ]
 
@@ -286,14 +279,6 @@ class DetailedBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
     """A booking with the emails about it."""
 
     email_logs: list[EmailLog]
-
-
-class ManagedHost(Struct, frozen=True, kw_only=True):
-    """The host of a booking."""
-
-    name: Annotated[str, Meta(examples=["Mara Lindqvist"])]
-    username: Annotated[str, Meta(examples=["mara"])]
-    timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
 
 
 class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -337,7 +322,7 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
 class ReassignedBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
     """A booking that others host now, as webhooks send it."""
 
-    previous_hosts: Annotated[list[ShownHost], Meta(description="Who hosted it before")]
+    previous_hosts: Annotated[list[ShownBookingHost], Meta(description="Who hosted it before")]
 
 
 def read_wanted(
@@ -378,12 +363,7 @@ show_created = Shape(
 ).show
 show_entry = Shape(ShownBooking, models.BookingEntry, given=("manage_url", "hosts")).show
 show_detailed_entry = Shape(DetailedBooking, models.BookingEntry, given=("manage_url", "hosts", "email_logs")).show
-_show_host = Shape(ShownHost, BookingHost, names={"id": "user_id"}).show
 show_email = Shape(EmailLog, models.EmailEntry, names={"to": "recipient"}).show
-
-
-def show_hosts(hosts: tuple[BookingHost, ...]) -> list[ShownHost]:
-    return [_show_host(each) for each in hosts]
 
 
 def show_booking(

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from openslot.bookings.agenda_store import OWN_OR_HOSTED
 from openslot.bookings.models import Status
 from openslot.contacts.models import cover, fold
 from openslot.contacts.store import BY_GRAMS
@@ -62,8 +63,8 @@ ORDER = "(b.status = 'CONFIRMED' and b.ends_at > $4) desc, abs(extract(epoch fro
 BOOKINGS = f"""
 select b.id, b.invitee_name as name, b.invitee_email as email, e.name as event_type_name, b.status, b.starts_at,
        b.ends_at
-from (select b.* from bookings b
-      where b.host_id = $1 and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
+from (select b.* from {OWN_OR_HOSTED}
+      where b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')
         and (strpos(lower(b.invitee_name), lower($2)) > 0 or strpos(lower(b.invitee_email), lower($2)) > 0
              or b.contact_id in (select id from known))
       order by {ORDER} limit $5) b

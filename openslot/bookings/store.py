@@ -229,8 +229,14 @@ async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
 
 
 async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[BookingDetails]:
-    statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
-        where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2
+    # What one hosts oneself: of a team's event type that one owns, others may host all.
+    statement = f"""select {DETAIL_COLUMNS} from (
+            select b.* from bookings b where b.host_id = $1
+            union all
+            select b.* from booking_hosts h join bookings b on b.id = h.booking_id
+            where h.user_id = $1 and b.host_id <> $1) b {BELONGINGS}
+        where b.status = 'CONFIRMED' and b.starts_at >= $2
+          and (e.team_id is null or exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $1))
         order by b.starts_at desc, b.id desc limit $3"""
     rows = await db.fetch(statement, host_id, since, limit)
     return [to_details(row) for row in rows]

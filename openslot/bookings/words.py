@@ -5,6 +5,7 @@ from functools import cache, lru_cache
 
 import babel
 from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
+from babel.lists import format_list
 from msgspec.structs import replace
 
 from openslot.bookings.models import AnswerValue, Booking
@@ -115,6 +116,18 @@ class ListOfDates(Localizable, frozen=True):
 
     def __str__(self) -> str:
         return ", ".join(iso(each) for each in self.starts)
+
+
+class ListOfNames(Localizable, frozen=True):
+    """Several people, as a reader's language joins them: `Ana and Jim`."""
+
+    names: tuple[str, ...]
+
+    def localize(self, locale: Locale) -> str:
+        return format_list(self.names, locale=_parse(locale.formats))
+
+    def __str__(self) -> str:
+        return ", ".join(self.names)
 
 
 def format_zone_name(zone: str, locale: Locale) -> Text | str:

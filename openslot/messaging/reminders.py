@@ -10,6 +10,7 @@ from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.bookings.words import ListOfNames
 from openslot.conversations import operations as conversations
 from openslot.conversations.models import Channel, MessagePurpose
 from openslot.conversations.outbox import BookingMessage
@@ -161,8 +162,11 @@ async def _queue(
 
 async def _describe(work: Work, details: BookingDetails) -> MeetingWords:
     booking = details.booking
-    name, tag = await store.find_host(work.db, booking.host_id)
+    organizer_id = details.hosts[0].user_id if details.hosts else booking.host_id
+    name, tag = await store.find_host(work.db, organizer_id)
     locale = choose_locale(booking.invitee_locale, tag)
+    if details.hosts:
+        name = ListOfNames(tuple(each.name for each in details.hosts)).localize(locale)
     url = booking_url(work.runtime, booking.id)
     return describe_meeting(booking, details.event_type, host_name=name, url=url, locale=locale)
 

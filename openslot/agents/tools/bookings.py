@@ -9,8 +9,9 @@ from openslot.agents.models import Tier
 from openslot.agents.registry import USER, UserId, about, get_user, tool
 from openslot.agents.schemas import Decided
 from openslot.bookings import operations as bookings
+from openslot.bookings.host_schemas import show_hosts
 from openslot.bookings.models import BookingEntry, BookingRef, Status
-from openslot.bookings.schemas import BookingFields, BookingFilter, EmailLog, IsoMoment, show_email, show_hosts
+from openslot.bookings.schemas import BookingFields, BookingFilter, EmailLog, IsoMoment, show_email
 from openslot.core.shapes import Shape
 from openslot.core.text import ReasonText
 from openslot.core.times import Instant

@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.bookings.links import booking_url
-from openslot.bookings.models import Booking, BookingDetails, Status
+from openslot.bookings.models import BookingDetails, Status
 from openslot.bookings.store import list_confirmed
 from openslot.bookings.words import list_answers, without_typed, write_answer
 from openslot.core.errors import NotFound
 from openslot.core.ids import fingerprint, new_token
 from openslot.core.text import defuse, one_line
 from openslot.core.work import Work
-from openslot.event_types.models import EventType
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import store
@@ -47,7 +46,7 @@ def describe_booking(
         starts_at=booking.starts_at,
         ends_at=booking.ends_at,
         summary=_name_shared(details, host) if is_shared else f"{details.event_type.name}: {booking.invitee_name}",
-        description="" if is_shared else _describe_answers(booking, details.event_type, booking_url),
+        description="" if is_shared else _describe_answers(details, booking_url),
         location=(without_typed(booking.location) if is_shared else booking.location).value,
         url=booking_url or None,
         organizer=host,
@@ -66,9 +65,11 @@ def _name_shared(details: BookingDetails, host: MailAddress) -> str:
     return f"{one_line(details.event_type.name)}: {invitee} · {one_line(host.name)}"
 
 
-def _describe_answers(booking: Booking, event_type: EventType, booking_url: str) -> str:
-    answers = [f"{label}: {write_answer(value)}" for label, value in list_answers(booking, event_type)]
-    parts = [f"{booking.invitee_name} <{booking.invitee_email}>", booking.notes, *answers, booking_url]
+def _describe_answers(details: BookingDetails, booking_url: str) -> str:
+    booking = details.booking
+    answers = [f"{label}: {write_answer(value)}" for label, value in list_answers(booking, details.event_type)]
+    hosts = " · ".join(each.name for each in details.hosts)
+    parts = [f"{booking.invitee_name} <{booking.invitee_email}>", hosts, booking.notes, *answers, booking_url]
     return "\n".join(part for part in parts if part)
 
 

@@ -59,7 +59,7 @@ class CalendarConference(ABC, Generic[C]):
 
     async def _find_target(self, work: Work, wanted: LinkWanted) -> WriteTarget | None:
         """Find the vendor's calendar that has the booking, or will have it."""
-        ids = await event_store.list_targets(work.db, wanted.booking_id, wanted.host_id, is_confirmed=True)
+        ids = await event_store.list_targets(work.db, wanted.booking_id, [wanted.host_id], is_confirmed=True)
         for calendar_id in ids:
             target = await event_store.find_target(work.db, calendar_id, wanted.booking_id)
             if target is not None and target.kind is self.kind:

@@ -28,6 +28,8 @@ CONSENT_NEEDED = Text("Access to the calendar was revoked or has expired. Connec
 TOO_MANY_REQUESTS = Text("The calendar's server asks us to wait, because it got too many requests")
 UNREADABLE_ANSWER = Text("The calendar's server returned something that can't be read")
 NO_MAILBOX = Text("This account has no mailbox with a calendar at Microsoft")
+NOT_ORGANIZER = Text("Several people host this booking, and only its organizer can reschedule it in the calendar")
+SEVERAL_HOSTS = Text("Several people host this booking. Cancel it or hand it over on its page")
 LONG_ZONES = Text("The feed's time zones are too long to be kept with each of its events")
 OWN = (
     SIGN_IN_REFUSED,

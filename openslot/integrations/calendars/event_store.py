@@ -57,20 +57,26 @@ on conflict (booking_id, calendar_id) do update set href = excluded.href, etag =
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
     refused_start = null"""
 # A cancelled booking has no time. Until our own change has reached the calendar, its event shows what we last wrote.
+# The hosts of a team's booking have a claim each, and its owner has none unless they host it.
 OWN_TIMES = """
-select b.id, coalesce(b.seat_id, b.claim_id) as claim,
+select b.id, coalesce(b.seat_id, h.claim_id, b.claim_id) as claim,
     (select coalesce(json_agg(json_build_array(floor(date_part('epoch', t.starts))::bigint,
                                                floor(date_part('epoch', t.ends))::bigint)), '[]')
      from (select b.starts_at as starts, b.ends_at as ends where b.status <> 'CANCELLED'
            union all select w.starts_at, w.ends_at from calendar_events w
            where w.booking_id = b.id and w.calendar_id = $3) t)::text as spans
-from bookings b where b.id = any($1::uuid[]) and b.host_id = $2"""
-# Without any calendar of its tenant, there is none that contains a booking or should contain it. `offset 0` keeps the
-# planner from reading all calendars in order to look one up among them.
-HAS_CALENDARS = "exists (select from calendars k where k.owner_id = v.tenant_id offset 0)"
-# The calendars that already contain the booking, are being written to or are to invite to it; a new booking goes to the
-# calendar that receives the host's bookings. A write under way has seen the booking as it was, so a later change or
-# cancellation has to follow it.
+from bookings b left join booking_hosts h on h.booking_id = b.id and h.user_id = $2
+where b.id = any($1::uuid[]) and (b.host_id = $2 or h.user_id is not null)"""
+# Without any calendar of its tenant, or of one of a team's hosts, there is none that contains a booking or should
+# contain it. `offset 0` keeps the planner from reading all calendars in order to look one up among them.
+HAS_CALENDARS = """
+(exists (select from calendars k where k.owner_id = v.tenant_id offset 0)
+ or exists (select from jsonb_array_elements(coalesce(v.fact -> 'hosts' || (v.fact -> 'previous_hosts'),
+                                                          v.fact -> 'hosts')) h
+            join lateral (select from calendars k where k.owner_id = (h ->> 'userId')::uuid offset 0) k on true))"""
+# The calendars that already contain the booking, are being written to or are to invite to it; for a host who has none
+# of these, the calendar that receives the host's bookings. A write under way has seen the booking as it was, so a later
+# change or cancellation has to follow it.
 TARGETS = f"""
 with here as (
     select w.calendar_id from calendar_events w where w.booking_id = $1
@@ -84,7 +90,8 @@ with here as (
 )
 select calendar_id from here
 union
-select k.id from calendars k where k.owner_id = $2 and k.receives and $3 and not exists (select from here)"""
+select k.id from calendars k where k.owner_id = any($2::uuid[]) and k.receives and $3 and not exists (
+    select from here join calendars o on o.id = here.calendar_id where o.owner_id = k.owner_id)"""
 TARGET = f"""
 select {WRITE_TARGETS.columns}, {WRITTEN.columns}
 from calendars k join calendar_connections c on c.id = k.connection_id join users u on u.id = c.owner_id
@@ -174,8 +181,8 @@ async def find_own(db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Colle
     return {row["id"]: OwnTime(row["claim"], tuple(merge(msgspec.json.decode(row["spans"])))) for row in rows}
 
 
-async def list_targets(db: Db, booking_id: UUID, host_id: UUID, *, is_confirmed: bool) -> list[UUID]:
-    return [row["calendar_id"] for row in await db.fetch(TARGETS, booking_id, host_id, is_confirmed)]
+async def list_targets(db: Db, booking_id: UUID, host_ids: Sequence[UUID], *, is_confirmed: bool) -> list[UUID]:
+    return [row["calendar_id"] for row in await db.fetch(TARGETS, booking_id, host_ids, is_confirmed)]
 
 
 async def receives_at(db: Db, host_id: UUID, kind: ConnectionKind) -> bool:

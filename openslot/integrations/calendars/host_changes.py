@@ -9,10 +9,10 @@ import structlog
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.accounts.store import lock_host
 from openslot.availability import operations as busy
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import CALENDAR_CHANGED, Booking, BookingRef, Status
+from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.models import CALENDAR_CHANGED, Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import CALENDAR, is_over
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Invalid, Refusal
@@ -20,6 +20,7 @@ from openslot.core.work import Runtime, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import event_store, rules
+from openslot.integrations.calendars.errors import NOT_ORGANIZER, SEVERAL_HOSTS
 from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
 from openslot.integrations.calendars.models import (
     Calendar,
@@ -70,13 +71,14 @@ async def _follow_move(
         found = await _find_current(work, connection, written)
         if found is None:
             return
-        booking, kept = found
+        details, kept = found
+        booking = details.booking
         if not event.is_live:
-            await _cancel(work, connection, booking, kept)
+            await _cancel(work, connection, details, kept)
             return
         wanted = event.starts_at
         is_new = rules.is_moved(event, booking, kept) and wanted != kept.refused_start
-        refused = await _move(work, connection, booking, wanted) if is_new else None
+        refused = await _move(work, connection, details, wanted) if is_new else None
         await event_store.update_written(
             work.db,
             booking.id,
@@ -86,7 +88,7 @@ async def _follow_move(
         )
         if calendar.is_busy:
             # The booking may have another time than when its calendar was read.
-            own = await event_store.find_own(work.db, booking.host_id, calendar.id, [booking.id])
+            own = await event_store.find_own(work.db, connection.owner_id, calendar.id, [booking.id])
             time, place = own[booking.id], event.ref
             spans = {place: time.find_added(event.spans)}
             await busy.replace_spans(work, calendar.id, spans, of_claims={place: time.claim})
@@ -100,7 +102,7 @@ async def _follow_removal(
         async with runtime.transaction(calendar_actor(connection)) as work:
             found = await _find_current(work, connection, written)
             if found is None or await event_store.adopt_written(
-                work.db, written.booking_id, written.calendar_id, found[0].uid
+                work.db, written.booking_id, written.calendar_id, found[0].booking.uid
             ):
                 continue
             vanished.append(written)
@@ -116,9 +118,15 @@ async def _follow_removal(
 
 async def _find_current(
     work: Work, connection: CalendarConnection, written: WrittenEvent
-) -> tuple[Booking, WrittenEvent] | None:
-    """Look a booking up under its host's lock; None if it can't be changed, or a write of our own is on its way."""
-    await lock_host(work.db, connection.owner_id)
+) -> tuple[BookingDetails, WrittenEvent] | None:
+    """Look a booking up under its lock; None if it can't be changed, or a write of our own is on its way."""
+    ref = BookingRef(written.booking_id, None)
+    try:
+        await bookings.get_for_change(work, ref)
+        # What others have written while this waited is seen by the next statement.
+        details = await bookings.get_booking(work, ref)
+    except BookingNotFound:
+        return None
     kept = await event_store.lock_written(work.db, written.booking_id, written.calendar_id)
     if kept is None:
         return None
@@ -126,45 +134,62 @@ async def _find_current(
     lanes = [f"{LANE}:booking:{kept.booking_id}", f"{WRITE_LANE}:{kept.booking_id}@{kept.calendar_id}"]
     if await event_store.is_on_its_way(work.db, lanes):
         return None
-    booking = (await bookings.get_booking(work, BookingRef(kept.booking_id, connection.owner_id))).booking
-    if booking.status is not Status.CONFIRMED or is_over(booking, now=work.now):
+    # Somebody else may host it meanwhile.
+    if not details.is_hosted_by(connection.owner_id):
         return None
-    return booking, kept
+    if details.booking.status is not Status.CONFIRMED or is_over(details.booking, now=work.now):
+        return None
+    return details, kept
 
 
 async def _move(
-    work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None
+    work: Work, connection: CalendarConnection, details: BookingDetails, wanted: datetime | None
 ) -> datetime | None:
-    """Move a booking to where its host has moved the event; return the start if that is refused."""
+    """Move a booking to where its host has moved the event; return the start if that is refused.
+
+    Of several hosts only the organizer moves it.
+    """
+    booking = details.booking
     if wanted is None:
         return None
+    if details.hosts and details.hosts[0].user_id != connection.owner_id:
+        await _refuse(work, connection, booking, wanted, NOT_ORGANIZER)
+        return wanted
     try:
         async with work.attempt():
             await bookings.reschedule_booking(
                 work, BookingRef(booking.id, booking.host_id), wanted, reason=CALENDAR_CHANGED
             )
     except Refusal as refusal:
-        await _refuse(work, connection, booking, wanted, refusal)
+        await _refuse(work, connection, booking, wanted, _find_reason(refusal))
         return wanted
     return None
 
 
-async def _cancel(work: Work, connection: CalendarConnection, booking: Booking, kept: WrittenEvent) -> None:
+async def _cancel(work: Work, connection: CalendarConnection, details: BookingDetails, kept: WrittenEvent) -> None:
+    """Cancel a booking whose event is gone; one of several hosts can't cancel it for all by this, and is asked."""
+    booking = details.booking
+    if len(details.hosts) > 1:
+        await event_store.mark_missing(work.db, kept.calendar_id, [booking.id], now=work.now)
+        await _refuse(work, connection, booking, None, SEVERAL_HOSTS)
+        return
     try:
         async with work.attempt():
             await bookings.cancel_booking(work, BookingRef(booking.id, booking.host_id), reason=CALENDAR_CHANGED)
     except Refusal as refusal:
         await event_store.mark_missing(work.db, kept.calendar_id, [booking.id], now=work.now)
-        await _refuse(work, connection, booking, None, refusal)
+        await _refuse(work, connection, booking, None, _find_reason(refusal))
+
+
+def _find_reason(refusal: Refusal) -> str:
+    return "; ".join((refusal.details or {}).values()) or refusal.message
 
 
 async def _refuse(
-    work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None, refusal: Refusal
+    work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None, reason: str
 ) -> None:
-    details = "; ".join((refusal.details or {}).values())
-    reason = details or refusal.message
     await work.record(
-        CalendarChangeRefused(**connection.identity, booking_id=booking.id, wanted_start=wanted, reason=reason)
+        CalendarChangeRefused(**connection.identity, booking_id=booking.id, wanted_start=wanted, reason=str(reason))
     )
 
 
@@ -200,7 +225,7 @@ async def decide_missing(
         raise Invalid(details={"booking": "is not among the bookings whose events disappeared"})
     for booking_id in sorted(chosen):
         if decision is Decision.CANCEL:
-            await bookings.cancel_booking(work, BookingRef(booking_id, owner.id), reason=CALENDAR_CHANGED)
+            await bookings.cancel_booking(work, BookingRef(booking_id, None), reason=CALENDAR_CHANGED)
         else:
             for wanted in await event_store.list_restorable(work.db, owner.id, booking_id):
                 await work.record(wanted)

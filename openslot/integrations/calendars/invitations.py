@@ -29,7 +29,8 @@ log = structlog.get_logger()
 
 
 def _begin(event: Event, now: datetime) -> tuple[Change, ...]:
-    if not isinstance(event, BookingCreated):
+    # The calendar of one host of a team would have to take its invitation back when another one hosts the booking.
+    if not isinstance(event, BookingCreated) or event.hosts:
         return ()
     booking = event.booking
     return (event_store.begin_invitation(booking.id, booking.host_id, due_at=now + WITHIN),)

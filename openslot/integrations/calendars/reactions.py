@@ -1,7 +1,7 @@
 """What calendars do because something happened: each booking is kept up to date in its host's calendar."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from openslot.bookings.events import (
     BookingCreated,
     BookingEvent,
     BookingLinkAdded,
+    BookingReassigned,
     BookingRescheduled,
 )
 from openslot.bookings.links import booking_url
@@ -63,9 +64,15 @@ DELAYS = tuple(
 
 async def plan(work: Work, effect: Effect) -> Outcome:
     """Name the calendars that contain a booking or should contain it."""
-    booking = effect.event(BookingEvent).booking
+    event = effect.event(BookingEvent)
+    booking, host_ids = event.booking, [event.booking.host_id]
+    if event.hosts:
+        # Others may host it meanwhile: what is written is what is so now.
+        with suppress(BookingNotFound):
+            details = await bookings.get_booking(work, BookingRef(booking.id, None))
+            host_ids = [each.user_id for each in details.hosts]
     targets = await event_store.list_targets(
-        work.db, booking.id, booking.host_id, is_confirmed=booking.status is Status.CONFIRMED
+        work.db, booking.id, host_ids, is_confirmed=booking.status is Status.CONFIRMED
     )
     return Expanded(tuple(_target(booking.id, calendar_id) for calendar_id in targets))
 
@@ -86,7 +93,7 @@ async def write(work: Work, effect: Effect) -> Outcome:
     except BookingNotFound:
         return Skipped("the booking is gone")
     async with _open(work, target) as server:
-        if details.booking.status is Status.CONFIRMED:
+        if details.booking.status is Status.CONFIRMED and details.is_hosted_by(target.owner_id):
             return await _put(work, server, target, details)
         return await _remove(server, target, details)
 
@@ -207,7 +214,7 @@ def _target(booking_id: UUID, calendar_id: UUID) -> Target:
 CALENDAR_REACTIONS = (
     Reaction(
         name=PLAN,
-        on=(BookingCreated, BookingRescheduled, BookingCancelled, BookingLinkAdded),
+        on=(BookingCreated, BookingRescheduled, BookingReassigned, BookingCancelled, BookingLinkAdded),
         run=plan,
         lane=LANE,
         wanted_if=event_store.HAS_CALENDARS,

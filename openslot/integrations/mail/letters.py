@@ -13,10 +13,11 @@ from openslot.bookings.events import (
     BookingEvent,
     BookingInvitationFailed,
     BookingLinkAdded,
+    BookingReassigned,
     BookingRescheduled,
 )
 from openslot.bookings.links import booking_url, calendar_url, manage_url
-from openslot.bookings.models import AnswerValue, Booking, BookingDetails, BookingRef, Status, show_reason
+from openslot.bookings.models import AnswerValue, BookingDetails, BookingRef, Status, show_reason
 from openslot.bookings.words import format_day, format_hours, format_short, format_zone, list_answers
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
@@ -56,7 +57,6 @@ from openslot.integrations.mail.models import (
     RecipientRole,
 )
 from openslot.integrations.mail.rendering import say
-from openslot.payments import store as payment_store
 from openslot.payments.words import describe_cancellation, describe_money
 
 SUBJECTS: dict[MailKind, Callable[..., Text]] = {
@@ -65,6 +65,7 @@ SUBJECTS: dict[MailKind, Callable[..., Text]] = {
     MailKind.CANCELLATION: lambda **it: Text("Cancelled: %(title)s, %(when)s", **it),
     MailKind.REMINDER: lambda **it: Text("Reminder: %(title)s, %(when)s", **it),
     MailKind.LINK: lambda **it: Text("Link to join: %(title)s, %(when)s", **it),
+    MailKind.HOSTS: lambda **it: Text("New host: %(title)s, %(when)s", **it),
 }
 HEADINGS = {
     MailKind.CONFIRMATION: Text("Your meeting is confirmed"),
@@ -72,6 +73,7 @@ HEADINGS = {
     MailKind.CANCELLATION: Text("Your meeting is cancelled"),
     MailKind.REMINDER: Text("Your meeting is coming up"),
     MailKind.LINK: Text("The link to your meeting is here"),
+    MailKind.HOSTS: Text("Your meeting has a new host"),
 }
 HOST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You have a new booking")}
 GUEST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You are invited to a meeting")}
@@ -80,8 +82,9 @@ BY_ROLE = {RecipientRole.INVITEE: HEADINGS, RecipientRole.GUEST: GUEST_HEADINGS,
 
 def format_title(meeting: MailedMeeting, recipient: Recipient) -> Text:
     """Write the title for the reader's calendar: with whom the meeting is."""
-    other = meeting.invitee_name if recipient.role is RecipientRole.HOST else meeting.host.name
-    return Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=one_line(other))
+    is_host = recipient.role is RecipientRole.HOST
+    other = one_line(meeting.invitee_name) if is_host else meeting.host_names
+    return Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=other)
 
 
 def format_description(meeting: MailedMeeting, recipient: Recipient) -> Text | str:
@@ -115,13 +118,15 @@ def write_letter(
 
 
 def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
-    names = {"host": one_line(meeting.host.name), "invitee": meeting.invitee_name}
+    names = {"host": meeting.host_names, "invitee": meeting.invitee_name}
     inviting = tell_who_invites(meeting, kind, recipient)
     if recipient.role is RecipientRole.GUEST and kind is MailKind.CONFIRMATION:
         told = Text("%(invitee)s has booked a meeting with %(host)s and would like you to join.", **names)
         return told, *inviting
     if recipient.role is RecipientRole.HOST and kind is MailKind.CONFIRMATION:
         return (Text("%(invitee)s has booked a meeting with you.", **names),)
+    if kind is MailKind.HOSTS:
+        return (Text("It is now hosted by %(host)s. Its time stays the same.", **names),)
     if kind is MailKind.CANCELLATION:
         told = Text("The meeting will not take place. There is nothing you need to do.")
         if meeting.payment is None or recipient.role is RecipientRole.GUEST:
@@ -195,14 +200,19 @@ def write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
     """Return who takes part; what an invitee has typed goes to the host alone, so that it can't be mailed to others."""
     booking = meeting.booking
     if recipient.role is not RecipientRole.HOST:
-        return [Fact(label=Text("Host"), lines=(one_line(meeting.host.name),))]
+        return [_write_hosts(meeting)]
     answers = [
         Fact(label=one_line(label), lines=tuple(_format_answer(answer)), is_verbatim=True)
         for label, answer in list_answers(booking, meeting.event_type)
     ]
     guests = [Fact(label=Text("Guests"), lines=booking.guests)] if booking.guests else []
     invitee = Fact(label=Text("Invitee"), lines=(one_line(booking.invitee_name), booking.invitee_email))
-    return [invitee, *guests, *answers]
+    return [invitee, *guests, *([_write_hosts(meeting)] if len(meeting.hosts) > 1 else ()), *answers]
+
+
+def _write_hosts(meeting: MailedMeeting) -> Fact:
+    label = Text("Host") if len(meeting.hosts) == 1 else Text("Hosts")
+    return Fact(label=label, lines=tuple(one_line(each.name) for each in meeting.hosts))
 
 
 def _format_answer(answer: AnswerValue) -> list[str]:
@@ -247,7 +257,7 @@ def _write_links(meeting: MailedMeeting, recipient: Recipient, entry: CalendarEn
 
 
 def explain_mail(meeting: MailedMeeting, recipient: Recipient) -> Text:
-    host = one_line(meeting.host.name)
+    host = meeting.host_names
     if recipient.role is RecipientRole.HOST:
         return Text("You received this email because people can book meetings with you.")
     if recipient.role is RecipientRole.GUEST:
@@ -271,6 +281,7 @@ KINDS: dict[str, tuple[type[BookingEvent], MailKind]] = {
     BookingRescheduled.type: (BookingRescheduled, MailKind.RESCHEDULE),
     BookingCancelled.type: (BookingCancelled, MailKind.CANCELLATION),
     BookingLinkAdded.type: (BookingLinkAdded, MailKind.LINK),
+    BookingReassigned.type: (BookingReassigned, MailKind.HOSTS),
     BookingInvitationFailed.type: (BookingInvitationFailed, MailKind.CONFIRMATION),
 }
 
@@ -279,28 +290,15 @@ def read_event(effect: Effect) -> BookingEvent:
     return effect.event(KINDS[effect.event_type][0])
 
 
-def name_recipient(recipient: Recipient) -> str:
-    return f"{recipient.role}:{recipient.email}"
-
-
-def find_recipient(booking: Booking, host: MailHost, target: str | None) -> Recipient | None:
-    """Find a recipient: a host or invitee by role, so that a changed address is found too."""
-    recipients = list_recipients(booking, host)
-    role = (target or "").partition(":")[0]
-    return next((each for each in recipients if name_recipient(each) == target), None) or next(
-        (each for each in recipients if each.role == role and each.role is not RecipientRole.GUEST), None
-    )
-
-
 def read_meeting(
-    runtime: Runtime, event: BookingEvent | BookingDetails, host: MailHost, *, cause: Actor
+    runtime: Runtime, event: BookingEvent | BookingDetails, hosts: tuple[MailHost, ...], *, cause: Actor
 ) -> MailedMeeting:
     """Read a meeting as it was when something happened to it, or as it is."""
     booking = event.booking
     meeting = MailedMeeting(
         booking=booking,
         event_type=event.event_type,
-        host=host,
+        hosts=hosts,
         manage_url=manage_url(runtime, booking.id),
         calendar_url=calendar_url(runtime, booking.id),
         booking_url=booking_url(runtime, booking.id),
@@ -315,6 +313,8 @@ def read_meeting(
             previous_ends_at=event.previous_ends_at,
             reason=event.reason,
         )
+    if isinstance(event, BookingReassigned):
+        return replace(meeting, reason=event.reason, is_reason_of_host=False)
     if isinstance(event, BookingInvitationFailed):
         return replace(meeting, invited_by=InvitedBy.MAIL_INSTEAD)
     return replace(meeting, reason=booking.cancel_reason) if isinstance(event, BookingCancelled) else meeting
@@ -326,7 +326,7 @@ def write_draft(
     """Write what one person is told of a meeting: this letter, or the usual one with its calendar entry."""
     locale = choose_locale(recipient.locale, meeting.host.locale)
     entry = write_entry(meeting, recipient, locale)
-    method = Method.CANCEL if kind is MailKind.CANCELLATION else Method.REQUEST
+    method = Method.CANCEL if kind in {MailKind.CANCELLATION, MailKind.HANDOVER} else Method.REQUEST
     is_host = recipient.role is RecipientRole.HOST
     invitee = MailAddress(meeting.booking.invitee_email, meeting.booking.invitee_name)
     calendar = None
@@ -350,17 +350,6 @@ def write_draft(
     )
 
 
-async def with_payment(work: Work, meeting: MailedMeeting) -> MailedMeeting:
-    """Add what was paid for a meeting; most cost nothing, and need no look."""
-    told = meeting.booking.payment
-    if told is None or told.status in {"not_required", "pending"}:
-        return meeting
-    payment = await payment_store.find_of_booking(work.db, meeting.booking.id)
-    # What had gone back by then, not what has since.
-    known = payment and replace(payment, refunded_amount=told.refunded_amount or 0)
-    return replace(meeting, payment=known)
-
-
 async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
     """Write a booking as its invitee's calendar keeps it."""
     details = await bookings.get_booking(work, ref)
@@ -370,17 +359,18 @@ async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
 
 async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedMeeting, CalendarEntry]:
     """Read what belongs to a booking, and describe it as its invitee's calendar does."""
-    host = await operations.find_host(work, details.booking.host_id, color=details.event_type.color)
-    if host is None:
+    hosts = await operations.find_hosts(work, details)
+    if not hosts:
         raise BookingNotFound
-    meeting = read_meeting(work.runtime, details, host, cause=work.actor)
-    invitee = list_recipients(details.booking, host)[0]
-    return meeting, write_entry(meeting, invitee, choose_locale(invitee.locale, host.locale))
+    meeting = read_meeting(work.runtime, details, hosts, cause=work.actor)
+    invitee = list_recipients(details.booking, hosts)[0]
+    return meeting, write_entry(meeting, invitee, choose_locale(invitee.locale, hosts[0].locale))
 
 
 def write_entry(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> CalendarEntry:
     """Write the meeting as a calendar entry, the same for everyone but for what only some may see."""
-    booking, host = meeting.booking, MailAddress(meeting.host.email, meeting.host.name)
+    booking = meeting.booking
+    organizer, *others = (MailAddress(each.email, each.name) for each in meeting.hosts)
     invitee = Attendee(address=MailAddress(booking.invitee_email, find_name(booking.invitee_name) or ""))
     guests = (Attendee(address=MailAddress(guest), is_asked=True) for guest in booking.guests)
     return CalendarEntry(
@@ -392,8 +382,13 @@ def write_entry(meeting: MailedMeeting, recipient: Recipient, locale: Locale) ->
         description=str(localize(format_description(meeting, recipient), locale)),
         location=one_line(find_location(booking.location, recipient).value, max_=500),
         url=meeting.manage_url if recipient.role is RecipientRole.INVITEE else None,
-        organizer=host,
-        attendees=(Attendee(address=host, is_chair=True), invitee, *guests),
+        organizer=organizer,
+        attendees=(
+            Attendee(address=organizer, is_chair=True),
+            *(Attendee(address=each) for each in others),
+            invitee,
+            *guests,
+        ),
         created_at=booking.created_at,
         updated_at=booking.updated_at,
     )

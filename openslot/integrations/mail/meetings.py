@@ -1,7 +1,9 @@
 """A meeting as mail describes it: the same facts for every kind of letter, and who is told of it."""
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,8 +11,8 @@ from msgspec.structs import replace
 from openslot.accounts.models import BrandedHost
 from openslot.bookings.models import Booking
 from openslot.bookings.series_models import SeriesDate
-from openslot.bookings.words import format_place, format_told_place, without_typed
-from openslot.core.text import find_name
+from openslot.bookings.words import ListOfNames, format_place, format_told_place, without_typed
+from openslot.core.text import defuse, find_name, one_line
 from openslot.core.work import Work
 from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.i18n import Text
@@ -24,12 +26,14 @@ from openslot.integrations.mail.models import (
     Recipient,
     RecipientRole,
 )
+from openslot.payments import store as payment_store
 from openslot.payments.models import StoredPayment
 
 
 class MailHost(BrandedHost, frozen=True, kw_only=True):
     """A host, and which mails they want."""
 
+    id: UUID
     topics: frozenset[MailTopic] = DEFAULT_TOPICS
 
 
@@ -48,7 +52,8 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
 
     booking: Booking
     event_type: EventType
-    host: MailHost
+    hosts: tuple[MailHost, ...]
+    """Who hosts it, the organizer first."""
     manage_url: str
     calendar_url: str
     booking_url: str
@@ -67,6 +72,18 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     """The weeks of its series that were not free."""
 
     @property
+    def host(self) -> MailHost:
+        """Who organizes it: in whose name its mails are sent, and who gets the replies."""
+        return self.hosts[0]
+
+    @property
+    def host_names(self) -> str | ListOfNames:
+        """The name of its host, or of all of them; none of them becomes a link."""
+        if len(self.hosts) == 1:
+            return one_line(self.host.name)
+        return ListOfNames(tuple(defuse(one_line(each.name)) for each in self.hosts))
+
+    @property
     def invitee_name(self) -> str:
         """The invitee's name, or the address if the name is none."""
         return find_name(self.booking.invitee_name) or self.booking.invitee_email
@@ -76,9 +93,9 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
         return recipient.role is RecipientRole.HOST or self.invited_by is not InvitedBy.CALENDAR
 
 
-def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
-    """Name everyone who is told of a booking, each once: the invitee, the guests, the host."""
-    locale = booking.invitee_locale or host.locale
+def list_recipients(booking: Booking, hosts: Sequence[MailHost]) -> tuple[Recipient, ...]:
+    """Name everyone who is told of a booking, each once: the invitee, the guests, the hosts."""
+    locale = booking.invitee_locale or hosts[0].locale
     invitee = Recipient(
         role=RecipientRole.INVITEE,
         email=booking.invitee_email,
@@ -90,18 +107,58 @@ def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
         Recipient(role=RecipientRole.GUEST, email=guest, name=None, zone=booking.invitee_zone, locale=locale)
         for guest in booking.guests
     ]
-    as_host = Recipient(role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale)
-    by_address = {each.email.casefold(): each for each in reversed((invitee, as_host, *guests))}
-    return tuple(each for each in (invitee, *guests, as_host) if by_address[each.email.casefold()] is each)
+    as_hosts = [to_host(each) for each in hosts]
+    by_address = {each.email.casefold(): each for each in reversed((invitee, *as_hosts, *guests))}
+    return tuple(each for each in (invitee, *guests, *as_hosts) if by_address[each.email.casefold()] is each)
 
 
-def is_wanted(host: MailHost, recipient: Recipient, kind: MailKind) -> bool:
-    """Return whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice.
+def to_host(host: MailHost) -> Recipient:
+    return Recipient(
+        role=RecipientRole.HOST,
+        email=host.email,
+        name=host.name,
+        zone=host.zone,
+        locale=host.locale,
+        user_id=host.id,
+    )
+
+
+def name_recipient(recipient: Recipient) -> str:
+    return f"{recipient.role}:{recipient.email}"
+
+
+def find_recipient(
+    recipients: Sequence[Recipient], target: str | None, *, user_id: UUID | None = None
+) -> Recipient | None:
+    """Find a recipient: the host with this id, or the only host or the invitee by role, also at a changed address."""
+    role = (target or "").partition(":")[0]
+    of_role = [each for each in recipients if each.role == role and each.role is not RecipientRole.GUEST]
+    if user_id is not None and role == RecipientRole.HOST:
+        return next((each for each in of_role if each.user_id == user_id), None)
+    named = next((each for each in recipients if name_recipient(each) == target), None)
+    return named or (of_role[0] if len(of_role) == 1 else None)
+
+
+def is_wanted(hosts: Iterable[MailHost], recipient: Recipient, kind: MailKind) -> bool:
+    """Return whether a mail about a meeting is sent: always to invitees and guests, to each host by their choice.
 
     To whom a reminder or a follow-up goes is chosen with it.
     """
     topic = TOPICS_OF_MEETINGS.get(kind)
-    return recipient.role is not RecipientRole.HOST or topic is None or topic in host.topics
+    if recipient.role is not RecipientRole.HOST or topic is None:
+        return True
+    return any(topic in each.topics for each in hosts if each.id == recipient.user_id)
+
+
+async def with_payment(work: Work, meeting: MailedMeeting) -> MailedMeeting:
+    """Add what was paid for a meeting; most cost nothing, and need no look."""
+    told = meeting.booking.payment
+    if told is None or told.status in {"not_required", "pending"}:
+        return meeting
+    payment = await payment_store.find_of_booking(work.db, meeting.booking.id)
+    # What had gone back by then, not what has since.
+    known = payment and replace(payment, refunded_amount=told.refunded_amount or 0)
+    return replace(meeting, payment=known)
 
 
 async def with_inviter(work: Work, meeting: MailedMeeting) -> MailedMeeting:

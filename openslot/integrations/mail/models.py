@@ -27,6 +27,10 @@ class MailKind(StrEnum):
     LAPSE = "lapse"
     LINK = "link"
     """The link of a video call that was not ready when it was booked."""
+    HOSTS = "hosts"
+    """Others of a team host a meeting now: to those who take part in it."""
+    HANDOVER = "handover"
+    """Others of a team host a meeting now: to somebody who hosts it no longer."""
     WAIT_LIST = "wait_list"
     """Somebody confirms that they wait for a time, or is offered one."""
     NOTICE = "notice"
@@ -62,6 +66,8 @@ class Recipient(Struct, frozen=True, kw_only=True):
     zone: str
     locale: str | None
     """A language tag; None: nobody knows."""
+    user_id: UUID | None = None
+    """Of a host."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -226,6 +232,8 @@ TOPICS_OF_MEETINGS = {
     MailKind.RESCHEDULE: MailTopic.RESCHEDULED,
     MailKind.CANCELLATION: MailTopic.CANCELLED,
     MailKind.LINK: MailTopic.BOOKED,
+    MailKind.HOSTS: MailTopic.RESCHEDULED,
+    MailKind.HANDOVER: MailTopic.CANCELLED,
 }
 UNWANTED = "the host has switched these mails off"
 

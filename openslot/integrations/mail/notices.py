@@ -19,7 +19,7 @@ from openslot.crm import words as crm
 from openslot.crm.events import CrmBroken
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.languages import choose_locale
-from openslot.integrations.calendars.errors import OWN, show_failure
+from openslot.integrations.calendars.errors import NOT_ORGANIZER, OWN, SEVERAL_HOSTS, show_failure
 from openslot.integrations.calendars.events import (
     CalendarBroken,
     CalendarChangeRefused,
@@ -53,7 +53,11 @@ SECURITY_FOOTER = Text("You received this email because it is about the security
 ACCOUNT_FOOTER = Text("You received this email because you have an account here.")
 NOT_YOU = Text("If this wasn't you, change your password now and contact your administrator.")
 # Why a change that a host made in the calendar can be refused.
-REFUSALS = tuple(Text(str(each)) for each in (SlotUnavailable(), BookingAlreadyEnded(), BookingAlreadyCancelled()))
+REFUSALS = (
+    *(Text(str(each)) for each in (SlotUnavailable(), BookingAlreadyEnded(), BookingAlreadyCancelled())),
+    NOT_ORGANIZER,
+    SEVERAL_HOSTS,
+)
 
 POT_NAMES = {
     MailPot.CONFIRMATIONS: Text("Confirmations to invitees"),

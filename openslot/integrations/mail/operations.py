@@ -7,6 +7,8 @@ from msgspec.structs import asdict
 
 from openslot.accounts import profiles
 from openslot.accounts.models import DEFAULT_COLOR, PRODUCT, Brand, User
+from openslot.bookings.events import BookingEvent
+from openslot.bookings.models import BookingDetails
 from openslot.core.actor import SYSTEM, Actor, Destination
 from openslot.core.events import Effect
 from openslot.core.secrets import SealBroken
@@ -58,7 +60,14 @@ async def find_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) ->
     if row is None:
         return None
     topics = decide_topics(_read_choices(row["choices"] or "{}"))
-    return MailHost(**asdict(profiles.to_host(work.runtime, row, color=color)), topics=topics)
+    return MailHost(**asdict(profiles.to_host(work.runtime, row, color=color)), id=host_id, topics=topics)
+
+
+async def find_hosts(work: Work, told: BookingEvent | BookingDetails) -> tuple[MailHost, ...]:
+    """Read who hosts a booking, the organizer first: those of a team, or its owner; nobody if they are gone."""
+    ids = [each.user_id for each in told.hosts] or [told.booking.host_id]
+    found = [await find_host(work, each, color=told.event_type.color) for each in ids]
+    return tuple(each for each in found if each is not None)
 
 
 def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:

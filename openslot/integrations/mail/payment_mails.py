@@ -23,7 +23,7 @@ async def tell_refunded(work: Work, effect: Effect) -> Outcome:
     host = await find_host(work, payment.host_id, color=event.event_type.color)
     if host is None:
         return await leave_unsent(work, effect, NO_HOST)
-    invitee = list_recipients(booking, host)[0]
+    invitee = list_recipients(booking, [host])[0]
     locale = choose_locale(invitee.locale, host.locale)
     amount = show_amount(payment.price, event.refund.amount)
     name = one_line(host.name)

@@ -16,6 +16,7 @@ from openslot.bookings.events import (
     BookingInvitationFailed,
     BookingLapsed,
     BookingLinkAdded,
+    BookingReassigned,
     BookingRequested,
     BookingRescheduled,
 )
@@ -32,21 +33,27 @@ from openslot.integrations.mail import (
     wait_list_mails,
 )
 from openslot.integrations.mail.letters import (
-    KINDS,
-    find_recipient,
-    name_recipient,
     read_event,
     read_meeting,
-    with_payment,
     write_draft,
 )
-from openslot.integrations.mail.meetings import is_wanted, list_recipients, with_inviter
-from openslot.integrations.mail.models import UNWANTED, RecipientRole
+from openslot.integrations.mail.meetings import (
+    MailHost,
+    find_recipient,
+    is_wanted,
+    list_recipients,
+    name_recipient,
+    to_host,
+    with_inviter,
+    with_payment,
+)
+from openslot.integrations.mail.models import UNWANTED, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.reminder_mails import FOLLOW_UP, REMIND, TEST, plan_reminders, remind, send_test
 from openslot.integrations.mail.rules import DELAYS
 from openslot.integrations.mail.series_mails import write_series_draft
+from openslot.integrations.mail.team_mails import choose_kind, find_former, write_handover
 from openslot.jobs.batches import delete_old
 from openslot.payments.events import PaymentRefunded
 from openslot.people.deletions import SEND_LINK
@@ -60,23 +67,29 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
     """Make one mail for each participant of a meeting, and plan its reminders again."""
     event = read_event(effect)
     booking = event.booking
-    host = await operations.find_host(work, booking.host_id)
-    if host is None:
+    hosts = await operations.find_hosts(work, event)
+    if not hosts:
         return Skipped(NO_HOST)
     if _is_over(event, now=work.now):
         return Skipped(OVER)
     # What happens to bookings of a series is told in its order.
     lane = f"mail:series:{booking.series_id}" if booking.series_id else effect.lane
+    former = await find_former(work, event)
     targets = tuple(
-        Target(reaction=SEND, target=name_recipient(to), lane=f"{lane}@{to.email.casefold()}")
-        for to in list_recipients(booking, host)
+        Target(reaction=SEND, target=name_recipient(to), lane=f"{lane}@{_name_lane(event, to)}")
+        for to in (*list_recipients(booking, hosts), *map(to_host, former))
         if event.told_by is None
         and (to.role is not RecipientRole.HOST or effect.event_type != BookingInvitationFailed.type)
     )
     if effect.event_type in {BookingLinkAdded.type, BookingInvitationFailed.type}:
         # Its time is the same, and so are its reminders.
         return Expanded(targets)
-    return Expanded(targets, await plan_reminders(work, booking, host, effect.actor))
+    return Expanded(targets, await plan_reminders(work, booking, hosts, effect.actor, former=former))
+
+
+def _name_lane(event: BookingEvent, to: Recipient) -> str:
+    """Name the lane of a recipient: the hosts of a team are found by it, also at a changed address."""
+    return str(to.user_id) if event.hosts and to.user_id else to.email.casefold()
 
 
 def _is_over(event: BookingEvent, *, now: datetime) -> bool:
@@ -89,18 +102,31 @@ async def send(work: Work, effect: Effect) -> Outcome:
     event = read_event(effect)
     if _is_over(event, now=work.now):
         return await leave_unsent(work, effect, OVER)
-    kind = KINDS[effect.event_type][1]
-    host = await operations.find_host(work, event.booking.host_id, color=event.event_type.color)
-    recipient = find_recipient(event.booking, host, effect.target) if host else None
-    if host is None or recipient is None:
+    hosts, former = await operations.find_hosts(work, event), await find_former(work, event)
+    recipient = _find_recipient(event, effect, hosts, former) if hosts else None
+    if recipient is None:
         return await leave_unsent(work, effect, NO_HOST)
-    if not is_wanted(host, recipient, kind):
+    kind = choose_kind(event, recipient)
+    if not is_wanted((*hosts, *former), recipient, kind):
         return await leave_unsent(work, effect, UNWANTED)
-    meeting = await with_payment(work, read_meeting(work.runtime, event, host, cause=effect.actor))
+    if kind is MailKind.HANDOVER:
+        own = next(each for each in former if each.id == recipient.user_id)
+        draft = write_handover(work.runtime, event, own, id_=effect.id, cause=effect.actor)
+        return await deliver(work, effect, draft, effect.actor)
+    meeting = await with_payment(work, read_meeting(work.runtime, event, hosts, cause=effect.actor))
     if recipient.role is not RecipientRole.HOST:
         meeting = await with_inviter(work, meeting)
     write = write_series_draft if meeting.dates else write_draft
     return await deliver(work, effect, write(meeting, kind, recipient, effect.id, effect.actor), effect.actor)
+
+
+def _find_recipient(
+    event: BookingEvent, effect: Effect, hosts: tuple[MailHost, ...], former: tuple[MailHost, ...]
+) -> Recipient | None:
+    recipients = (*list_recipients(event.booking, hosts), *map(to_host, former))
+    in_lane = (effect.lane or "").rpartition("@")[2]
+    of_team = next((each.user_id for each in recipients if event.hosts and str(each.user_id) == in_lane), None)
+    return find_recipient(recipients, effect.target, user_id=of_team)
 
 
 async def notify(work: Work, effect: Effect) -> Outcome:
@@ -124,7 +150,14 @@ def _mailing(name: str, run: Callable[[Work, Effect], Awaitable[Outcome]], *on: 
 MAIL_REACTIONS = (
     Reaction(
         name="mail.fan_out",
-        on=(BookingCreated, BookingRescheduled, BookingCancelled, BookingLinkAdded, BookingInvitationFailed),
+        on=(
+            BookingCreated,
+            BookingRescheduled,
+            BookingReassigned,
+            BookingCancelled,
+            BookingLinkAdded,
+            BookingInvitationFailed,
+        ),
         run=fan_out,
         lane="mail",
     ),

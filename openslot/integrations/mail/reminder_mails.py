@@ -25,18 +25,26 @@ from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, choose_locale
+from openslot.i18n.localization import localize
 from openslot.integrations.mail.letters import (
     explain_mail,
-    find_recipient,
     format_title,
-    name_recipient,
     read_meeting,
-    with_payment,
     write_draft,
     write_people,
     write_what_and_when,
 )
-from openslot.integrations.mail.meetings import MailedMeeting, MailHost, format_where, list_recipients, with_inviter
+from openslot.integrations.mail.meetings import (
+    MailedMeeting,
+    MailHost,
+    find_recipient,
+    format_where,
+    list_recipients,
+    name_recipient,
+    to_host,
+    with_inviter,
+    with_payment,
+)
 from openslot.integrations.mail.models import (
     UNWANTED,
     Draft,
@@ -48,7 +56,7 @@ from openslot.integrations.mail.models import (
     RecipientRole,
     compose,
 )
-from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
+from openslot.integrations.mail.operations import deliver, find_host, find_hosts, leave_unsent
 from openslot.reminders import operations as reminders
 from openslot.reminders import rules
 from openslot.reminders.models import Entries, ReminderChannel, ReminderEntry, ReminderMoment
@@ -58,6 +66,7 @@ REMIND, FOLLOW_UP, TEST = "mail.remind", "mail.follow_up", "mail.test_reminder"
 REACTION_OF = {ReminderMoment.BEFORE: REMIND, ReminderMoment.AFTER: FOLLOW_UP}
 KIND_OF = {ReminderMoment.BEFORE: MailKind.REMINDER, ReminderMoment.AFTER: MailKind.FOLLOW_UP}
 CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
+HANDED_OVER = "the booking was handed over to another host"
 NO_SHOW, SWITCHED_OFF = "the invitee did not come", "reminders are switched off"
 
 
@@ -70,19 +79,25 @@ class Reminder(Struct, frozen=True, kw_only=True):
     minutes: int
     recipient: str
     cause: Actor
+    host_id: UUID | None = None
+    """Which of the hosts of a team is written to."""
 
 
-async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> tuple[Change, ...]:
+async def plan_reminders(
+    work: Work, booking: Booking, hosts: tuple[MailHost, ...], cause: Actor, *, former: tuple[MailHost, ...] = ()
+) -> tuple[Change, ...]:
     """Plan the reminders and follow-ups of a booking as it is now, and drop those that it no longer has."""
     wanted = await _list_wanted(work, booking)
     is_on = booking.status is Status.CONFIRMED
-    changes = []
-    for entry, recipient in product(wanted, list_recipients(booking, host)):
+    changes = [
+        drop_effect(REACTION_OF[entry.moment], _name(booking, entry, each), reason=HANDED_OVER, now=work.now)
+        for entry, each in product(wanted, map(to_host, former))
+        if _is_for(entry, each)
+    ]
+    for entry, recipient in product(wanted, list_recipients(booking, hosts)):
         if not _is_for(entry, recipient):
             continue
-        reaction = REACTION_OF[entry.moment]
-        moment = "" if entry.is_reminder else "after-"
-        key = f"{booking.id}:{moment}{entry.minutes}:{recipient.email.casefold()}"
+        reaction, key = REACTION_OF[entry.moment], _name(booking, entry, recipient)
         if not is_on or not rules.is_to_come(entry, booking.starts_at, booking.ends_at, now=work.now):
             changes.append(drop_effect(reaction, key, reason=MOVED if is_on else CANCELLED, now=work.now))
             continue
@@ -93,12 +108,18 @@ async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Ac
             minutes=entry.minutes,
             recipient=name_recipient(recipient),
             cause=cause,
+            host_id=recipient.user_id,
         )
         due_at = entry.due_at(booking.starts_at, booking.ends_at)
         changes.append(
             plan_effect(reaction, key, due_at=due_at, payload=reminder, tenant_id=booking.host_id, now=work.now)
         )
     return tuple(changes)
+
+
+def _name(booking: Booking, entry: ReminderEntry, recipient: Recipient) -> str:
+    moment = "" if entry.is_reminder else "after-"
+    return f"{booking.id}:{moment}{entry.minutes}:{recipient.email.casefold()}"
 
 
 async def _list_wanted(work: Work, booking: Booking) -> Entries:
@@ -125,13 +146,14 @@ async def remind(work: Work, effect: Effect) -> Outcome:
     lost = await _find_lost_meaning(work, details.booking, reminder, entry, entries)
     if lost is not None or entry is None:
         return await leave_unsent(work, effect, lost or rules.UNWANTED_ENTRY)
-    host = await find_host(work, details.booking.host_id, color=details.event_type.color)
-    recipient = find_recipient(details.booking, host, reminder.recipient) if host else None
-    if host is None or recipient is None:
-        return await leave_unsent(work, effect, CANCELLED)
+    hosts = await find_hosts(work, details)
+    readers = list_recipients(details.booking, hosts) if hosts else ()
+    recipient = find_recipient(readers, reminder.recipient, user_id=reminder.host_id)
+    if recipient is None:
+        return await leave_unsent(work, effect, HANDED_OVER if hosts and reminder.host_id else CANCELLED)
     if not _is_for(entry, recipient):
         return await leave_unsent(work, effect, UNWANTED)
-    meeting = await with_payment(work, read_meeting(work.runtime, details, host, cause=reminder.cause))
+    meeting = await with_payment(work, read_meeting(work.runtime, details, hosts, cause=reminder.cause))
     if recipient.role is not RecipientRole.HOST:
         meeting = await with_inviter(work, meeting)
     return await deliver(work, effect, write_mail(meeting, entry, recipient, effect.id, reminder.cause), reminder.cause)
@@ -171,7 +193,7 @@ def _write_follow_up(meeting: MailedMeeting, to: Recipient, locale: Locale) -> L
             button=Link(label=Text("View the booking"), url=meeting.booking_url),
             footer=explain_mail(meeting, to),
         )
-    host = one_line(meeting.host.name)
+    host = meeting.host_names
     return compose(
         Text("Thank you: %(title)s, %(when)s", title=title, when=when),
         Text("%(host)s thanks you for the meeting. If you have questions, reply to this email.", host=host),
@@ -202,7 +224,7 @@ def _list_values(meeting: MailedMeeting, to: Recipient, locale: Locale) -> dict[
         meeting.booking,
         meeting.event_type,
         invitee=meeting.invitee_name,
-        host=meeting.host.name,
+        host=str(localize(meeting.host_names, locale)),
         place=format_where(meeting.booking.location, to, one_line(meeting.host.name)),
         links=list_links(meeting.booking_url if is_host else meeting.manage_url, meeting.event_type),
         zone=to.zone,
@@ -260,12 +282,12 @@ def write_sample(
     """Write what each reader would get about a made-up booking, in one language."""
     booking = make_up_booking(event_type, entry, host.zone, language, now=work.now)
     details = BookingDetails(booking, event_type, None)
-    meeting = read_meeting(work.runtime, details, replace(host, locale=language), cause=SYSTEM)
+    meeting = read_meeting(work.runtime, details, (replace(host, locale=language),), cause=SYSTEM)
     page = sample_url(work.runtime)
     shown = replace(
         meeting, manage_url=page, calendar_url=page, booking_url=f"{work.runtime.settings.public_url}/bookings"
     )
-    readers = list_recipients(booking, shown.host)
+    readers = list_recipients(booking, shown.hosts)
     return [write_mail(shown, entry, to, id_, SYSTEM) for to in readers if _is_for(entry, to)]
 
 

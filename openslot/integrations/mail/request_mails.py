@@ -13,7 +13,7 @@ from openslot.core.work import Outcome, Runtime, Work
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, choose_locale
 from openslot.integrations.mail.letters import read_meeting, write_people, write_what_and_when
-from openslot.integrations.mail.meetings import MailedMeeting, list_recipients
+from openslot.integrations.mail.meetings import MailedMeeting, list_recipients, to_host
 from openslot.integrations.mail.models import (
     Draft,
     Fact,
@@ -22,7 +22,6 @@ from openslot.integrations.mail.models import (
     MailAddress,
     MailKind,
     Recipient,
-    RecipientRole,
     compose,
 )
 from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
@@ -42,8 +41,8 @@ async def ask_host(work: Work, effect: Effect) -> Outcome:
     host = await find_host(work, event.booking.host_id, color=event.event_type.color)
     if host is None or event.lapses_at <= work.now:
         return await leave_unsent(work, effect, ANSWERED if host else NO_HOST)
-    meeting = read_meeting(work.runtime, event, host, cause=effect.actor)
-    to = Recipient(role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale)
+    meeting = read_meeting(work.runtime, event, (host,), cause=effect.actor)
+    to = to_host(host)
     locale = choose_locale(to.locale)
     draft = Draft(
         id=effect.id,
@@ -66,9 +65,9 @@ async def tell_invitee(work: Work, effect: Effect) -> Outcome:
     host = await find_host(work, event.booking.host_id, color=event.event_type.color)
     if host is None:
         return await leave_unsent(work, effect, NO_HOST)
-    invitee = list_recipients(event.booking, host)[0]
+    invitee = list_recipients(event.booking, [host])[0]
     locale = choose_locale(invitee.locale, host.locale)
-    meeting = read_meeting(work.runtime, event, host, cause=effect.actor)
+    meeting = read_meeting(work.runtime, event, (host,), cause=effect.actor)
     draft = Draft(
         id=effect.id,
         kind=kind,

@@ -94,7 +94,7 @@ def _write_letter(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, 
 
 
 def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> Iterator[str]:
-    names = {"host": one_line(meeting.host.name), "invitee": meeting.invitee_name, "count": len(meeting.dates)}
+    names = {"host": meeting.host_names, "invitee": meeting.invitee_name, "count": len(meeting.dates)}
     if kind is MailKind.CANCELLATION:
         yield Text("None of these meetings will take place. There is nothing you need to do.")
         return

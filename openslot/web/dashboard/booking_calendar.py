@@ -13,9 +13,8 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.availability.models import Days
 from openslot.availability.months import begin_month, end_month
-from openslot.bookings import operations as bookings
 from openslot.bookings import queries, rules
-from openslot.bookings.models import Booking, BookingRef, CalendarMeeting, SessionSeat
+from openslot.bookings.models import Booking, CalendarMeeting, SessionSeat
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
@@ -219,12 +218,13 @@ async def _find_chosen(
     if booking_id is None:
         return None
     try:
-        details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
+        details = await queries.get_hosted(work, user, booking_id)
     except NotFound:
         return None
     booking = details.booking
     people = await queries.list_session(work, user, booking) if booking.seat_id else []
-    effects = [] if booking.seat_id else await timeline.list_timeline(work, user, booking_id)
+    is_owner = booking.host_id == user.id
+    effects = await timeline.list_timeline(work, user, booking_id) if is_owner and not booking.seat_id else []
     badge, tone = status_badge(booking.status, is_over=rules.is_over(booking, now=work.now))
     payable = [] if booking.payment is None else [each.id for each in people] or [booking_id]
     return Chosen(

@@ -11,8 +11,8 @@ from openslot.accounts.models import User
 from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, BySlug, EventTypeRef
 from openslot.bookings import operations as bookings
-from openslot.bookings import rules, series
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.bookings import queries, rules, series
+from openslot.bookings.models import Booking, BookingWanted, Invitee
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.core.errors import Conflict, Invalid, NotFound
@@ -236,7 +236,7 @@ class HostRescheduleForm(Struct, frozen=True, kw_only=True):
 @get("/bookings/{booking_id}/cancel")
 async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm] = Form()) -> Response:
     """Ask for the reason, and whether it is meant."""
-    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
+    details = await queries.get_hosted(work, user, booking_id)
     booking = details.booking
     if not form.faults and not rules.can_change(booking, now=work.now):
         return redirect(f"/bookings/{booking_id}")
@@ -257,7 +257,7 @@ async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostC
 async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
     sent = form.get()
     cancel = series.cancel_series if sent.series else bookings.cancel_booking
-    await cancel(work, BookingRef(booking_id, user.id), reason=sent.reason.strip())
+    await cancel(work, await queries.get_ref(work, user, booking_id), reason=sent.reason.strip())
     return redirect(f"/bookings/{booking_id}?done=cancelled")
 
 
@@ -266,7 +266,7 @@ async def show_reschedule_form(
     request: Request, work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm] = Form()
 ) -> Response:
     """Show the open slots of a week."""
-    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
+    details = await queries.get_hosted(work, user, booking_id)
     booking, path = details.booking, f"/bookings/{booking_id}/reschedule"
     which = rules.name_wanted_time(booking, details.event_type)
     if not form.faults and not rules.can_change(booking, now=work.now):
@@ -332,6 +332,6 @@ def _tell_who(booking: Booking) -> Text:
 )
 async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm]) -> Response:
     """Move a booking to the slot that was chosen."""
-    ref, sent = BookingRef(booking_id, user.id), form.get()
+    ref, sent = await queries.get_ref(work, user, booking_id), form.get()
     await bookings.reschedule_booking(work, ref, sent.start, reason=sent.reason.strip())
     return redirect(f"/bookings/{booking_id}?done=moved")

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
+from openslot.bookings import queries
 from openslot.core.errors import Conflict
 from openslot.core.work import Work
 from openslot.routing import Form, Response, post
@@ -23,7 +23,7 @@ class NoShowForm(Struct, frozen=True, kw_only=True):
 async def mark_no_show(work: Work, user: User, booking_id: UUID, form: Form[NoShowForm]) -> Response:
     """Mark that the invitee did not come, or take that back."""
     is_marked = form.get().no_show == "yes"
-    await bookings.mark_no_show(work, BookingRef(booking_id, user.id), no_show=is_marked)
+    await bookings.mark_no_show(work, await queries.get_ref(work, user, booking_id), no_show=is_marked)
     return redirect(f"/bookings/{booking_id}?done={'no-show' if is_marked else 'no-show-removed'}")
 
 
@@ -31,7 +31,7 @@ async def mark_no_show(work: Work, user: User, booking_id: UUID, form: Form[NoSh
 async def mark_no_show_from_home(work: Work, user: User, booking_id: UUID, form: Form[NoShowForm]) -> Response:
     """Do the same, and show the first screen."""
     is_marked = form.get().no_show == "yes"
-    await bookings.mark_no_show(work, BookingRef(booking_id, user.id), no_show=is_marked)
+    await bookings.mark_no_show(work, await queries.get_ref(work, user, booking_id), no_show=is_marked)
     return redirect(f"/?done={'no-show' if is_marked else 'no-show-removed'}")
 
 

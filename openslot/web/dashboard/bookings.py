@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
-from openslot.bookings import rules, series
+from openslot.bookings import queries, rules, series
 from openslot.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -18,6 +18,7 @@ from openslot.bookings.events import (
     BookingLinkFailed,
     BookingNoShowMarked,
     BookingNoShowRemoved,
+    BookingReassigned,
     BookingRequested,
     BookingRescheduled,
 )
@@ -26,12 +27,11 @@ from openslot.bookings.models import (
     Booking,
     BookingChange,
     BookingDetails,
-    BookingRef,
     HostNotes,
     show_reason,
 )
 from openslot.bookings.rules import CALENDAR
-from openslot.bookings.words import LINK_SHOWN_HERE
+from openslot.bookings.words import LINK_SHOWN_HERE, ListOfNames
 from openslot.bookings.words import list_answers as list_by_question
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
@@ -60,6 +60,7 @@ YOURS = {
     BookingRequested.type: Text("You requested this booking"),
     BookingCreated.type: Text("You created this booking"),
     BookingRescheduled.type: Text("You rescheduled this booking"),
+    BookingReassigned.type: Text("You handed this booking over"),
     BookingCancelled.type: Text("You cancelled this booking"),
     BookingNoShowMarked.type: Text("You marked a no-show"),
     BookingNoShowRemoved.type: Text("You took the no-show back"),
@@ -72,12 +73,13 @@ THEIRS = {
     BookingRequested.type: Text("%(who)s requested this booking"),
     BookingCreated.type: Text("%(who)s created this booking"),
     BookingRescheduled.type: Text("%(who)s rescheduled this booking"),
+    BookingReassigned.type: Text("%(who)s handed this booking over"),
     BookingCancelled.type: Text("%(who)s cancelled this booking"),
     BookingNoShowMarked.type: Text("%(who)s marked a no-show"),
     BookingNoShowRemoved.type: Text("%(who)s took the no-show back"),
 }
 OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type, BookingInvitationFailed.type})
-WITH_REASON = frozenset({BookingRescheduled.type, BookingCancelled.type})
+WITH_REASON = frozenset({BookingRescheduled.type, BookingReassigned.type, BookingCancelled.type})
 NOTICES: Notices = {
     "booked": MailNotice(
         Text("The booking was created. The invitee will be notified by email."),
@@ -111,12 +113,17 @@ class HistoryRow(Struct, frozen=True, kw_only=True):
 
 
 def tell_history(
-    booking: Booking, changes: Sequence[BookingChange], effects: Sequence[TimelineEffect], user: User, *, now: datetime
+    details: BookingDetails,
+    changes: Sequence[BookingChange],
+    effects: Sequence[TimelineEffect],
+    user: User,
+    *,
+    now: datetime,
 ) -> list[HistoryRow]:
     """List every change with its steps, followed by what is planned."""
     was_asked_for = any(change.type == BookingRequested.type for change in changes)
     rows = [
-        _tell(booking, change, effects, user, was_asked_for=was_asked_for, now=now)
+        _tell(details, change, effects, user, was_asked_for=was_asked_for, now=now)
         for change in changes
         if change.type in YOURS
     ]
@@ -128,7 +135,7 @@ def tell_history(
 
 
 def _tell(
-    booking: Booking,
+    details: BookingDetails,
     change: BookingChange,
     effects: Sequence[TimelineEffect],
     user: User,
@@ -140,7 +147,7 @@ def _tell(
     steps = [describe_step(each, user, now=now) for each in effects if own and each.event_id == change.event_id]
     before = change.previous_starts_at
     return HistoryRow(
-        title=_format_who(booking, change, user, was_asked_for=was_asked_for),
+        title=_format_who(details, change, user, was_asked_for=was_asked_for),
         at=words.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=words.at(before, user.zone, now=now)) if before else None,
         reason=show_reason(change.reason) if change.reason and change.type in WITH_REASON else None,
@@ -148,11 +155,11 @@ def _tell(
     )
 
 
-def _format_who(booking: Booking, change: BookingChange, user: User, *, was_asked_for: bool) -> Text:
+def _format_who(details: BookingDetails, change: BookingChange, user: User, *, was_asked_for: bool) -> Text:
     is_confirmed = was_asked_for and change.type == BookingCreated.type
     if change.type in OURS or _is_own(change.actor, user):
         return Text("You confirmed this request") if is_confirmed else YOURS[change.type]
-    who = ACTORS.get(change.actor.kind, booking.invitee_name)
+    who = ACTORS.get(change.actor.kind) or _name_person(details, change.actor)
     if change.actor.assistant is not None:
         who = Text("Your assistant %(name)s", name=defuse(change.actor.assistant))
     if change.actor.organization_id is not None:
@@ -162,9 +169,17 @@ def _format_who(booking: Booking, change: BookingChange, user: User, *, was_aske
     return THEIRS[change.type].fill(who=who)
 
 
+def _name_person(details: BookingDetails, actor: Actor) -> str:
+    """Name who has done something: the invitee, or another host of a team."""
+    if not details.hosts or actor.kind is ActorKind.PUBLIC:
+        return details.booking.invitee_name
+    found = (each.name for each in details.hosts if each.user_id == actor.user_id)
+    return next(found, Text("Somebody of the team"))
+
+
 def _is_own(actor: Actor, user: User) -> bool:
     if actor.agent == CALENDAR:
-        return True
+        return actor.user_id in {None, user.id}
     is_users = actor.kind in {ActorKind.SESSION, ActorKind.KEY} and actor.user_id == user.id
     return is_users and actor.assistant is None
 
@@ -175,11 +190,13 @@ class PrivateNotesForm(Struct, frozen=True, kw_only=True):
 
 @get("/bookings/{booking_id}")
 async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any] = Form()) -> Response:
-    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
-    changes = await bookings.list_changes(work, user, booking_id)
-    effects = await timeline.list_timeline(work, user, booking_id)
-    stored = await bookings.get_host_notes(work, user, booking_id)
+    details = await queries.get_hosted(work, user, booking_id)
     booking = details.booking
+    changes = await bookings.list_changes(work, booking)
+    # What is sent and noted is the owner's.
+    is_owner = booking.host_id == user.id
+    effects = await timeline.list_timeline(work, user, booking_id) if is_owner else []
+    stored = await bookings.get_host_notes(work, user, booking_id)
     notes = form.of(PrivateNotesForm).begin({"private_notes": stored.private_notes})
     failed = sum(effect.state is EffectState.DEAD for effect in effects)
     is_over = rules.is_over(booking, now=work.now)
@@ -204,12 +221,13 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         event_type=details.event_type,
         facts=list(_list_facts(details, stored)),
         money=await describe_payment(work, booking),
-        chapters=tell_history(booking, changes, effects, user, now=work.now),
+        chapters=tell_history(details, changes, effects, user, now=work.now),
         can_change=rules.can_change(booking, now=work.now),
         can_mark=rules.can_mark_no_show(booking, now=work.now),
         dates=await series.list_series(work, booking),
         notices=NOTICES,
-        curl=curl(work, user, f"/bookings/{booking_id}"),
+        is_owner=is_owner,
+        curl=curl(work, user, f"/bookings/{booking_id}") if is_owner else None,
     )
 
 
@@ -242,6 +260,8 @@ def _list_facts(details: BookingDetails, notes: HostNotes) -> Iterator[tuple[str
     if where := place(booking.location):
         follows = LINK_SHOWN_HERE if booking.location.awaits_link else where
         yield Text("Where"), booking.location.value or follows
+    if details.hosts:
+        yield Text("Hosts"), ListOfNames(tuple(each.name for each in details.hosts))
     if booking.guests:
         yield Text("Guests"), ", ".join(booking.guests)
     if details.contact and details.contact.phone:

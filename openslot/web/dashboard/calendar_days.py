@@ -137,7 +137,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             path=self._find_path(meeting),
             name=meeting.invitee_name,
             others=meeting.people - 1,
-            what=meeting.event_type_name,
+            what=f"{meeting.event_type_name} · {meeting.team_name}" if meeting.team_name else meeting.event_type_name,
             where=place(meeting.location),
             icon=ICONS.get(meeting.location.kind),
             starts=meeting.starts_at.astimezone(get_zone(zone)).time(),

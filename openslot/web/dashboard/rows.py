@@ -1,6 +1,6 @@
 """Bookings as rows, by day, and effects as steps: what is done, how it stands, and what to do if it failed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import TypeVar
@@ -13,6 +13,7 @@ from openslot.accounts.models import User
 from openslot.bookings.conferences import NO_LINK_REASONS, NOBODY_WAITS
 from openslot.bookings.events import BookingCancelled, BookingInvitationFailed, BookingLinkAdded, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
+from openslot.bookings.words import ListOfNames
 from openslot.conversations.models import Channel, MessageStatus
 from openslot.core.effects import REPLANNED
 from openslot.core.events import EffectState
@@ -126,6 +127,13 @@ def place(location: Location) -> str | None:
     return PLACES.get(location.kind)
 
 
+def tell_team(team_name: str | None, others: Sequence[str]) -> str | None:
+    """Name the team of a booking, and who else hosts it."""
+    if team_name is None or not others:
+        return team_name
+    return Text("%(team)s, with %(names)s", team=team_name, names=ListOfNames(tuple(others)))
+
+
 def status_badge(status: Status, *, is_over: bool, no_show: bool = False, failed: int = 0) -> tuple[Text | None, str]:
     """Name a booking's status and its tone; a failure matters more than a confirmation."""
     if failed:
@@ -156,6 +164,7 @@ def _details(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> I
         # The badge tells of the failure.
         yield Text("No-show")
     yield entry.event_type_name
+    yield tell_team(entry.team_name, entry.other_hosts)
     yield place(entry.location)
     if entry.guests:
         yield PluralText("%(count)s guest", "%(count)s guests", count=len(entry.guests))

@@ -14,7 +14,7 @@ from openslot.core.times import at_second, get_zone
 from openslot.event_types.models import LocationKind
 from openslot.i18n import PluralText, Text
 from openslot.web import words
-from openslot.web.dashboard.rows import place
+from openslot.web.dashboard.rows import place, tell_team
 from openslot.web.figures import ShortDayOfWeek, ShortWeekday
 
 Interval = tuple[int, int]
@@ -191,6 +191,7 @@ def _count_failed(failed: Mapping[UUID, int], entry: AgendaEntry) -> Text | None
 def _meeting(entry: AgendaEntry, user: User, when: When, *, failed: Mapping[UUID, int], now: datetime) -> TodaysMeeting:
     guests = PluralText("%(count)s guest", "%(count)s guests", count=len(entry.guests)) if entry.guests else None
     is_video = entry.location.kind is LocationKind.VIDEO_LINK
+    team = tell_team(entry.team_name, entry.other_hosts)
     return TodaysMeeting(
         id=entry.id,
         when=when,
@@ -200,7 +201,7 @@ def _meeting(entry: AgendaEntry, user: User, when: When, *, failed: Mapping[UUID
         email=entry.invitee_email,
         event_type_id=entry.event_type_id,
         event=entry.event_type_name,
-        details=tuple(each for each in (place(entry.location), guests) if each),
+        details=tuple(each for each in (place(entry.location), guests, team) if each),
         notes=entry.notes,
         join=entry.location.value if is_video and entry.location.value else None,
         until=format_until(entry.starts_at - now),
