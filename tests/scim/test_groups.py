@@ -1,11 +1,13 @@
 """SCIM groups are the teams of an organization: as Okta and Entra send them, with hostile input, and what follows."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization
@@ -13,6 +15,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
 from openslot.schedules import operations as schedules
 from openslot.scim.attributes import GROUP
 from openslot.teams import hosting
@@ -20,6 +23,7 @@ from openslot.teams import operations as teams
 from openslot.teams.models import GroupWanted, TeamRules
 from tests.scim.support import assert_refused
 from tests.support.provisioning import BASE, DOMAIN, SCIM, Provider, found_organization
+from tests.support.teams import book_team, list_hosts
 
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 
@@ -64,6 +68,18 @@ async def members_of(provider: Provider, group_id: str) -> set[str]:
 async def users(provider: Provider) -> list[str]:
     """The ids of three users."""
     return [(await provider.create(f"u{n}@{DOMAIN}", displayName=f"User {n}"))["id"] for n in range(3)]
+
+
+async def offer(runtime: Runtime, organization: Organization, group_id: str) -> EventType:
+    """Add an event type that everybody of a team hosts in turn."""
+    async with runtime.transaction(OPERATOR) as work:
+        team = await teams.get_team(work, organization.id, UUID(group_id))
+        owner = await accounts.get_user_by_email(work, f"u2@{DOMAIN}")
+        schedule, *_ = await schedules.list_schedules(work, owner)
+        wanted = event_types.draft(work, schedule, name="Demo", slug="demo", duration_minutes=30)
+        return await hosting.add_team_event_type(
+            work, team, owner, wanted, groups=[GroupWanted(filter={})], rules=TeamRules(event_type_id=new_id())
+        )
 
 
 async def test_okta_pushes_a_group(provider: Provider, users: list[str]) -> None:
@@ -147,15 +163,9 @@ async def test_a_group_is_a_team_whose_joiners_are_booked_and_whose_leavers_are_
 ) -> None:
     first, second, _ = users
     made = await create(provider, "Sales", first)
-    async with runtime.transaction(OPERATOR) as work:
-        team = await teams.get_team(work, organization.id, UUID(made["id"]))
-        assert (team.slug, team.name) == ("sales", "Sales")
-        owner = await accounts.get_user_by_email(work, f"u2@{DOMAIN}")
-        schedule, *_ = await schedules.list_schedules(work, owner)
-        wanted = event_types.draft(work, schedule, name="Demo", slug="demo", duration_minutes=30)
-        event_type = await hosting.add_team_event_type(
-            work, team, owner, wanted, groups=[GroupWanted(filter={})], rules=TeamRules(event_type_id=new_id())
-        )
+    team = await teams.get_team(runtime.work(OPERATOR), organization.id, UUID(made["id"]))
+    assert (team.slug, team.name) == ("sales", "Sales")
+    event_type = await offer(runtime, organization, made["id"])
 
     async def hosts() -> list[str]:
         return [each.email for each in await hosting.list_group_members(runtime.work(OPERATOR), event_type.id)]
@@ -175,6 +185,37 @@ async def test_a_group_is_a_team_whose_joiners_are_booked_and_whose_leavers_are_
     assert await members_of(provider, made["id"]) == set()
 
 
+async def test_bookings_of_who_is_removed_go_to_others_and_else_are_cancelled(
+    provider: Provider, users: list[str], runtime: Runtime, organization: Organization
+) -> None:
+    first, second, third = users
+    made = await create(provider, "Sales", first, second)
+    event_type = await offer(runtime, organization, made["id"])
+    now = runtime.clock()
+    at = (now + timedelta(days=14 - now.weekday())).replace(hour=10, minute=0, second=0, microsecond=0)
+    booking = await book_team(runtime, event_type, at)
+    (host,) = await list_hosts(runtime, booking.id)
+    accounts_ = await runtime.pool.fetch("select id, user_id from memberships")
+    user_of = {str(row["id"]): row["user_id"] for row in accounts_}
+    leaver, other = (first, second) if user_of[first] == host else (second, first)
+
+    answer = await patch(provider, made["id"], {"op": "Remove", "path": "members", "value": [{"value": leaver}]})
+    assert answer.status_code == 200
+    assert await list_hosts(runtime, booking.id) == [user_of[other]]
+    assert await runtime.pool.fetchval("select sum(credit) from host_group_members") == 0
+
+    await patch(provider, made["id"], {"op": "Remove", "path": "members"})
+    assert await runtime.pool.fetchval("select status from bookings where id = $1", booking.id) == "CANCELLED"
+
+    await patch(provider, made["id"], {"op": "Add", "path": "members", "value": [{"value": third}]})
+    again = await book_team(runtime, event_type, at)
+    await send(provider, "DELETE", f"/Groups/{made['id']}", status=204)
+    row = await runtime.pool.fetchrow("select status, cancelled_by from bookings where id = $1", again.id)
+    assert row is not None
+    assert row["status"] == "CANCELLED"
+    assert not await runtime.pool.fetchval("select active from event_types where id = $1", event_type.id)
+
+
 async def test_what_a_team_says_of_its_members_survives_what_the_provider_sends(
     provider: Provider, users: list[str], runtime: Runtime, organization: Organization
 ) -> None:
@@ -182,7 +223,7 @@ async def test_what_a_team_says_of_its_members_survives_what_the_provider_sends(
     async with runtime.transaction(OPERATOR) as work:
         team = await teams.get_team(work, organization.id, UUID(made["id"]))
         (listed,) = await teams.list_members(work, team)
-        await teams.change_member(work, listed.member.__class__(**{**_fields(listed.member), "weight": 7}))
+        await teams.change_member(work, replace(listed.member, weight=7))
 
     await send(
         provider, "PUT", f"/Groups/{made['id']}", {"displayName": "Sales", "members": [{"value": u} for u in users]}
@@ -190,10 +231,6 @@ async def test_what_a_team_says_of_its_members_survives_what_the_provider_sends(
 
     found = await teams.list_members(runtime.work(OPERATOR), team)
     assert sorted(each.member.weight for each in found) == [7, 100, 100]
-
-
-def _fields(noun: Any) -> dict[str, Any]:
-    return {name: getattr(noun, name) for name in noun.__struct_fields__}
 
 
 async def test_users_show_their_groups(provider: Provider, users: list[str]) -> None:
