@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from openslot.accounts.store import lock_host
 from openslot.availability import claims
 from openslot.availability.errors import HoldNotFound, SlotUnavailable
 from openslot.availability.models import ById
@@ -13,9 +14,10 @@ from openslot.bookings.models import BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.event_types.models import Limits
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
-from tests.support.teams import book_alone, book_team, hold_team, list_credits, list_hosts, open_team
+from tests.support.teams import book_alone, book_team, hold_team, list_credits, list_hosts, offer, open_team
 
 AT = MONDAY.replace(hour=10)
 LATER = MONDAY.replace(hour=14)
@@ -69,6 +71,53 @@ async def test_the_next_host_is_chosen_when_one_is_taken_meanwhile(runtime: Runt
     booking = await waiting
     assert await list_hosts(runtime, booking.id) == [team.hosts[1].id]
     assert await find_disorder(runtime.pool) == {}
+
+
+async def test_a_host_who_is_away_meanwhile_is_judged_again(runtime: Runtime) -> None:
+    team = await open_team(runtime, 2)
+    async with runtime.transaction(OPERATOR) as other:
+        # The first host has not committed that they are away when the team chooses them; no constraint knows of it.
+        await lock_host(other.db, team.hosts[0].id)
+        await other.db.execute(
+            """insert into out_of_office (id, owner_id, starts_at, ends_at, reason, created_at)
+            values ($1, $2, $3, $4, '', $3)""",
+            new_id(),
+            team.hosts[0].id,
+            AT,
+            AT + timedelta(hours=1),
+        )
+        waiting = asyncio.create_task(book_team(runtime, team.event_type, AT))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+    assert await list_hosts(runtime, (await waiting).id) == [team.hosts[1].id]
+
+
+async def test_choices_of_one_event_type_are_made_one_after_the_other(runtime: Runtime) -> None:
+    team = await open_team(runtime, 2, limits=Limits(per_day=1))
+    await book_team(runtime, team.event_type, AT + timedelta(days=1))
+    async with runtime.transaction(OPERATOR) as first:
+        invitee = Invitee(name="Li", email="li@wei.example", zone="UTC")
+        wanted = BookingWanted(which=ById(team.event_type.id), starts_at=AT, invitee=invitee)
+        await bookings.create_booking(first, wanted)
+        # Another host is free, at another time; only the event type's own limit is reached.
+        waiting = asyncio.create_task(book_team(runtime, team.event_type, LATER))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+    with pytest.raises(SlotUnavailable):
+        await waiting
+
+
+async def test_hosts_are_locked_in_one_order_whichever_groups_they_are_in(runtime: Runtime) -> None:
+    team = await open_team(runtime, 3, groups=[(1, [0]), (1, [1]), (1, [2])])
+    back = await offer(runtime, team.id, team.owner, team.hosts, [(1, [2]), (1, [1]), (1, [0])])
+    async with runtime.transaction(OPERATOR) as other:
+        await lock_host(other.db, team.hosts[1].id)
+        both = [asyncio.create_task(book_team(runtime, each, AT)) for each in (team.event_type, back)]
+        await asyncio.sleep(0.5)
+        assert not any(each.done() for each in both)
+    # In different orders, each would wait for a host that the other has.
+    made = await asyncio.gather(*both, return_exceptions=True)
+    assert sorted(type(each).__name__ for each in made) == ["Booking", "SlotUnavailable"]
 
 
 async def test_the_next_host_is_chosen_when_the_constraint_refuses_one(runtime: Runtime) -> None:
