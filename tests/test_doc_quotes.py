@@ -60,7 +60,7 @@ def test_every_line_that_the_log_is_said_to_have_exists() -> None:
 def test_every_file_that_is_named_exists() -> None:
     missing = []
     for page in PAGES:
-        named = re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|sql|css|js|html|toml))", page.read_text("utf-8"))
+        named = re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|sql|css|js|json|html|toml|yaml)\b)", page.read_text("utf-8"))
         missing += [
             f"{page.name}: {name}"
             for name in named

@@ -32,6 +32,7 @@ from openslot.integrations.calendars.booking_events import renew_feed
 from openslot.routing import HandlerFunction, RateLimit, Response, get
 from openslot.wait_list.operations import entry_token
 from tests.http.golden.asgi import ask, running
+from tests.support.founding import add_event_type, found_team
 
 TRIALS = 9
 CHEAP = 40
@@ -60,6 +61,7 @@ values ($1, $2, $2::timestamptz + interval '7 days', 'content', $1, 1, 1, $3)"""
 MORE = {
     "/{username}": (".md", ".json"),
     "/{username}/{slug}": (".md", ".json", "?view=zones", "?month=2030-01", "?start=2030-01-07T10:00:00Z"),
+    "/team/{team}/{slug}": (".md", ".json", "?view=zones", "?month=2030-01", "?start=2030-01-07T10:00:00Z"),
     "/static/{path:path}": ("?v=1",),
     "/api/public/{username}/{slug}/slots": ("?timezone=Europe/Berlin",),
 }
@@ -170,6 +172,7 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
         upcoming = "select id from bookings where host_id = $1 and status = 'CONFIRMED' and starts_at > $2 limit 1"
         booking_id: UUID = await work.db.fetchval(upcoming, mara.id, work.now)
         await work.db.execute(WAITING, SOME_ID, mara.id, work.now)
+    await add_event_type(runtime, await found_team(runtime, slug="quay"))
     wrong = {"token": "wrong"}
     return {
         "": {
@@ -179,6 +182,7 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
             **dict.fromkeys(("hold_id", "connection_id", "channel_id"), SOME_ID),
         },
         "manage": {"token": manage_token(runtime, booking_id)},
+        "team": {"team": "sales", "slug": "demo"},
         "wait-list": {"token": entry_token(runtime, UUID(SOME_ID))},
         "feed": {"token": feed},
         "invite": {"token": invitations.invitation_token(runtime, invitation)},

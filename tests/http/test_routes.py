@@ -47,6 +47,7 @@ WITHOUT = {
     "/api/scim/v2/Users/.search",
     "/api/scim/v2/Groups/.search",
     "/{username}/{slug}",
+    "/team/{team}/{slug}",
     "/manage/{token}/reschedule",
     "/manage/{token}/cancel",
     "/manage/{token}/messages",

@@ -12,13 +12,23 @@ from openslot.http.compression import accepts_gzip
 from openslot.web.static_files import assets, static_url
 from tests.bookings.conftest import offer
 from tests.http.routes import OPERATIONS
+from tests.support.founding import add_event_type, found_team
 
 ID = "018f0000-0000-7000-8000-000000000000"
 TOKEN = re.compile(r'name="csrf" value="[^"]')
 # What is kept is compressed for everyone; no page of these has a form.
 KEPT = {"/static/{path}", "/widget.js", "/api/docs", "/api/openapi.json", "/help/palette"}
 # Compressed for visitors who are not signed in.
-PUBLIC = {"/login", "/widget-demo", "/llms.txt", "/{username}", "/{username}/{slug}", "/{username}/{slug}/qr"}
+PUBLIC = {
+    "/login",
+    "/widget-demo",
+    "/llms.txt",
+    "/{username}",
+    "/{username}/{slug}",
+    "/{username}/{slug}/qr",
+    "/team/{team}",
+    "/team/{team}/{slug}",
+}
 # No session is looked up for these.
 NO_SESSION = ["/help/save-bar", "/help/zones", "/llms.txt"]
 HEADERS = (
@@ -136,6 +146,7 @@ async def test_a_page_is_compressed_for_a_visitor_and_plain_for_somebody_with_a_
 async def test_no_answer_with_a_secret_is_compressed(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     await runtime.pool.execute("update users set is_admin = true where id = $1", user.id)
     await offer(runtime, user, "intro-call")
+    await add_event_type(runtime, await found_team(runtime), slug="intro-call")
     paths = [_fill(one.path, user) for one in OPERATIONS if one.method == "GET" and one.path not in KEPT]
     answers = {path: await ask(member, path) for path in paths}
     with_token = [path for path, answer in answers.items() if TOKEN.search(answer.text)]
@@ -150,7 +161,7 @@ async def test_no_answer_with_a_secret_is_compressed(member: httpx2.AsyncClient,
 
 
 def _fill(path: str, user: User) -> str:
-    filled = path.replace("{username}", user.username or "").replace("{slug}", "intro-call")
+    filled = path.replace("{username}", user.username or "").replace("{slug}", "intro-call").replace("{team}", "sales")
     return re.sub(r"\{[^}]+\}", ID, filled)
 
 

@@ -54,6 +54,7 @@ WITHOUT_SESSION = {
     "/wait-list/{token}/leave",
     "/{username}/{slug}/wait-list",
     "/{username}/{slug}",
+    "/team/{team}/{slug}",
 }
 
 

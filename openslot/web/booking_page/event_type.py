@@ -1,5 +1,6 @@
 """A host's page, and an event type's: choose a day, choose a time, fill in the form, book."""
 
+from collections.abc import Callable
 from uuid import UUID, uuid4
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from openslot.accounts.models import DEFAULT_COLOR, User
 from openslot.accounts.profiles import photo_path
 from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import ByPage
+from openslot.availability.models import ByPage, ByTeamPage
 from openslot.bookings import series
 from openslot.bookings.email_proofs import book_proven
 from openslot.bookings.errors import EmailVerificationRequired, InviteeLimitReached, PaymentUnavailable
@@ -48,6 +49,10 @@ from openslot.web.pages import redirect
 DURATION_GONE = Text("The host does not offer this duration any more. Choose a duration and a time again")
 
 
+NameOffer = Callable[[Options], ByPage | ByTeamPage]
+"""Name the event type of a page, with what its address says."""
+
+
 class PageContext(Struct, frozen=True, kw_only=True):
     """One request for an event type's page, on behalf of the public even if a host is signed in."""
 
@@ -55,7 +60,7 @@ class PageContext(Struct, frozen=True, kw_only=True):
     path: str
     address: str
     options: Options
-    which: ByPage
+    which: ByPage | ByTeamPage
     source: str | None
     """Where the visitor came from; None: a form does not say it."""
 
@@ -70,8 +75,13 @@ class PageContext(Struct, frozen=True, kw_only=True):
 @follow_former
 @explain_closed
 async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
+    """Show an event type of a host."""
+    return await open_page(work, request, _name(username, slug))
+
+
+async def open_page(work: Work, request: Request, name: NameOffer) -> Response:
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
-    context = _read_context(work, request, username, slug)
+    context = _read_context(work, request, name)
     options = context.options
     if (wanted := choose_format(request)) is not Format.HTML:
         return await write_offer(context.work, request, context.which, wanted)
@@ -101,8 +111,15 @@ async def _pick(context: PageContext) -> forms.Picked:
 async def book(
     *, work: Work, request: Request, user: User | None, username: str, slug: str, form: Form[forms.BookingForm]
 ) -> Response:
+    """Book an event type of a host."""
+    return await send_form(work, request, _name(username, slug), form, user)
+
+
+async def send_form(
+    work: Work, request: Request, name: NameOffer, form: Form[forms.BookingForm], user: User | None
+) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
-    context = _read_context(work, request, username, slug, form)
+    context = _read_context(work, request, name, form)
     if form[forms.TRAP]:
         form = form.with_faults({forms.TRAP: forms.TRAPPED})
     if form.faults:
@@ -128,8 +145,12 @@ async def book(
     return redirect(target)
 
 
+def _name(username: str, slug: str) -> NameOffer:
+    return lambda options: ByPage(username, slug, options.token, options.minutes)
+
+
 def _read_context(
-    work: Work, request: Request, username: str, slug: str, form: Form[forms.BookingForm] | None = None
+    work: Work, request: Request, name: NameOffer, form: Form[forms.BookingForm] | None = None
 ) -> PageContext:
     options = read_options(request)
     if form is not None and form["duration"]:
@@ -139,7 +160,7 @@ def _read_context(
         path=request.path,
         address=request.address,
         options=options,
-        which=ByPage(username, slug, options.token, options.minutes),
+        which=name(options),
         source=find_source(work, request, options) if form is None else forms.read_source(form),
     )
 

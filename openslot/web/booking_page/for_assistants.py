@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
-from openslot.availability.models import ByPage
+from openslot.availability.models import ByPage, ByTeamPage
 from openslot.availability.months import MAX_DAYS
 from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
@@ -258,7 +258,7 @@ async def write_host(work: Work, username: str, wanted: Format) -> Response:
     return _send_markdown("host.md", host=page, offers=offers, page_url=page_url)
 
 
-async def write_offer(work: Work, request: Request, which: ByPage, wanted: Format) -> Response:
+async def write_offer(work: Work, request: Request, which: ByPage | ByTeamPage, wanted: Format) -> Response:
     """Write an event type's page for an assistant, with its next open slots."""
     which = replace(which, slug=which.slug.removesuffix(wanted.suffix))
     try:
@@ -281,7 +281,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     )
 
 
-async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[OfferForAssistants, EventType]:
+async def _read_offer(work: Work, which: ByPage | ByTeamPage, options: Options) -> tuple[OfferForAssistants, EventType]:
     zone = options.zone or get_zone((await availability.get_offer(work, which)).host_zone)
     length = {"durationMinutes": str(which.minutes)} if which.minutes else {}
     today = work.now.astimezone(zone).date()

@@ -58,6 +58,11 @@ def preview_host(work: Work, name: str, username: str) -> SharePreview:
     return replace(preview, linked_data=_link_data({"@type": "Person", "name": name}, target=preview.url))
 
 
+def preview_team(work: Work, name: str, slug: str) -> SharePreview:
+    preview = _preview(work, f"/team/{slug}", title=name, description=_invite(name))
+    return replace(preview, linked_data=_link_data({"@type": "Organization", "name": name}, target=preview.url))
+
+
 def preview_event_type(work: Work, event_type: EventType, host_name: str, username: str) -> SharePreview:
     """Describe an event type's page; a private one without its token, which is a secret."""
     preview = _preview(

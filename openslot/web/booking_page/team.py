@@ -1,0 +1,54 @@
+"""A team's page, and the pages of its event types, which are those of a host's event types."""
+
+from openslot.accounts.models import DEFAULT_COLOR, User
+from openslot.availability.models import ByTeamPage
+from openslot.core.work import Work
+from openslot.routing import Form, Request, Response, get, post
+from openslot.teams.hosting import list_team_event_types
+from openslot.teams.operations import get_team_by_slug
+from openslot.web.booking_page import event_type, forms
+from openslot.web.booking_page.for_assistants import list_facts
+from openslot.web.booking_page.options import carry_source, find_source, read_options
+from openslot.web.booking_page.refusals import explain_closed, limit_views
+from openslot.web.booking_page.sharing import preview_team
+from openslot.web.booking_page.view import show
+
+
+@get("/team/{team}/{slug}", is_public=True)
+@limit_views
+@explain_closed
+async def show_team_event_type(work: Work, request: Request, team: str, slug: str) -> Response:
+    """Show when a team's event type can be booked."""
+    return await event_type.open_page(work, request, _name(team, slug))
+
+
+@post("/team/{team}/{slug}", transaction="none")
+@limit_views
+@explain_closed
+async def book_team_event_type(
+    *, work: Work, request: Request, user: User | None, team: str, slug: str, form: Form[forms.BookingForm]
+) -> Response:
+    """Book an event type of a team."""
+    return await event_type.send_form(work, request, _name(team, slug), form, user)
+
+
+def _name(team: str, slug: str) -> event_type.NameOffer:
+    return lambda options: ByTeamPage(team, slug, options.token, options.minutes)
+
+
+@get("/team/{team}", is_public=True)
+@limit_views
+async def show_team(work: Work, request: Request, team: str) -> Response:
+    """Show what can be booked with a team."""
+    options = read_options(request)
+    found = await get_team_by_slug(work, team)
+    offered = [each for each in await list_team_event_types(work, found) if each.active and not each.is_private]
+    options = carry_source(options, find_source(work, request, options))
+    return show(
+        "booking/team.html",
+        options,
+        color=offered[0].color if offered else DEFAULT_COLOR,
+        team=found,
+        preview=preview_team(work, found.name, found.slug),
+        offers=[(each, list_facts(each, found.name, options.locale)) for each in offered],
+    )

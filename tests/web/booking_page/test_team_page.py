@@ -1,0 +1,100 @@
+"""A team's pages: what it offers, when, and a booking that its hosts get."""
+
+import httpx2
+import pytest
+
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from tests.support.founding import FoundedTeam, add_event_type, found_team, pick_of
+from tests.support.private_tokens import get_private_token
+from tests.web.booking_page.conftest import STARTS, TEN, book, filled
+
+PAGE = "/team/sales/demo"
+
+
+@pytest.fixture
+async def founded(runtime: Runtime) -> FoundedTeam:
+    return await found_team(runtime)
+
+
+@pytest.fixture
+async def offered(runtime: Runtime, founded: FoundedTeam) -> EventType:
+    return await add_event_type(runtime, founded)
+
+
+async def test_a_team_shows_what_it_offers(
+    client: httpx2.AsyncClient, runtime: Runtime, founded: FoundedTeam, offered: EventType
+) -> None:
+    shown = await client.get("/team/sales")
+    nothing = await client.get("/team/nobody")
+    owner = await client.get(f"/{founded.hosts[0].username}")
+
+    assert shown.status_code == 200
+    assert f'href="{PAGE}"' in shown.text
+    assert "Sales" in shown.text
+    assert nothing.status_code == 404
+    # What a team offers is on the team's page alone.
+    assert offered.name not in owner.text
+    assert (await client.get(f"/{founded.hosts[0].username}/{offered.slug}")).status_code == 404
+
+
+async def test_a_private_event_type_is_left_off_and_needs_its_token(
+    client: httpx2.AsyncClient, runtime: Runtime, founded: FoundedTeam, offered: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        token = await get_private_token(work, await event_types.make_private(work, offered))
+
+    assert PAGE not in (await client.get("/team/sales")).text
+    assert (await client.get(PAGE)).status_code == 404
+    assert (await client.get(PAGE, params={"token": token})).status_code == 200
+
+
+async def test_times_of_all_hosts_are_shown_under_the_teams_name(
+    client: httpx2.AsyncClient, offered: EventType
+) -> None:
+    shown = await client.get(PAGE, params={"tz": "UTC", "month": "2026-03"})
+    as_text = await client.get(f"{PAGE}.md", params={"tz": "UTC"})
+    as_json = await client.get(f"{PAGE}.json", params={"tz": "UTC"})
+
+    assert shown.status_code == 200
+    assert "2026-03-16T10:00:00Z" in STARTS.findall(shown.text)
+    assert "Sales" in shown.text
+    assert "Host 0" not in shown.text
+    assert as_text.status_code == 200
+    assert as_json.json()["host"]["name"] == "Sales"
+    assert as_json.json()["pageUrl"].endswith(PAGE)
+    assert as_json.json()["nextSlots"]
+
+
+async def test_without_enough_hosts_there_are_no_times(
+    client: httpx2.AsyncClient, runtime: Runtime, founded: FoundedTeam
+) -> None:
+    await add_event_type(runtime, founded, pick_of(2, founded.hosts), slug="panel")
+    async with runtime.transaction(OPERATOR) as work:
+        for host in founded.hosts[1:]:
+            await work.db.execute("update users set disabled_at = now() where id = $1", host.id)
+
+    shown = await client.get("/team/sales/panel", params={"tz": "UTC", "month": "2026-03"})
+    assert shown.status_code == 200
+    assert STARTS.findall(shown.text) == []
+
+
+async def test_a_booking_by_the_page_has_a_host(
+    client: httpx2.AsyncClient, runtime: Runtime, founded: FoundedTeam, offered: EventType
+) -> None:
+    managed = await book(client, PAGE)
+    again = await client.get(PAGE, params={"tz": "UTC", "start": TEN})
+    own = await client.get(managed)
+
+    hosts = await runtime.pool.fetch("select user_id, role from booking_hosts")
+    assert [row["role"] for row in hosts] == ["organizer"]
+    assert hosts[0]["user_id"] in {host.id for host in founded.hosts}
+    # Two others are free at that time.
+    assert again.status_code == 200
+    assert own.status_code == 200
+    for _ in range(2):
+        await book(client, PAGE)
+    assert (await client.post(PAGE, data=filled())).status_code == 409
+    assert await runtime.pool.fetchval("select count(distinct user_id) from booking_hosts") == 3
