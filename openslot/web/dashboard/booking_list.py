@@ -35,6 +35,10 @@ EMPTY = {
     AgendaView.PAST: Text("No meeting has taken place yet."),
     AgendaView.CANCELLED: Text("No booking was cancelled."),
 }
+HANDED_OVER = MailNotice(
+    Text("The booking was handed over to the next host. Everyone will be notified by email."),
+    Text("The booking was handed over to the next host. No mail server is set up, so nobody is notified."),
+)
 MAX_ROWS = 10_000
 COLUMNS = (
     Text("Start"),
@@ -84,7 +88,11 @@ async def show_bookings(request: Request, work: Work, user: User, form: Form[Any
         export=query.link("/bookings/export.csv"),
         clear=query.link(q="", type="", **{"from": "", "to": ""}),
         curl=_write_curl(work, user, query),
-        notices={"cancelled": tell_cancelled(read_count(request)), "no-show": tell_missed(read_count(request))},
+        notices={
+            "handed-over": HANDED_OVER,
+            "cancelled": tell_cancelled(read_count(request)),
+            "no-show": tell_missed(read_count(request)),
+        },
     )
 
 

@@ -227,6 +227,7 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         dates=await series.list_series(work, booking),
         notices=NOTICES,
         is_owner=is_owner,
+        hosts_for_team=bool(details.hosts) and details.is_hosted_by(user.id),
         curl=curl(work, user, f"/bookings/{booking_id}") if is_owner else None,
     )
 

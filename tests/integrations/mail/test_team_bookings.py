@@ -13,10 +13,11 @@ from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.reminders.models import Audience, ReminderEntry, ReminderMoment
 from openslot.reminders.operations import set_entries
-from tests.integrations.mail.conftest import ELEVEN, TEN, invitation, mails, messages, part, work_off
+from tests.integrations.mail.conftest import ELEVEN, TEN, cancel, invitation, mails, messages, move, part, work_off
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt
 from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
+from tests.support.teams import book_team, open_team
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 ANA, JIM, KIM = "ana@team.example", "jim@team.example", "kim@team.example"
@@ -190,3 +191,16 @@ async def test_reminders_and_follow_ups_for_the_host_go_to_every_host(
     got = {address: [each.kind for each in await mails(runtime, address)] for address in (JONAS, ANA, JIM, KIM, MARA)}
     both = ["reminder", "follow_up"]
     assert got == {JONAS: ["reminder"], ANA: both, JIM: [], KIM: both, MARA: []}
+
+
+async def test_rescheduling_and_cancelling_are_told_to_every_host(runtime: Runtime, clock: MovingClock) -> None:
+    team = await open_team(runtime, 2, groups=[(1, [0]), (1, [1])])
+    booking = await book_team(runtime, team.event_type, TEN)
+    await move(runtime, booking, ELEVEN, actor=OPERATOR)
+    await cancel(runtime, booking, actor=OPERATOR)
+    await work_off(runtime, clock)
+
+    for address in (*(each.email for each in team.hosts), booking.invitee_email):
+        subjects = [str(each["subject"]).partition(":")[0] for each in await messages(runtime, address)]
+        assert subjects == ["Confirmed", "Rescheduled", "Cancelled"]
+    assert await mails(runtime, team.owner.email) == []

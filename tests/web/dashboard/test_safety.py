@@ -48,7 +48,7 @@ def paths(method: str, *, booking: object = NOBODY, effect: object = NOBODY) -> 
 
 
 def test_every_form_of_the_dashboard_is_known_here() -> None:
-    assert len(list(paths("POST"))) == 16
+    assert len(list(paths("POST"))) == 17
     assert len(list(paths("GET"))) == 16
 
 
