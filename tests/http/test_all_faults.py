@@ -96,8 +96,8 @@ QUERIES: tuple[tuple[str, str, dict[str, str]], ...] = (
         "after=x&type=booking.exploded&limit=0",
         {
             "after": "must be the id of one of your events",
-            "type": "must be one of booking.created, booking.cancelled, booking.rescheduled, contact.created, "
-            "payment.received, not booking.exploded",
+            "type": "must be one of booking.created, booking.cancelled, booking.rescheduled, booking.reassigned, "
+            "contact.created, payment.received, not booking.exploded",
             "limit": "must be at least 1",
         },
     ),
