@@ -17,6 +17,7 @@ from openslot.contacts import operations as contacts
 from openslot.core.actor import ActorKind
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
+from openslot.event_types.errors import EventTypeNotFound
 from openslot.i18n import Text
 from openslot.teams import hosting
 from openslot.teams.models import AssignmentReason
@@ -176,6 +177,7 @@ async def _hand_over(work: Work, ref: BookingRef, host: User, *, reason: str) ->
         return False
     try:
         await _replace(work, details, taken, leaving, to_user=None, why=AssignmentReason.REPLACED, reason=reason)
-    except errors.NoOtherHost:
+    except (errors.NoOtherHost, EventTypeNotFound):
+        # An event type that nobody could take over is closed with the account of its owner.
         return False
     return True

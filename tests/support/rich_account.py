@@ -137,6 +137,8 @@ ROWS = (
     """insert into team_members (team_id, user_id, attributes, joined_at)
     select id, $1, '{"desk": "Lindqvist"}', $4 from teams""",
     "insert into team_rules (event_type_id) select event_type_id from bookings where id = $3",
+    """update event_types set team_id = (select id from teams)
+    where id = (select event_type_id from bookings where id = $3)""",
     """insert into host_groups (id, event_type_id, position, pick)
     select $2, event_type_id, 0, 1 from bookings where id = $3""",
     "insert into host_group_members (group_id, user_id, listed) select id, $1, true from host_groups",
