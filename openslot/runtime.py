@@ -40,8 +40,8 @@ async def open_runtime(
     )
     standby = None
     if settings.read_database_url is not None:
-        standby = make_pool(settings.read_database_url, max_=settings.database_connections, profile=profile)
-    reader = StandbyReader(pool, standby)
+        other = make_pool(settings.read_database_url, max_=settings.database_connections, profile=profile)
+        standby = StandbyReader(pool, other)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
         data_keys = await load_data_keys(pool, secrets, now=clock())
@@ -59,10 +59,11 @@ async def open_runtime(
                     outbound=outbound,
                     turns=Turns(max_=settings.database_connections // 2, wait_seconds=profile.lock),
                     ports=ports,
-                    reader=reader,
+                    standby=standby,
                 )
             finally:
                 await outbound.close()
     finally:
-        await reader.close()
+        if standby is not None:
+            await standby.close()
         await pool.close()

@@ -33,7 +33,7 @@ async def measure_lag(standby: Db) -> float | None:
 class StandbyReader:
     """A database to read from; what is written goes to the database itself."""
 
-    def __init__(self, database: Pool, standby: Pool | None = None) -> None:
+    def __init__(self, database: Pool, standby: Pool) -> None:
         self._database = database
         self._standby = standby
         self._is_trusted = False
@@ -58,11 +58,10 @@ class StandbyReader:
     async def close(self) -> None:
         if self._looking is not None:
             self._looking.cancel()
-        if self._standby is not None:
-            await self._standby.close()
+        await self._standby.close()
 
     async def _read(self, ask: Callable[[Db], Awaitable[Result]]) -> Result:
-        if self._standby is None or not await self._check(self._standby):
+        if not await self._check():
             return await ask(self._database)
         try:
             async with asyncio.timeout(PATIENCE):
@@ -71,17 +70,17 @@ class StandbyReader:
             self._leave_alone()
             return await ask(self._database)
 
-    async def _check(self, standby: Pool) -> bool:
+    async def _check(self) -> bool:
         """Answer whether a standby was fresh a moment ago; all who ask at once wait for one look."""
         if monotonic() >= self._look_at:
-            self._looking = self._looking or asyncio.create_task(self._look(standby))
+            self._looking = self._looking or asyncio.create_task(self._look())
             await asyncio.shield(self._looking)
         return self._is_trusted
 
-    async def _look(self, standby: Pool) -> None:
+    async def _look(self) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
-                behind = await measure_lag(standby)
+                behind = await measure_lag(self._standby)
         except FAULTS:
             behind = None
         finally:

@@ -48,8 +48,8 @@ class Runtime:
     outbound: Outbound
     ports: Ports
     turns: Turns
-    reader: StandbyReader
-    """What may be read a few seconds late."""
+    standby: StandbyReader | None = None
+    """Where to read what may be a few seconds old; None: in the database itself."""
     _batchers: dict[Callable[..., Any], Batcher[Any, Any]] = field(default_factory=dict, init=False)
     _ones: dict[type, Any] = field(default_factory=dict, init=False)
 
@@ -106,7 +106,7 @@ class Work:
     @property
     def reader(self) -> Db:
         """Where to read what may be a few seconds old; inside a transaction, the transaction itself."""
-        return self.runtime.reader if self.db is self.runtime.pool else self.db
+        return self.runtime.standby or self.db if self.db is self.runtime.pool else self.db
 
     def acting_as(self, actor: Actor) -> Self:
         """Return the same work on behalf of another actor."""

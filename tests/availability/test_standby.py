@@ -131,13 +131,13 @@ async def test_a_standby_that_is_too_far_behind_is_not_asked(
     await standby.execute("select pg_wal_replay_resume()")
     await served.pool.execute("delete from worker_beats")
     await caught_up(served, standby)
-    without_beats = await served.reader.fetchval("select pg_is_in_recovery()")
+    without_beats = await served.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()")
     await beat(served, standby)
 
     assert within == before
     assert beyond == before[1:]
     assert without_beats is False
-    assert await served.reader.fetchval("select pg_is_in_recovery()") is True
+    assert await served.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()") is True
 
 
 @pytest.mark.parametrize("url", ["postgresql://u@127.0.0.1:1/x", "postgresql://u@127.0.0.1:port/x", "nonsense"])
@@ -147,7 +147,7 @@ async def test_without_the_standby_the_database_itself_is_asked(
     chosen = replace(settings, database_url=servers[0], read_database_url=url)
     async with open_runtime(chosen) as runtime:
         assert await list_starts(runtime.work(PUBLIC), offered) == await list_starts(served.work(PUBLIC), offered)
-        assert await runtime.reader.fetchval("select pg_is_in_recovery()") is False
+        assert await runtime.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()") is False
     [finding] = await _look_at_standby(chosen)
     assert finding.state is FindingState.WARNING
 
@@ -158,10 +158,10 @@ async def test_a_statement_that_the_standby_cancels_is_asked_of_the_database(
     monkeypatch.setattr(reading, "PATIENCE", 0.3)
     slow = "select pg_is_in_recovery() from (select case when pg_is_in_recovery() then pg_sleep(5) end) slept"
 
-    assert await served.reader.fetchval("select pg_is_in_recovery()") is True
-    assert await served.reader.fetchval(slow) is False
+    assert await served.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()") is True
+    assert await served.work(PUBLIC).reader.fetchval(slow) is False
     # It is left alone for a while.
-    assert await served.reader.fetchval("select pg_is_in_recovery()") is False
+    assert await served.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()") is False
 
 
 async def test_all_who_ask_at_once_wait_for_one_look(served: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,15 +173,15 @@ async def test_all_who_ask_at_once_wait_for_one_look(served: Runtime, monkeypatc
         return 1.0
 
     monkeypatch.setattr(reading, "measure_lag", measure)
-    asked = [served.reader.fetchval("select pg_is_in_recovery()") for _ in range(20)]
+    asked = [served.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()") for _ in range(20)]
 
     assert await asyncio.gather(*asked) == [True] * 20
     assert len(looks) == 1
 
 
 async def test_what_is_written_goes_to_the_database_itself(served: Runtime) -> None:
-    await served.reader.execute("update worker_beats set host = 'there'")
-    await served.reader.executemany("update worker_beats set pid = $1", [(2,)])
+    await served.work(PUBLIC).reader.execute("update worker_beats set host = 'there'")
+    await served.work(PUBLIC).reader.executemany("update worker_beats set pid = $1", [(2,)])
 
     assert await served.pool.fetchval("select host || pid from worker_beats") == "there2"
 
