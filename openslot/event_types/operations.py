@@ -115,6 +115,11 @@ async def list_all_event_types(
     )
 
 
+async def list_of_team(work: Work, team_id: UUID) -> list[EventType]:
+    """List the event types of a team by slug."""
+    return await store.list_of_team(work.db, team_id)
+
+
 async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
     return require(await store.find_any_event_type(work.db, event_type_id), errors.EventTypeNotFound)
 

@@ -210,6 +210,11 @@ async def list_all_event_types(
     return [EVENT_TYPES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
+async def list_of_team(db: Db, team_id: UUID) -> list[EventType]:
+    statement = f"select {EVENT_TYPES.columns} from event_types e where e.team_id = $1 order by e.slug, e.id"
+    return [EVENT_TYPES.read(row) for row in await db.fetch(statement, team_id)]
+
+
 async def find_any_event_type(db: Db, event_type_id: UUID) -> EventType | None:
     row = await db.fetchrow(f"select {EVENT_TYPES.columns} from event_types e where e.id = $1", event_type_id)
     return EVENT_TYPES.read(row) if row else None

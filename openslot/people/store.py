@@ -132,6 +132,19 @@ async def count_released(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> 
     return {row["user_id"]: (row["cancelled"], row["handed_over"]) for row in rows}
 
 
+async def count_released_of_team(
+    db: Db, team_id: UUID, *, user_id: UUID | None = None, now: datetime
+) -> tuple[int, int]:
+    """Count a team's upcoming bookings, or those of one host: not handed over to others, and handed over."""
+    statement = """select count(*) filter (where not r.replaces_leavers) as cancelled,
+            count(*) filter (where r.replaces_leavers) as handed_over
+        from event_types e join team_rules r on r.event_type_id = e.id join bookings b on b.event_type_id = e.id
+        where e.team_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
+          and ($3::uuid is null or exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $3))"""
+    row = await db.fetchrow(statement, team_id, now, user_id)
+    return (row["cancelled"], row["handed_over"]) if row else (0, 0)
+
+
 async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:
     await db.execute(DELETIONS.insert(), *DELETIONS.values(deletion))
 

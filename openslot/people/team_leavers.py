@@ -9,6 +9,7 @@ from openslot.bookings.models import LEFT, UNAVAILABLE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.people import store as people_store
 from openslot.teams import hosting, store
 from openslot.teams import operations as teams
 from openslot.teams.models import Team
@@ -22,6 +23,16 @@ async def leave_team(work: Work, team: Team, user: User) -> list[UUID]:
     released = await handovers.leave_teams(work, user, [team.id], reason=reason)
     await teams.remove_member(work, team, user.id)
     return list(released.cancelled)
+
+
+async def count_of_leaver(work: Work, team: Team, user_id: UUID) -> tuple[int, int]:
+    """Count the bookings that would be cancelled if somebody left a team, and those that others would take over."""
+    return await people_store.count_released_of_team(work.db, team.id, user_id=user_id, now=work.now)
+
+
+async def count_upcoming(work: Work, team: Team) -> int:
+    """Count the bookings that would be cancelled if a team was deleted."""
+    return sum(await people_store.count_released_of_team(work.db, team.id, now=work.now))
 
 
 async def leave_organization(work: Work, organization: Organization, user: User) -> list[UUID]:

@@ -45,8 +45,7 @@ async def get_team_event_type(work: Work, team: Team, event_type_id: UUID) -> Ev
 
 async def list_team_event_types(work: Work, team: Team) -> list[EventType]:
     """List the event types of a team by slug."""
-    ids = await store.list_event_type_ids(work.db, team.id)
-    return [await event_types.get_any_event_type(work, event_type_id) for event_type_id in ids]
+    return await event_types.list_of_team(work, team.id)
 
 
 async def get_rules(work: Work, event_type_id: UUID) -> TeamRules:

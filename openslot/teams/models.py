@@ -35,6 +35,8 @@ class ListedTeam(Struct, frozen=True, kw_only=True):
     team: Team
     members: int
     event_types: int
+    is_managed: bool = False
+    """Whether the one whose teams are listed manages it."""
 
 
 class TeamMember(Struct, frozen=True, kw_only=True):

@@ -128,6 +128,11 @@ async def list_teams(work: Work, organization: Organization | None) -> list[List
     return await store.list_teams(work.db, organization.id if organization else None)
 
 
+async def list_own_teams(work: Work, organization_id: UUID, user_id: UUID) -> list[ListedTeam]:
+    """List the teams of an organization in which somebody is, by name."""
+    return await store.list_teams(work.db, organization_id, user_id=user_id)
+
+
 async def list_teams_of_user(work: Work, user_id: UUID) -> list[Team]:
     return await store.list_teams_of_user(work.db, user_id)
 
@@ -192,6 +197,10 @@ async def remove_member(work: Work, team: Team, user_id: UUID) -> None:
 
 async def get_member(work: Work, team: Team, user_id: UUID) -> TeamMember:
     return require(await store.find_member(work.db, team.id, user_id), errors.TeamMemberNotFound)
+
+
+async def is_manager(work: Work, team: Team, user_id: UUID) -> bool:
+    return await store.is_manager(work.db, team.id, user_id)
 
 
 async def list_members(work: Work, team: Team) -> list[ListedTeamMember]:

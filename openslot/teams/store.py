@@ -118,14 +118,17 @@ async def find_team_of(db: Db, event_type_id: UUID) -> Team | None:
     return TEAMS.read(row) if row else None
 
 
-async def list_teams(db: Db, organization_id: UUID | None) -> list[ListedTeam]:
-    """List the teams of an organization, or all, by name."""
+async def list_teams(db: Db, organization_id: UUID | None, *, user_id: UUID | None = None) -> list[ListedTeam]:
+    """List the teams of an organization, or all, or those in which a user is, by name."""
     statement = f"""select {TEAMS.columns},
             (select count(*) from team_members k join memberships m on m.user_id = k.user_id
              where k.team_id = t.id and m.organization_id = t.organization_id) as members,
-            (select count(*) from event_types e where e.team_id = t.id) as event_types
-        from teams t where $1::uuid is null or t.organization_id = $1 order by lower(t.name), t.id"""
-    return [_to_listed(row) for row in await db.fetch(statement, organization_id)]
+            (select count(*) from event_types e where e.team_id = t.id) as event_types,
+            coalesce(own.is_manager, false) as is_managed
+        from teams t left join team_members own on own.team_id = t.id and own.user_id = $2
+        where ($1::uuid is null or t.organization_id = $1) and ($2::uuid is null or own.user_id is not null)
+        order by lower(t.name), t.id"""
+    return [_to_listed(row) for row in await db.fetch(statement, organization_id, user_id)]
 
 
 async def list_teams_of_user(db: Db, user_id: UUID) -> list[Team]:
@@ -232,11 +235,6 @@ async def list_organization_members(db: Db, organization_id: UUID, user_ids: Seq
     return {row["user_id"] for row in await db.fetch(statement, organization_id, user_ids)}
 
 
-async def list_event_type_ids(db: Db, team_id: UUID) -> list[UUID]:
-    rows = await db.fetch("select id from event_types where team_id = $1 order by slug", team_id)
-    return [row["id"] for row in rows]
-
-
 async def list_owned(db: Db, organization_id: UUID, owner_id: UUID) -> list[tuple[UUID, UUID]]:
     """List the event types of an organization's teams that a user owns, each with its team."""
     statement = """select e.id, e.team_id from event_types e join teams t on t.id = e.team_id
@@ -333,7 +331,9 @@ async def list_group_members(db: Db, event_type_id: UUID) -> list[GroupMember]:
 
 
 def _to_listed(row: Row) -> ListedTeam:
-    return ListedTeam(team=TEAMS.read(row), members=row["members"], event_types=row["event_types"])
+    return ListedTeam(
+        team=TEAMS.read(row), members=row["members"], event_types=row["event_types"], is_managed=row["is_managed"]
+    )
 
 
 def _to_member(row: Row) -> ListedTeamMember:

@@ -125,6 +125,7 @@ PLACES = (
     NavigationItem("/settings/data/delete", Text("Delete your account")),
     NavigationItem("/api/docs", Text("API documentation")),
     _looked_after("/organization/members", Text("Members"), icon="people"),
+    _looked_after("/organization/teams", Text("Teams"), icon="team"),
     _looked_after("/organization/provisioning", Text("Provisioning"), icon="refresh"),
     _looked_after("/organization/domains", Text("Domains"), icon="globe"),
     _looked_after(
@@ -144,6 +145,7 @@ PLACES = (
     _of_organization(
         "/organization", Text("About your organization"), audience=NavigationAudience.MEMBERS, icon="building"
     ),
+    _of_organization("/organization/teams", Text("Teams"), audience=NavigationAudience.MEMBERS, icon="team"),
     _of_organization(
         "/organization/new", Text("Create an organization"), audience=NavigationAudience.FOUNDERS, icon="plus"
     ),

@@ -1,5 +1,6 @@
 """Every form of an organization's pages, with what must be there before it is sent."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -8,14 +9,20 @@ from msgspec import Struct
 from openslot.access import operations as access
 from openslot.accounts import members, organizations
 from openslot.accounts.members import Administration
-from openslot.accounts.models import Role
+from openslot.accounts.models import Organization, Role, User
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
 from openslot.messaging.connecting import list_connections
 from openslot.payments import connecting
 from openslot.people import departures, store
 from openslot.people import operations as people
+from openslot.schedules import operations as schedules
+from openslot.teams import hosting
+from openslot.teams import operations as teams
+from openslot.teams.models import GroupWanted, HostWanted, Team, TeamRules
 from tests.support.host import Book
 from tests.support.messaging import insert_number
 from tests.support.name_server import FakeResolver
@@ -53,6 +60,12 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/messages/{connection_id}/cancelling": {"can_cancel": "true"},
     "/organization/messages/{connection_id}/template": {"template": ""},
     "/organization/messages/{connection_id}/disconnect": {},
+    "/organization/teams": {"name": "Sales {unique}", "slug": "", "timezone": "Berlin"},
+    "/organization/teams/{team_id}": {"name": "Support {unique}", "slug": "s-{unique}", "timezone": "Berlin"},
+    "/organization/teams/{team_id}/delete": {},
+    "/organization/teams/{team_id}/members": {"email": "mara@harbor.example"},
+    "/organization/teams/{team_id}/members/{teammate_id}": {"weight": "200", "priority": "3", "attributes": "a: b"},
+    "/organization/teams/{team_id}/members/{teammate_id}/remove": {},
     "/organization/settings/names": {"name": "Harbor & Sons", "slug": "harbor-sons"},
     "/organization/settings/brand": {"brand": "Harbor", "color": "#3155d9", "logo": ""},
     "/organization/settings/departures": {"keeps": "on", "share": "50"},
@@ -75,6 +88,9 @@ class Stage(Struct, frozen=True, kw_only=True):
     token: UUID
     domain: str
     number: UUID
+    team: UUID
+    teammate: UUID
+    team_event_type: UUID
 
     def path(self, template: str, line: str = "") -> str:
         """Fill the values of a path in."""
@@ -85,6 +101,9 @@ class Stage(Struct, frozen=True, kw_only=True):
             .replace("{token_id}", str(self.token))
             .replace("{domain}", self.domain)
             .replace("{connection_id}", str(self.number))
+            .replace("{team_id}", str(self.team))
+            .replace("{teammate_id}", str(self.teammate))
+            .replace("{event_type_id}", str(self.team_event_type))
         )
 
 
@@ -115,6 +134,8 @@ async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, bo
         if await connecting.find_connection(work, organization) is None:
             await insert_connection(runtime, "rk_test_0123456789", organization_id=organization.id)
         numbers = await list_connections(work, organization)
+        teammate = made["active"].member.user
+        team, offer = await add_team(work, organization, [teammate], owner=harbor.owner)
     number = numbers[0] if numbers else await insert_number(runtime, organization_id=organization.id)
     resolver.records[f"_openslot.{domain}"] = [claim.proof]
     return Stage(
@@ -126,7 +147,25 @@ async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, bo
         token=token.id,
         domain=domain,
         number=number.id,
+        team=team.id,
+        teammate=teammate.id,
+        team_event_type=offer.id,
     )
+
+
+async def add_team(
+    work: Work, organization: Organization, hosts: Sequence[User], *, owner: User
+) -> tuple[Team, EventType]:
+    """Make a team with an event type that one of these people hosts."""
+    unique = new_id().hex[-12:]
+    team = await teams.add_team(work, organization, name=f"Team {unique}", zone="UTC")
+    for host in hosts:
+        await teams.add_member(work, team, host.id)
+    schedule, *_ = await schedules.list_schedules(work, owner)
+    draft = event_types.draft(work, schedule, name="Demo", slug=f"demo-{unique}", duration_minutes=30)
+    group = GroupWanted(hosts=tuple(HostWanted(user_id=host.id) for host in hosts))
+    rules = TeamRules(event_type_id=draft.id)
+    return team, await hosting.add_team_event_type(work, team, owner, draft, groups=[group], rules=rules)
 
 
 def fill(template: str) -> dict[str, str]:

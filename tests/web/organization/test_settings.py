@@ -20,11 +20,20 @@ async def nav(client: httpx2.AsyncClient) -> list[str]:
 async def test_the_navigation_shows_what_one_may_do(
     client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
 ) -> None:
-    everything = ["Members", "Provisioning", "Domains", "Payment account", "Messages", "Settings", "Change log"]
+    everything = [
+        "Members",
+        "Teams",
+        "Provisioning",
+        "Domains",
+        "Payment account",
+        "Messages",
+        "Settings",
+        "Change log",
+    ]
     for user, shown in (
         (harbor.owner, everything),
         (harbor.admin, everything),
-        (harbor.member, ["About your organization"]),
+        (harbor.member, ["About your organization", "Teams"]),
         (harbor.nobody, ["Create an organization"]),
         (harbor.free, []),
         (harbor.platform, []),

@@ -1,0 +1,182 @@
+"""The pages of teams: who manages what, members and their weights, and what happens when somebody leaves."""
+
+import httpx2
+import pytest
+
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.teams import hosting
+from openslot.teams import operations as teams
+from openslot.teams.models import Team
+from tests.support.host import TEN
+from tests.support.page import read_page
+from tests.support.teams import book_team
+from tests.web.organization.conftest import Harbor, act_as, count_changes
+from tests.web.organization.driving import add_team
+
+TEAMS = "/organization/teams"
+
+
+@pytest.fixture
+async def sales(runtime: Runtime, harbor: Harbor) -> Team:
+    """A team whose only member is Mara."""
+    async with runtime.transaction(OPERATOR) as work:
+        team, _ = await add_team(work, harbor.organization, [harbor.member], owner=harbor.owner)
+        return await teams.change_team(work, team, name="Sales", slug="sales")
+
+
+async def set_manager(runtime: Runtime, team: Team, harbor: Harbor) -> None:
+    await runtime.pool.execute(
+        "update team_members set is_manager = true where team_id = $1 and user_id = $2", team.id, harbor.member.id
+    )
+
+
+async def test_a_team_is_created_renamed_and_deleted(owner: httpx2.AsyncClient, runtime: Runtime) -> None:
+    empty = read_page(await owner.get(TEAMS))
+    made = await owner.post(TEAMS, data={"name": "Customer success", "timezone": "Tokyo"})
+    path = made.headers["location"].partition("?")[0]
+    shown = read_page(await owner.get(made.headers["location"]))
+    row = await runtime.pool.fetchrow("select name, slug, zone from teams")
+    saved = await owner.post(path, data={"name": "Success", "slug": "success", "timezone": "Berlin"})
+    listed = read_page(await owner.get(TEAMS))
+    asked = read_page(await owner.get(f"{path}/delete"))
+    gone = await owner.post(f"{path}/delete")
+
+    assert "There are no teams yet" in empty.text
+    assert "The team was created" in shown.notices[0]
+    assert "Nobody is in this team yet" in shown.text
+    assert row is not None
+    assert tuple(row) == ("Customer success", "customer-success", "Asia/Tokyo")
+    assert (saved.status_code, saved.headers["location"]) == (303, f"{path}?done=saved")
+    assert "Success" in listed.text
+    assert "0 members" in listed.text
+    assert "can't be undone" in asked.text
+    assert "There are no upcoming bookings" in asked.text
+    assert gone.headers["location"] == f"{TEAMS}?done=deleted&cancelled=0"
+    assert await runtime.pool.fetchval("select count(*) from teams") == 0
+
+
+async def test_faults_of_a_team_stand_at_their_fields(owner: httpx2.AsyncClient, runtime: Runtime, sales: Team) -> None:
+    for data, field, words in (
+        ({"name": "", "timezone": "UTC"}, "name", "Enter the name of the team"),
+        ({"name": "Sales", "timezone": "UTC"}, "name", "Is taken"),
+        ({"name": "Other", "slug": "sales", "timezone": "UTC"}, "slug", "Is taken"),
+        ({"name": "Other", "slug": "A b", "timezone": "UTC"}, "slug", "lower-case letters"),
+        ({"name": "Other", "slug": "new", "timezone": "UTC"}, "slug", "Is reserved"),
+        ({"name": "Other", "timezone": "Nowhere"}, "timezone", ""),
+    ):
+        answer = await owner.post(TEAMS, data=data)
+        assert answer.status_code == 400, data
+        assert words in read_page(answer).faults[field], (data, read_page(answer).faults)
+    changed = await owner.post(f"{TEAMS}/{sales.id}", data={"name": "Sales", "slug": "", "timezone": "UTC"})
+    assert "Enter a short name" in read_page(changed).faults["slug"]
+    assert await count_changes(runtime) == 0
+
+
+async def test_a_member_is_added_weighted_and_removed(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team
+) -> None:
+    path = f"{TEAMS}/{sales.id}/members"
+    added = await owner.post(path, data={"email": harbor.admin.email.upper()})
+    anna = f"{path}/{harbor.admin.id}"
+    form = {"weight": "250", "priority": "3", "manager": "on", "attributes": "language: de\n\nregion: north"}
+    saved = await owner.post(anna, data=form)
+    shown = read_page(await owner.get(anna))
+    team = read_page(await owner.get(f"{TEAMS}/{sales.id}"))
+    row = await runtime.pool.fetchrow(
+        "select weight, priority, is_manager, attributes from team_members where user_id = $1", harbor.admin.id
+    )
+    asked = read_page(await owner.get(f"{anna}/remove"))
+    gone = await owner.post(f"{anna}/remove")
+
+    assert added.headers["location"] == f"{TEAMS}/{sales.id}?done=added"
+    assert saved.headers["location"] == f"{TEAMS}/{sales.id}?done=saved"
+    assert row is not None
+    assert (row["weight"], row["priority"], row["is_manager"]) == (250, 3, True)
+    assert [shown.fields[name].value for name in ("weight", "priority")] == ["250", "3"]
+    assert shown.fields["manager"].checked
+    assert "Weight 250" in team.text
+    assert "Manager" in team.text
+    assert "There are no upcoming bookings" in asked.text
+    assert gone.headers["location"] == f"{TEAMS}/{sales.id}?done=removed&cancelled=0"
+    assert await runtime.pool.fetchval("select count(*) from team_members") == 1
+
+
+async def test_faults_of_a_member_stand_at_their_fields(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team
+) -> None:
+    path = f"{TEAMS}/{sales.id}/members"
+    for email, words in (
+        ("", "Enter an email address"),
+        ("who@harbor.example", "Is not a member of the organization"),
+        (harbor.foreign_owner.email, "Is not a member of the organization"),
+        (harbor.member.email, "Already a member of the team"),
+    ):
+        answer = await owner.post(path, data={"email": email})
+        assert answer.status_code == 400, email
+        assert words in read_page(answer).faults["email"], email
+    for field, value, words in (
+        ("weight", "", "Enter a number from 0 to 1000"),
+        ("weight", "1001", ""),
+        ("priority", "4", ""),
+        ("attributes", "language", "a name, a colon and a value"),
+        ("attributes", "9: x", "names of attributes"),
+        ("attributes", "language: " + "x" * 201, "1 to 200 characters"),
+    ):
+        answer = await owner.post(f"{path}/{harbor.member.id}", data={"weight": "1", "priority": "2", field: value})
+        assert answer.status_code == 400, (field, value)
+        assert words in read_page(answer).faults[field], (field, value)
+    nobody = await owner.get(f"{path}/{harbor.admin.id}")
+    assert nobody.status_code == 404
+    assert await count_changes(runtime) == 0
+
+
+async def test_a_manager_changes_their_team_and_no_other(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        other, _ = await add_team(work, harbor.organization, [harbor.admin], owner=harbor.owner)
+    mara = await act_as(client, runtime, harbor.member)
+    as_member = [await mara.get(TEAMS), await mara.get(f"{TEAMS}/{sales.id}")]
+    await set_manager(runtime, sales, harbor)
+    listed = await mara.get(TEAMS)
+    shown = await mara.get(f"{TEAMS}/{sales.id}")
+    added = await mara.post(f"{TEAMS}/{sales.id}/members", data={"email": harbor.admin.email})
+    renamed = await mara.post(f"{TEAMS}/{sales.id}", data={"name": "Sales 2", "slug": "sales", "timezone": "UTC"})
+    refused = [
+        await mara.get(f"{TEAMS}/{other.id}"),
+        await mara.post(f"{TEAMS}/{other.id}/members", data={"email": harbor.member.email}),
+        await mara.post(TEAMS, data={"name": "Mine", "timezone": "UTC"}),
+        await mara.get(f"{TEAMS}/{sales.id}/delete"),
+        await mara.post(f"{TEAMS}/{sales.id}/delete"),
+    ]
+
+    assert [answer.status_code for answer in as_member] == [200, 404]
+    assert f"{TEAMS}/{sales.id}" not in read_page(as_member[0]).addresses
+    assert f"{TEAMS}/{sales.id}" in read_page(listed).addresses
+    assert f"{TEAMS}/{other.id}" not in listed.text
+    assert "Create a team" not in listed.text
+    assert "Delete the team" not in shown.text
+    assert [added.status_code, renamed.status_code] == [303, 303]
+    assert [answer.status_code for answer in refused] == [404] * 5
+    assert await runtime.pool.fetchval("select count(*) from teams") == 2
+
+
+async def test_removing_a_host_says_what_happens_to_the_bookings(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team
+) -> None:
+    asked = f"{TEAMS}/{sales.id}/members/{harbor.member.id}/remove"
+    async with runtime.transaction(OPERATOR) as work:
+        event_type, *_ = await hosting.list_team_event_types(work, sales)
+    await book_team(runtime, event_type, TEN)
+    handed_over = read_page(await owner.get(asked))
+    await runtime.pool.execute("update team_rules set replaces_leavers = false")
+    cancelled = read_page(await owner.get(asked))
+    deleted = read_page(await owner.get(f"{TEAMS}/{sales.id}/delete"))
+    gone = await owner.post(asked)
+
+    assert "1 booking of a team goes to another host who is free" in handed_over.text
+    assert "1 upcoming booking is cancelled" in cancelled.text
+    assert "1 upcoming booking is cancelled" in deleted.text
+    assert gone.headers["location"].endswith("done=removed&cancelled=1")
+    assert "1 booking was cancelled." in read_page(await owner.get(gone.headers["location"])).notices[0]
