@@ -22,6 +22,7 @@ from openslot.event_types.models import EventType, EventTypeOverview, HostPage, 
 from openslot.event_types.ports import Conferences
 from openslot.event_types.rules import (
     EDITED,
+    NOT_WITH_TEAM,
     check_redirect,
     find_changed,
     find_event_type_faults,
@@ -262,6 +263,9 @@ async def _check_conferences(work: Work, event_type: EventType, *, known: Sequen
         conference = work.runtime.ports.get(Conferences).find(each.conference)
         missing = Text("is not set up at this site")
         obstacle = await conference.find_obstacle(work, event_type.owner_id) if conference else missing
+        if conference is not None and event_type.team_id is not None and conference.compute() is None:
+            # The link would be asked of one person's account, and who hosts is chosen for each booking.
+            obstacle = NOT_WITH_TEAM
         if obstacle is not None:
             raise Invalid(details={f"{path_of(event_type, index)}.conference": obstacle})
 

@@ -20,6 +20,7 @@ PROMISES = (
     "*/test_*beside_others.py",
     "tests/bookings/test_guards.py",
     "tests/bookings/test_pairs.py",
+    "tests/bookings/test_team_pairs.py",
     "tests/payments/test_pairs.py",
     "tests/wait_list/test_lives.py",
     "tests/access/test_key_limit.py",

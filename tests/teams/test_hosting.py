@@ -10,16 +10,20 @@ from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeSlugAlreadyExists
-from openslot.event_types.models import EventType, Money
+from openslot.event_types.models import EventType, Location, Money
+from openslot.event_types.rules import edition_of
+from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
 from openslot.teams import errors, hosting
 from openslot.teams import operations as teams
 from openslot.teams.models import Balance, GroupWanted, HostWanted, TeamRules
+from tests.support.fake_conferences import BY_JITSI, BY_SLOW, SlowConference, install
 from tests.support.founding import FoundedTeam, add_event_type, found_team, no_rules, pick_of
 
 
@@ -256,3 +260,21 @@ async def test_who_takes_over_owns_the_event_type_with_its_slug_or_the_next(
     own, *_ = await schedules.list_schedules(work, third)
     assert renamed.schedule_id == own.id
     assert await list_hosts(runtime, made) == [first.email, second.email, third.email]
+
+
+async def test_a_video_service_that_asks_the_account_of_one_host_is_refused(settings: Settings) -> None:
+    async with open_runtime(settings, fakes=install(SlowConference())) as runtime:
+        founded = await found_team(runtime)
+        made = await add_event_type(runtime, founded)
+
+        async def edit(location: Location) -> EventType:
+            wanted = replace(made, location=location)
+            async with runtime.transaction(OPERATOR) as work:
+                return await event_types.edit_event_type(work, founded.hosts[0], wanted, edition=edition_of(made))
+
+        with pytest.raises(Invalid) as refused:
+            await edit(BY_SLOW)
+        edited = await edit(BY_JITSI)
+
+    assert refused.value.details == {"location.conference": "can't be combined with a team"}
+    assert edited.location.conference == "jitsi"
