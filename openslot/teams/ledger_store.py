@@ -20,6 +20,8 @@ from openslot.teams.models import (
     CreditReason,
     HostChoice,
     HostGroup,
+    MemberShare,
+    StoredChoice,
     TeamRules,
 )
 from openslot.teams.store import HOSTS_OF_GROUPS, IS_IN_GROUP
@@ -147,20 +149,6 @@ class MemberStanding(Struct, frozen=True, kw_only=True):
     joined_at: datetime | None
 
 
-class StoredChoice(Struct, frozen=True, kw_only=True):
-    """A choice of hosts as it was made."""
-
-    no: int
-    id: UUID
-    group_id: UUID
-    booking_id: UUID | None
-    reason: AssignmentReason
-    at: datetime
-    asked: ChoiceAsked
-    chosen: tuple[UUID, ...]
-    price: int
-
-
 class LedgerEntry(Struct, frozen=True, kw_only=True):
     """A change of a credit."""
 
@@ -181,6 +169,20 @@ class StoredCredit(Struct, frozen=True, kw_only=True):
     credit: int
 
 
+SHARES = Rows(
+    MemberShare,
+    "host_groups g",
+    computed={
+        "balance": "r.balance",
+        "user_id": "u.id",
+        "name": "u.name",
+        "email": "u.email",
+        "weight": "coalesce(h.weight, k.weight)",
+        "credit": "coalesce(h.credit, 0)",
+        "had": """(select coalesce(sum(c.served), 0) from credit_entries c
+            where c.group_id = g.id and c.user_id = u.id)::int""",
+    },
+)
 CHOICES = Rows(StoredChoice, "assignments a")
 ENTRIES = Rows(LedgerEntry, "credit_entries c", computed={"booking_id": "a.booking_id"})
 CREDITS = Rows(StoredCredit, "host_group_members h")
@@ -305,6 +307,19 @@ async def list_choices(db: Db, team_id: UUID, *, since: datetime | None = None) 
         join assignments a on a.group_id = g.id
         where e.team_id = $1 and ($2::timestamptz is null or a.at >= $2) order by a.no"""
     return [CHOICES.read(row) for row in await db.fetch(statement, team_id, since)]
+
+
+async def list_last_choices(db: Db, event_type_id: UUID, *, limit: int) -> list[StoredChoice]:
+    statement = f"""select {CHOICES.columns} from host_groups g join assignments a on a.group_id = g.id
+        where g.event_type_id = $1 order by a.no desc limit $2"""
+    return [CHOICES.read(row) for row in await db.fetch(statement, event_type_id, limit)]
+
+
+async def list_shares(db: Db, event_type_id: UUID) -> list[MemberShare]:
+    """List who can host an event type at this moment, by group and name."""
+    statement = f"""select {SHARES.columns} from {HOSTS_OF_GROUPS} join team_rules r on r.event_type_id = e.id
+        where g.event_type_id = $1 and {IS_IN_GROUP} order by g.position, lower(u.name), u.no"""
+    return [SHARES.read(row) for row in await db.fetch(statement, event_type_id)]
 
 
 async def list_entries(db: Db, team_id: UUID, *, newest: int | None = None) -> list[LedgerEntry]:

@@ -261,3 +261,31 @@ class CreditReason(StrEnum):
     """A held time was not booked."""
     LEFT = "left"
     """Somebody has left the group, and the others have what they had."""
+
+
+class StoredChoice(Struct, frozen=True, kw_only=True):
+    """A choice of hosts as it was made."""
+
+    no: int
+    id: UUID
+    group_id: UUID
+    booking_id: UUID | None
+    reason: AssignmentReason
+    at: datetime
+    asked: ChoiceAsked
+    chosen: tuple[UUID, ...]
+    price: int
+
+
+class MemberShare(Struct, frozen=True, kw_only=True):
+    """Who is in a group of an event type and can host, with how many of its bookings they had."""
+
+    position: int
+    pick: int
+    balance: Balance
+    user_id: UUID
+    name: str
+    email: str
+    weight: int
+    credit: int
+    had: int

@@ -10,7 +10,8 @@ from msgspec import Struct
 from openslot.core.work import Work
 from openslot.teams import ledger_store
 from openslot.teams.choice import choose_again, simulate
-from openslot.teams.ledger_store import LedgerEntry, StoredChoice, StoredCredit
+from openslot.teams.ledger_store import LedgerEntry, StoredCredit
+from openslot.teams.models import MemberShare, StoredChoice
 
 
 class LedgerDifference(Struct, frozen=True, kw_only=True):
@@ -54,6 +55,16 @@ async def replay(work: Work, team_id: UUID) -> LedgerReplay:
         credits=len(credits_),
         differences=(*check_choices(choices, entries), *check_credits(entries, credits_)),
     )
+
+
+async def list_shares(work: Work, event_type_id: UUID) -> list[MemberShare]:
+    """List who can host an event type at this moment, with their credit and how many of its bookings they had."""
+    return await ledger_store.list_shares(work.db, event_type_id)
+
+
+async def list_last_choices(work: Work, event_type_id: UUID, *, limit: int) -> list[StoredChoice]:
+    """List the last choices of hosts for an event type, the newest first."""
+    return await ledger_store.list_last_choices(work.db, event_type_id, limit=limit)
 
 
 async def count_had(work: Work, team_id: UUID) -> Mapping[tuple[UUID, UUID], int]:

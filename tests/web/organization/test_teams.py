@@ -8,6 +8,7 @@ from openslot.core.work import Runtime
 from openslot.teams import hosting
 from openslot.teams import operations as teams
 from openslot.teams.models import Team
+from openslot.web.organization.team_ledger import write_standing
 from tests.support.host import TEN
 from tests.support.page import read_page
 from tests.support.teams import book_team
@@ -180,3 +181,64 @@ async def test_removing_a_host_says_what_happens_to_the_bookings(
     assert "1 upcoming booking is cancelled" in deleted.text
     assert gone.headers["location"].endswith("done=removed&cancelled=1")
     assert "1 booking was cancelled." in read_page(await owner.get(gone.headers["location"])).notices[0]
+
+
+async def test_the_ledger_says_who_had_what_and_why(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        team, event_type = await add_team(work, harbor.organization, [harbor.member, harbor.admin], owner=harbor.owner)
+    owner = await act_as(client, runtime, harbor.owner)
+    path = f"{TEAMS}/{team.id}/event-types/{event_type.id}/ledger"
+    empty = read_page(await owner.get(path))
+    await book_team(runtime, event_type, TEN)
+    shown = read_page(await owner.get(path))
+    linked = read_page(await owner.get(f"{TEAMS}/{team.id}"))
+    nothing = await owner.get(f"{TEAMS}/{team.id}/event-types/{team.id}/ledger")
+
+    assert "No host was chosen yet" in empty.text
+    assert "Exactly at their share" in empty.text
+    assert "0.5 bookings behind" in shown.text
+    assert "0.5 bookings ahead" in shown.text
+    assert "1 booking · 100% of all · 50% by weight" in shown.text
+    assert "0 bookings · 0% of all · 50% by weight" in shown.text
+    chosen, other = [harbor.member.name, harbor.admin.name]
+    assert shown.rows[-1][1:] in ([chosen, "Booked", other], [other, "Booked", chosen])
+    assert path in linked.addresses
+    assert nothing.status_code == 404
+
+
+async def test_the_ledger_names_former_members_and_choices_by_hand(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        event_type, *_ = await hosting.list_team_event_types(work, sales)
+    await book_team(runtime, event_type, TEN)
+    await runtime.pool.execute("update team_rules set replaces_leavers = false, balance = 'total'")
+    await runtime.pool.execute("update assignments set asked = jsonb_set(asked, '{isNamed}', 'true')")
+    path = f"{TEAMS}/{sales.id}/event-types/{event_type.id}/ledger"
+    totals = read_page(await owner.get(path))
+    await owner.post(f"{TEAMS}/{sales.id}/members/{harbor.member.id}/remove")
+    left = read_page(await owner.get(path))
+
+    assert "the same number of bookings for their weight" in totals.text
+    assert "their share" not in totals.text
+    assert "furthest behind" not in totals.text
+    assert totals.rows[-1][1:] == [harbor.member.name, "Booked chosen by hand", "Nobody"]
+    assert left.rows[-1][1] == "a former member"
+    assert "Nobody can host this event type" in left.text
+
+
+@pytest.mark.parametrize(
+    ("credit", "words"),
+    [
+        (0, "Exactly at their share"),
+        (4_000, "Exactly at their share"),
+        (400_000, "0.4 bookings behind"),
+        (-1_250_000, "1.25 bookings ahead"),
+        (1_000_000, "1 booking behind"),
+        (-1_000_000, "1 booking ahead"),
+    ],
+)
+def test_a_credit_is_said_in_bookings(credit: int, words: str) -> None:
+    assert str(write_standing(credit)) == words

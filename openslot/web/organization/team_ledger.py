@@ -1,0 +1,125 @@
+"""Page: the ledger of a team's event type, with each host's share, how far they are behind, and the last choices."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import groupby
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.core.work import Work
+from openslot.http.doors import Exchange
+from openslot.i18n import Text
+from openslot.routing import Response, get
+from openslot.teams import hosting, replay
+from openslot.teams.choice import BOOKING
+from openslot.teams.models import AssignmentReason, Balance, MemberShare, StoredChoice
+from openslot.web.charts import share_of
+from openslot.web.figures import Percent, ShownNumber
+from openslot.web.organization.current import get_own, organization_page
+from openslot.web.organization.teams import HERE, get_managed
+
+REASONS = {
+    AssignmentReason.BOOKED: Text("Booked"),
+    AssignmentReason.HELD: Text("Held while the form was filled in"),
+    AssignmentReason.RESCHEDULED: Text("Rescheduled"),
+    AssignmentReason.REASSIGNED: Text("Handed over"),
+    AssignmentReason.REPLACED: Text("Took over from a host who left"),
+}
+BALANCES = {
+    Balance.SHARE: Text("Of the bookings for which they were free, everybody gets their share by weight."),
+    Balance.TOTAL: Text(
+        "Everybody ends with the same number of bookings for their weight, however often they were free."
+    ),
+}
+FORMER = Text("a former member")
+MAX_CHOICES = 25
+
+
+class ShownShare(Struct, frozen=True, kw_only=True):
+    member: MemberShare
+    length: float
+    """Of the bar of their bookings, in per cent of the longest."""
+    of_bookings: Percent | None
+    by_weight: Percent | None
+    standing: Text | None
+    """How far they are behind or ahead; None if that does not decide."""
+
+
+class ShownGroup(Struct, frozen=True, kw_only=True):
+    pick: int
+    members: tuple[ShownShare, ...]
+
+
+class ShownChoice(Struct, frozen=True, kw_only=True):
+    at: datetime
+    chosen: tuple[str, ...]
+    reason: Text
+    is_named: bool
+    also_free: tuple[str, ...]
+
+
+@get("/organization/teams/{team_id}/event-types/{event_type_id}/ledger")
+async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, event_type_id: UUID) -> Response:
+    team = await get_managed(request, work, user, team_id)
+    event_type = await hosting.get_team_event_type(work, team, event_type_id)
+    shares = await replay.list_shares(work, event_type.id)
+    choices = await replay.list_last_choices(work, event_type.id, limit=MAX_CHOICES)
+    names = {each.user_id: each.name for each in shares}
+    return organization_page(
+        "team_ledger.html",
+        request,
+        get_own(request),
+        here=HERE,
+        team=team,
+        event_type=event_type,
+        explanation=BALANCES[shares[0].balance] if shares else None,
+        is_by_share=not shares or shares[0].balance is Balance.SHARE,
+        groups=[_show_group(list(group)) for _, group in groupby(shares, key=lambda each: each.position)],
+        choices=[_show_choice(each, names) for each in choices],
+    )
+
+
+def write_standing(credit: int) -> Text:
+    """Say in bookings, with two decimals, how far somebody is behind or ahead of their share."""
+    amount = round(abs(credit) / BOOKING, 2)
+    if not amount:
+        return Text("Exactly at their share")
+    if amount == 1:
+        return Text("1 booking behind") if credit > 0 else Text("1 booking ahead")
+    shown = ShownNumber(amount)
+    if credit > 0:
+        return Text("%(amount)s bookings behind", amount=shown)
+    return Text("%(amount)s bookings ahead", amount=shown)
+
+
+def _show_group(members: Sequence[MemberShare]) -> ShownGroup:
+    had, weight = sum(each.had for each in members), sum(each.weight for each in members)
+    most = max(each.had for each in members)
+    shown = [
+        ShownShare(
+            member=each,
+            length=share_of(each.had, most),
+            of_bookings=Percent(each.had / had) if had else None,
+            by_weight=Percent(each.weight / weight) if weight else None,
+            standing=write_standing(each.credit) if each.balance is Balance.SHARE else None,
+        )
+        for each in members
+    ]
+    return ShownGroup(pick=members[0].pick, members=tuple(shown))
+
+
+def _show_choice(choice: StoredChoice, names: dict[UUID, str]) -> ShownChoice:
+    free = (each.user_id for each in choice.asked.candidates if each.is_free and each.user_id not in choice.chosen)
+    return ShownChoice(
+        at=choice.at,
+        chosen=_name(choice.chosen, names),
+        reason=REASONS[choice.reason],
+        is_named=choice.asked.is_named,
+        also_free=_name(free, names),
+    )
+
+
+def _name(user_ids: Iterable[UUID], names: dict[UUID, str]) -> tuple[str, ...]:
+    return tuple(names.get(user_id, FORMER) for user_id in user_ids)
