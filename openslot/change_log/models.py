@@ -47,6 +47,7 @@ class ChangeAction(StrEnum):
     TEAM_MEMBER_ADDED = "team_member.added"
     TEAM_MEMBER_CHANGED = "team_member.changed"
     TEAM_MEMBER_REMOVED = "team_member.removed"
+    TEAM_EVENT_TYPE_CREATED = "team_event_type.created"
     PAYMENTS_CONNECTED = "payments.connected"
     PAYMENTS_DISCONNECTED = "payments.disconnected"
     NUMBER_CONNECTED = "number.connected"

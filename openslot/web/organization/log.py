@@ -51,6 +51,7 @@ ACTIONS: dict[str, Text] = {
     ChangeAction.TEAM_MEMBER_ADDED: Text("Member added to a team"),
     ChangeAction.TEAM_MEMBER_CHANGED: Text("Member of a team changed"),
     ChangeAction.TEAM_MEMBER_REMOVED: Text("Member removed from a team"),
+    ChangeAction.TEAM_EVENT_TYPE_CREATED: Text("Event type of a team created"),
     ChangeAction.PAYMENTS_CONNECTED: Text("Payments connected"),
     ChangeAction.PAYMENTS_DISCONNECTED: Text("Payments disconnected"),
     ChangeAction.NUMBER_CONNECTED: Text("Number connected"),

@@ -31,6 +31,7 @@ NOTICES = {
     "created": Text("The team was created. Add its members below."),
     "saved": Text("Saved."),
     "added": Text("The member was added to the team."),
+    "offered": Text("The event type was created."),
     "deleted": Text("The team was deleted."),
     "removed": Text("The member was removed from the team."),
 }

@@ -7,7 +7,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.teams import hosting
 from openslot.teams import operations as teams
-from openslot.teams.models import Team
+from openslot.teams.models import Balance, Team
 from openslot.web.organization.team_ledger import write_standing
 from tests.support.host import TEN
 from tests.support.page import read_page
@@ -242,3 +242,49 @@ async def test_the_ledger_names_former_members_and_choices_by_hand(
 )
 def test_a_credit_is_said_in_bookings(credit: int, words: str) -> None:
     assert str(write_standing(credit)) == words
+
+
+async def test_an_event_type_of_a_team_is_created(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team
+) -> None:
+    path = f"{TEAMS}/{sales.id}/event-types/new"
+    form = {"name": "Intro", "slug": "intro", "duration": "45", "owner": harbor.admin.email, "pick": "1"}
+    shown = read_page(await owner.get(path))
+    everybody = await owner.post(path, data=form)
+    listed = await owner.post(path, data={**form, "slug": "listed", "hosts": str(harbor.member.id), "balance": "total"})
+    async with runtime.transaction(OPERATOR) as work:
+        made = {each.slug: each for each in await hosting.list_team_event_types(work, sales)}
+        groups = {slug: await hosting.list_wanted_groups(work, made[slug].id) for slug in ("intro", "listed")}
+        rules = await hosting.get_rules(work, made["listed"].id)
+
+    assert (shown.fields["duration"].value, shown.fields["owner"].value) == ("30", harbor.owner.email)
+    assert [everybody.headers["location"], listed.headers["location"]] == [f"{TEAMS}/{sales.id}?done=offered"] * 2
+    assert (made["intro"].duration_minutes, made["intro"].owner_id) == (45, harbor.admin.id)
+    assert [(each.pick, each.filter) for each in groups["intro"]] == [(1, {})]
+    assert [host.user_id for host in groups["listed"][0].hosts] == [harbor.member.id]
+    assert rules.balance is Balance.TOTAL
+
+
+async def test_faults_of_an_event_type_of_a_team_stand_at_their_fields(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team
+) -> None:
+    path = f"{TEAMS}/{sales.id}/event-types/new"
+    form = {"name": "Intro", "slug": "intro", "duration": "45", "owner": harbor.owner.email, "pick": "1"}
+    for field, value in (
+        ("name", ""),
+        ("slug", "No slug"),
+        ("slug", "30min"),
+        ("duration", "0"),
+        ("owner", "who@harbor.example"),
+        ("owner", harbor.foreign_owner.email),
+        ("pick", "0"),
+        ("balance", "none"),
+    ):
+        answer = await owner.post(path, data={**form, field: value})
+        assert answer.status_code == 400, (field, value)
+        assert field in read_page(answer).faults or field == "balance", (field, value, read_page(answer).faults)
+    too_many = await owner.post(path, data={**form, "pick": "2", "hosts": str(harbor.member.id)})
+    stranger = await owner.post(path, data={**form, "hosts": str(harbor.admin.id)})
+    assert "pick" in read_page(too_many).faults
+    assert "hosts" in read_page(stranger).faults
+    assert await count_changes(runtime) == 0
