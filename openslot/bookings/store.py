@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from openslot.accounts.store import LOCK_HOST, LOCK_TIME
 from openslot.bookings.events import BookingCreated, BookingLinkFailed, BookingRescheduled
@@ -76,8 +77,9 @@ SHOWN = "b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
 OWN = f"b.id = $1 and ($2::uuid is null or b.host_id = $2) and {SHOWN}"
 DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 WITH_HOST = f"""
-select {DETAIL_COLUMNS}, u.name as host_name, u.username as host_username, u.zone as host_zone
-from {DETAIL_TABLES} join users u on u.id = b.host_id where {OWN}"""
+select {DETAIL_COLUMNS}, u.name as host_name, coalesce('team/' || t.slug, u.username) as host_username,
+    coalesce(t.zone, u.zone) as host_zone
+from {DETAIL_TABLES} join users u on u.id = b.host_id left join teams t on t.id = e.team_id where {OWN}"""
 # Every statement locks the host first and then the booking: in different orders, two transactions would deadlock. Of a
 # team the event type is locked first and the hosts last: nobody changes its bookings without the event type's lock.
 LOCKED = f"""
@@ -215,7 +217,11 @@ async def find_pending_with_host(db: Db, booking_id: UUID) -> tuple[BookingDetai
 def _to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
     if row is None:
         return None
-    return to_details(row), to_host(row)
+    details, host = to_details(row), to_host(row)
+    if details.hosts:
+        # Its owner need not host it.
+        host = replace(host, name=", ".join(each.name for each in details.hosts))
+    return details, host
 
 
 def to_host(row: Row) -> Host:

@@ -94,7 +94,24 @@ async def test_a_booking_by_the_page_has_a_host(
     # Two others are free at that time.
     assert again.status_code == 200
     assert own.status_code == 200
+    organizer = next(host for host in founded.hosts if host.id == hosts[0]["user_id"])
+    assert f"<bdi>{organizer.name}</bdi>" in own.text
     for _ in range(2):
         await book(client, PAGE)
     assert (await client.post(PAGE, data=filled())).status_code == 409
     assert await runtime.pool.fetchval("select count(distinct user_id) from booking_hosts") == 3
+
+
+async def test_the_invitee_reads_who_hosts_and_not_who_owns(
+    client: httpx2.AsyncClient, runtime: Runtime, founded: FoundedTeam
+) -> None:
+    owner, *hosts = founded.hosts
+    await add_event_type(runtime, founded, pick_of(2, hosts), slug="panel", owner=owner)
+    managed = await book(client, "/team/sales/panel")
+    shown = await client.get(managed)
+    cancelled = await client.post(f"{managed}/cancel", data={})
+    after = await client.get(cancelled.headers["location"])
+
+    assert f"<bdi>{hosts[0].name}, {hosts[1].name}</bdi>" in shown.text
+    assert owner.name not in shown.text
+    assert 'href="/team/sales/panel' in after.text
