@@ -13,8 +13,11 @@ import openslot
 from openslot.i18n.languages import LANGUAGES
 
 LOCALES = Path(openslot.__file__).parent / "i18n/locales"
-# What hosts have named, and names of fields of the API.
-NOT_OURS = {"30 minute meeting", "Group", "Your phone number", "error"}
+# What hosts have named, and names of fields and operations of the API.
+NOT_OURS = {"30 minute meeting", "Group", "Your phone number", "error"} | {
+    *("Create a booking", "Cancel a booking", "Reschedule a booking", "Create a booking link"),
+    *("Create a contact", "Delete a contact"),
+}
 ENGLISH_PART = re.compile(r'<(section|li)[^>]* lang="en".*?</\1>', re.DOTALL)
 VALUE = re.compile(r"%\\?\((\w+)\\?\)s")
 # The end of a key or a link: four letters that may well be a word.

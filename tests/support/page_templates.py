@@ -28,6 +28,7 @@ WALKS = {
         *("unsubscribe.html", "dashboard/your_data/not_deletable.html", "widget/no_demo.html"),
     ),
     "admin": ("admin/*",),
+    "assistants": ("dashboard/assistants/*",),
     "availability": ("confirm.html", "dashboard/availability/*", "dashboard/onboarding/*"),
     "booking page": ("booking/*",),
     "calendar of bookings": ("dashboard/calendar/*",),

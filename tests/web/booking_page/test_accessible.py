@@ -18,6 +18,7 @@ from openslot.wait_list.operations import entry_token
 from openslot.web.booking_page.refusals import VIEWS
 from tests.bookings.conftest import offer
 from tests.support.browsers import open_page
+from tests.support.founding import add_event_type, found_team
 from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.wait_list import NINE, TUESDAY, book_day, cancel_day, get_offered, offer_day
@@ -142,7 +143,15 @@ async def visit_all(page: Page, client: httpx2.AsyncClient, runtime: Runtime) ->
     """Go through every state of every booking page."""
     manage = await book(client, start="2026-03-20T10:00:00Z")
     await _send_messages(runtime)
-    for path in ("/mara", f"{PAGE}?month=2027-01", "/mara/group", f"{PAGE}?view=zones", f"{PAGE}?embed=1"):
+    for path in (
+        "/mara",
+        "/team/sales",
+        "/team/sales/demo",
+        f"{PAGE}?month=2027-01",
+        "/mara/group",
+        f"{PAGE}?view=zones",
+        f"{PAGE}?embed=1",
+    ):
         await page.goto(path)
         yield path
     await page.goto(PAGE)
@@ -207,6 +216,7 @@ async def test_every_state_fits_a_phone_and_axe_finds_no_fault(
     locations = (ROOM, CALL)
     await offer(runtime, host, "choosing", durations=(30, 60), location=ROOM, locations=locations, recurring_weeks=4)
     await offer_day(runtime, host, "full")
+    await add_event_type(runtime, await found_team(runtime))
     page = await open_page(browser, client, timezone_id="Africa/Lagos", locale="en-GB", **CHECKED)
     await check_pages(page, visit_all(page, client, runtime), "booking page")
 
