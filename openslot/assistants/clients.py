@@ -140,7 +140,7 @@ async def register(work: Work, body: bytes) -> AssistantClient:
         raise RateLimited("Too many programs have registered. Try again later", retry_after=600)
     parsed = parse_redirect(uris[0])
     client = AssistantClient(
-        id=new_token(),
+        id=f"client_{new_token()}",
         origin=ClientOrigin.REGISTERED,
         name=_read_name(described) or (parsed.site if parsed else uris[0]),
         redirect_uris=uris,
