@@ -4,6 +4,7 @@ import random
 
 from msgspec.structs import replace
 
+from openslot.accounts.store import lock_host
 from openslot.availability.claims import expire_holds
 from openslot.bookings import requests
 from openslot.bookings.links import manage_token
@@ -225,14 +226,18 @@ async def confirm_address(at: Round) -> None:
 
 async def expire_offer(at: Round) -> None:
     """Let the offer and then its time expire, and both jobs of the minute come by."""
-    await at.runtime.pool.execute(
-        """with told as (update wait_list_offers set expires_at = now() - $2::interval where entry_id = $1
-            returning claim_id, seat_id),
-        seat as (update claim_seats s set expires_at = now() from told where s.id = told.seat_id and holder is not null)
-        update claims set expires_at = now() from told where id = told.claim_id and kind = 'offer'""",
-        at.waiting[0],
-        HANDING_ON,
-    )
+    async with at.runtime.transaction(SYSTEM) as work:
+        # Time passes for both at once: not between two looks of somebody who has the host's lock.
+        await lock_host(work.db, at.host.id)
+        await work.db.execute(
+            """with told as (update wait_list_offers set expires_at = now() - $2::interval where entry_id = $1
+                returning claim_id, seat_id),
+            seat as (
+                update claim_seats s set expires_at = now() from told where s.id = told.seat_id and holder is not null)
+            update claims set expires_at = now() from told where id = told.claim_id and kind = 'offer'""",
+            at.waiting[0],
+            HANDING_ON,
+        )
     await expire_holds(at.runtime.work(SYSTEM))
     await hand_out(at.runtime)
 
