@@ -217,11 +217,9 @@ async def find_pending_with_host(db: Db, booking_id: UUID) -> tuple[BookingDetai
 def _to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
     if row is None:
         return None
-    details, host = to_details(row), to_host(row)
-    if details.hosts:
-        # Its owner need not host it.
-        host = replace(host, name=", ".join(each.name for each in details.hosts))
-    return details, host
+    details, owner = to_details(row), to_host(row)
+    hosts = ", ".join(each.name for each in details.hosts)
+    return details, replace(owner, name=hosts or owner.name)
 
 
 def to_host(row: Row) -> Host:

@@ -183,6 +183,8 @@ async def test_a_hold_of_several_hosts_is_one_hold_of_an_address(runtime: Runtim
     for hour in (9, 11, 14):
         await hold_team(runtime, team.event_type, MONDAY.replace(hour=hour) + timedelta(days=1), holder="10.0.0.1")
 
+    assert await runtime.pool.fetchval("select count(*) from claims where kind = 'hold' and active") == 12
+
 
 async def test_a_cancelled_booking_frees_every_host_and_their_credit(runtime: Runtime) -> None:
     team = await open_team(runtime, 3, groups=[(2, [0, 1, 2])])
