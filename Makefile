@@ -10,6 +10,7 @@ INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --pyt
 # Tests wait as long as they compute: on two cores four processes are faster than three.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
+PARTS ?=
 MEASURED := tests/accounts tests/schedules tests/people tests/cli/test_doctor.py tests/cli/test_doctor_oidc.py
 
 # Without bytecode every process that a test starts compiles the package again.
@@ -62,8 +63,8 @@ coverage: setup ## Measure how much of some parts is run by their own tests
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST_ARGS goes to pytest
-	@OPENSLOT_LONG=1 $(BIN)/pytest --processes $(WORKERS) $$(grep -rl OPENSLOT_LONG tests --include='test_*.py') $(TEST_ARGS)
+prove: setup ## Run the long proofs, or those in PARTS by name: kills, faults, failover, races
+	@$(BIN)/python -m proofs $(PARTS)
 
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python

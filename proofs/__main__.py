@@ -1,0 +1,46 @@
+"""Run proofs by name, or all of them: `python -m proofs [NAME ...] [--short]`."""
+
+import argparse
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from proofs.figures import Figure
+
+# Each is a module here with `prove(place, *, short)`, which returns figures. The short form takes at most two minutes.
+PARTS = {
+    "tests": "the tests of races, crashes and parsers with their long counts",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
+    parser.add_argument("part", nargs="*", help=f"one of: {', '.join(PARTS)}; without any, all of them")
+    parser.add_argument("--short", action="store_true", help="fewer rounds: at most two minutes each")
+    chosen = parser.parse_args()
+    if unknown := [part for part in chosen.part if part not in PARTS]:
+        parser.error(f"There is no proof {', '.join(unknown)}. There are: {', '.join(PARTS)}.")
+    broken = [part for part in chosen.part or PARTS if not _run(part, short=chosen.short)]
+    if broken:
+        print(f"\nNot kept: {', '.join(broken)}", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def _run(part: str, *, short: bool) -> bool:
+    """Run one proof in a directory of its own, print its figures, and say whether all were kept."""
+    print(f"\n{part}: {PARTS[part]}", flush=True)
+    began = time.monotonic()
+    with TemporaryDirectory(prefix="openslot-proof-") as name:
+        place = Path(name)
+        place.chmod(0o755)
+        figures: list[Figure] = import_module(f"proofs.{part}").prove(place, short=short)
+    for figure in figures:
+        print(figure)
+    print(f"{'took':>44}  {time.monotonic() - began:.0f} s", flush=True)
+    return all(figure.is_kept for figure in figures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
