@@ -16,7 +16,13 @@ class Fault(StrEnum):
     DELAY = "delay"  # everything arrives, later
     RESET = "reset"  # open connections are torn down, and new ones as soon as they are made
     HALF_CLOSE = "half-close"  # the other side says that it has sent everything, and goes on to listen
-    BLACK_HOLE = "black hole"  # connections stay open, and nothing arrives
+    BLACK_HOLE = "black hole"  # connections stay open, and nothing arrives; in the end they are torn down
+    STALL = "stall"  # connections stay open, and nothing arrives; in the end everything does
+    MUTE = "mute"  # what is asked arrives, the answers do not; in the end they do
+
+
+SILENT = {Fault.BLACK_HOLE: (True, True), Fault.STALL: (True, True), Fault.MUTE: (False, True)}
+"""Whether nothing that is asked arrives, and whether no answer does."""
 
 
 class FaultProxy:
@@ -26,8 +32,7 @@ class FaultProxy:
         self._target = (host, port)
         self._delay = delay
         self._fault = Fault.NONE
-        self._healed = asyncio.Event()
-        self._healed.set()
+        self._changed = asyncio.Event()
         self._writers: set[asyncio.StreamWriter] = set()
         self.port = 0
         self.connections = 0
@@ -38,16 +43,14 @@ class FaultProxy:
 
     @fault.setter
     def fault(self, fault: Fault) -> None:
-        """Begin a fault, or end it with NONE. Connections that met one never work again, as after a real one."""
+        """Begin a fault, or end it with NONE. Only those that were merely held up work again afterwards."""
         before, self._fault = self._fault, fault
         if fault is Fault.RESET or before in {Fault.HALF_CLOSE, Fault.BLACK_HOLE}:
             self._reset_all()
         if fault is Fault.HALF_CLOSE:
             self._half_close_all()
-        if fault is Fault.BLACK_HOLE:
-            self._healed.clear()
-        else:
-            self._healed.set()
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["FaultProxy"]:
@@ -57,8 +60,7 @@ class FaultProxy:
             yield self
         finally:
             server.close()
-            self._healed.set()
-            self._reset_all()
+            self.fault = Fault.RESET
 
     @asynccontextmanager
     async def broken(self, fault: Fault) -> AsyncIterator[None]:
@@ -80,7 +82,7 @@ class FaultProxy:
                 writer.write_eof()
                 await reader.read()
                 return
-            await self._healed.wait()
+            await self._silence(answers=False)
             await self._join(reader, writer)
         except OSError:
             return
@@ -92,20 +94,31 @@ class FaultProxy:
         target_reader, target_writer = await asyncio.open_connection(*self._target)
         self._writers.add(target_writer)
         try:
-            await asyncio.gather(self._pump(reader, target_writer), self._pump(target_reader, writer))
+            await asyncio.gather(
+                self._pump(reader, target_writer, answers=False), self._pump(target_reader, writer, answers=True)
+            )
         finally:
             self._writers.discard(target_writer)
             target_writer.close()
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool) -> None:
         with contextlib.suppress(OSError, RuntimeError):
             while data := await reader.read(65536):
-                await self._healed.wait()
+                await self._silence(answers=answers)
                 if self._fault is Fault.DELAY:
                     await asyncio.sleep(self._delay)
                 writer.write(data)
                 await writer.drain()
+            await self._silence(answers=answers)
             writer.write_eof()
+            return
+        await self._silence(answers=answers)
+        _reset(writer)
+
+    async def _silence(self, *, answers: bool) -> None:
+        """Wait while nothing arrives in this direction."""
+        while SILENT.get(self._fault, (False, False))[answers]:
+            await self._changed.wait()
 
     def _reset_all(self) -> None:
         for writer in list(self._writers):

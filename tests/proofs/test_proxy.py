@@ -8,11 +8,16 @@ import pytest
 
 from proofs.proxy import Fault, FaultProxy
 
+HEARD: list[bytes] = []
+
 
 @pytest.fixture
 async def proxy() -> AsyncIterator[FaultProxy]:
+    HEARD.clear()
+
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(100):
+            HEARD.append(data)
             writer.write(data)
         writer.close()
 
@@ -66,4 +71,18 @@ async def test_an_open_connection_never_works_again(proxy: FaultProxy, fault: Fa
 
     with contextlib.suppress(ConnectionResetError):
         assert await reader.read(100) == b""
+    writer.transport.abort()
+
+
+@pytest.mark.parametrize("fault", [Fault.STALL, Fault.MUTE])
+async def test_what_was_held_up_arrives_in_the_end(proxy: FaultProxy, fault: Fault) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    async with proxy.broken(fault):
+        writer.write(b"late")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await reader.read(100)
+        assert ([b"late"] if fault is Fault.MUTE else []) == HEARD
+
+    assert await reader.read(100) == b"late"
     writer.transport.abort()
