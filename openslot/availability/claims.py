@@ -69,7 +69,9 @@ async def judge_weeks(
     work: Work, which: EventTypeRef, starts_at: datetime, *, weeks: int, hold_id: UUID | None = None
 ) -> Weeks:
     """Lock the host, and find in which of several weeks a time of the schedule's clock can be booked."""
-    await lock(work, which)
+    locked = await lock(work, which)
+    if locked.is_team:
+        return await team_claims.judge_weeks(work, which, locked.event_type_id, starts_at, weeks=weeks, hold_id=hold_id)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     # A clock that is turned moves the last one by hours at most.
     until = starts_at + timedelta(weeks=weeks) if is_askable(starts_at) else None
@@ -88,8 +90,10 @@ async def judge_weeks(
     )
 
 
-def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
+async def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
     """Stage what takes the open weeks, for an event type with one seat; the caller's own hold becomes the first."""
+    if weeks.event_type.team_id is not None:
+        return await team_claims.take_weeks(work, weeks)
     inputs, fresh, taken = weeks.found.inputs, list(weeks.open), []
     if weeks.held_id is not None:
         first = fresh.pop(0)

@@ -214,7 +214,10 @@ class Weeks(Struct, frozen=True, kw_only=True):
     open: tuple[datetime, ...]
     closed: tuple[datetime, ...]
     held_id: UUID | None
-    """The caller's own hold of the first of the open ones."""
+    """The caller's own hold of the first of the open ones; of a team's event type it is given up."""
+
+    held_hosts: tuple[ClaimedHost, ...] = ()
+    """Whose time that hold has taken."""
 
     @property
     def event_type(self) -> EventType:

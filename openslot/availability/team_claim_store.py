@@ -18,10 +18,10 @@ from openslot.teams.models import HostRole
 INSERT_CLAIMS = """
 insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
     holder_network, created_at)
-select w.id, w.host_no, $3::text, $4::uuid, $5::timestamptz, $6::timestamptz,
-       tstzrange($7::timestamptz, $8::timestamptz), 1, $9::timestamptz,
+select w.id, w.host_no, $7::text, $8::uuid, w.starts_at, w.ends_at, tstzrange(w.before, w.after), 1, $9::timestamptz,
        case when w.place = 1 then $10::text end, case when w.place = 1 then $11::text end, $12::timestamptz
-from unnest($1::uuid[], $2::bigint[]) with ordinality as w (id, host_no, place)"""
+from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
+    with ordinality as w (id, host_no, starts_at, ends_at, before, after, place)"""
 INSERT_HELD = """
 insert into held_hosts (claim_id, hold_id, user_id, group_id)
 select w.claim_id, $1::uuid, w.user_id, w.group_id
@@ -51,7 +51,8 @@ where h.hold_id = $1 and c.active and c.kind = 'hold' and c.expires_at > $2
 order by h.claim_id <> h.hold_id, u.no"""
 TAKEN_HOSTS = """
 select u.id from users u where u.id = any($1::uuid[]) and exists (
-    select from claims c where c.host_no = u.no and c.active and c.during && tstzrange($2, $3))"""
+    select from unnest($2::timestamptz[], $3::timestamptz[]) as w (before, after)
+    join claims c on c.host_no = u.no and c.active and c.during && tstzrange(w.before, w.after))"""
 LAST_HOLD = """
 select max(expires_at) from claims
 where holder = $1 and kind = 'hold' and event_type_id = $2 and starts_at < $4 and ends_at > $3"""
@@ -71,19 +72,22 @@ class HeldTeam(Struct, frozen=True, kw_only=True):
 
 def insert_claims(
     inputs: SlotInputs,
-    starts_at: datetime,
-    hosts: Sequence[ClaimedHost],
+    starts: Sequence[datetime],
+    meetings: Sequence[Sequence[ClaimedHost]],
     *,
     kind: ClaimKind,
     expires_at: datetime | None,
     holder: str | None,
     now: datetime,
 ) -> Change:
-    """Take the time of several hosts; the constraint refuses what overlaps."""
-    claim_ids, numbers = [each.claim_id for each in hosts], [each.host_no for each in hosts]
-    about = (kind, inputs.event_type.id, starts_at, *span_of(inputs, starts_at))
-    network = network_of(holder) if holder else None
-    return Change(INSERT_CLAIMS, (claim_ids, numbers, *about, expires_at, holder, network, now), REFUSALS)
+    """Take the time of several hosts for a meeting at each start; the constraint refuses what overlaps."""
+    rows = [
+        (each.claim_id, each.host_no, start, *span_of(inputs, start))
+        for start, hosts in zip(starts, meetings, strict=True)
+        for each in hosts
+    ]
+    about = (kind, inputs.event_type.id, expires_at, holder, network_of(holder) if holder else None, now)
+    return Change(INSERT_CLAIMS, (*map(list, zip(*rows, strict=True)), *about), REFUSALS)
 
 
 def insert_held(hosts: Sequence[ClaimedHost]) -> Change:
@@ -130,10 +134,10 @@ async def drop_hold(db: Db, hold_id: UUID, *, now: datetime) -> bool:
     return bool(await db.fetch(DROP_CLAIMS, hold_id, now))
 
 
-async def list_taken(db: Db, user_ids: Sequence[UUID], inputs: SlotInputs, starts_at: datetime) -> set[UUID]:
-    """List those of some hosts whose time is taken, whatever the engine says."""
-    _, before, after = span_of(inputs, starts_at)
-    return {row["id"] for row in await db.fetch(TAKEN_HOSTS, list(user_ids), before, after)}
+async def list_taken(db: Db, user_ids: Sequence[UUID], inputs: SlotInputs, starts: Sequence[datetime]) -> set[UUID]:
+    """List those of some hosts whose time is taken at one of some starts, whatever the engine says."""
+    _, before, after = zip(*(span_of(inputs, each) for each in starts), strict=True)
+    return {row["id"] for row in await db.fetch(TAKEN_HOSTS, list(user_ids), list(before), list(after))}
 
 
 async def find_last_hold(

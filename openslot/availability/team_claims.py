@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.accounts.store import lock_hosts
 from openslot.availability import claim_store, holds, store, team_claim_store
 from openslot.availability.errors import HoldNotFound, InvalidStartTime, SlotUnavailable
@@ -23,19 +25,24 @@ from openslot.availability.models import (
     EventTypeRef,
     Hold,
     SlotContext,
+    Weeks,
 )
 from openslot.availability.months import check_asked
+from openslot.availability.slots import is_askable, repeat_weekly
+from openslot.availability.team_groups import keep_most
 from openslot.availability.team_hosts import choose_hosts, give, list_free, name_hosts, pair, team_of
-from openslot.availability.team_slots import judge_team
+from openslot.availability.team_slots import judge_hosts, judge_team, list_wanted
 from openslot.availability.team_store import reread_hosts
 from openslot.core.errors import Invalid
 from openslot.core.events import make_changes
+from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.rules import is_offered
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.teams import ledger
+from openslot.teams.choice import repeat
 from openslot.teams.models import AssignmentReason
 
 HOLD_LASTS = timedelta(minutes=10)
@@ -58,7 +65,49 @@ async def claim(
         if kept is not None:
             return kept
     found = await _judge(work, which, starts_at, field="startTime")
-    return await _take(work, found, starts_at, kind=ClaimKind.BOOKING)
+    (taken,) = await _take(work, found, [starts_at], kind=ClaimKind.BOOKING)
+    return taken
+
+
+async def judge_weeks(
+    work: Work, which: EventTypeRef, event_type_id: UUID, starts_at: datetime, *, weeks: int, hold_id: UUID | None
+) -> Weeks:
+    """Find in which of several weeks the same hosts can be booked; the event type is locked.
+
+    Hosts who were held are chosen again, as those of all weeks.
+    """
+    held = await team_claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
+    if held is not None and (held.event_type_id, held.starts_at) != (event_type_id, starts_at):
+        raise Invalid(details={"holdId": "is for a different time"})
+    if held is not None and hold_id is not None:
+        await ledger.give_back(work, hold_id)
+    await ledger.settle(work, event_type_id)
+    until = starts_at + timedelta(weeks=weeks) if is_askable(starts_at) else None
+    found = await _find(work, which, starts_at, until=until, without=held.hosts if held else ())
+    inputs = found.inputs
+    _check_start(found, starts_at, field="startTime")
+    starts = repeat_weekly(starts_at, get_zone(inputs.schedule.zone), weeks)
+    is_open, free = 0, dict.fromkeys(team_of(found).hosts, 0)
+    for place, start in enumerate(starts):
+        judged = judge_hosts(inputs, start)
+        is_open |= (judge_team(inputs, start, judged=judged) is Code.OPEN) << place
+        for no, code in judged.items():
+            free[no] |= (code is Code.OPEN) << place
+    kept = keep_most(list_wanted(team_of(found)), free, is_open)
+    return Weeks(
+        found=found,
+        open=tuple(start for place, start in enumerate(starts) if kept >> place & 1),
+        closed=tuple(start for place, start in enumerate(starts) if not kept >> place & 1),
+        held_id=hold_id if held else None,
+        held_hosts=held.hosts if held else (),
+    )
+
+
+async def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
+    """Choose hosts once, and take their time in all open weeks; what was held is given up for it."""
+    return await _take(
+        work, weeks.found, weeks.open, kind=ClaimKind.BOOKING, given_up=weeks.held_id, without=weeks.held_hosts
+    )
 
 
 async def hold(work: Work, which: ById, event_type_id: UUID, starts_at: datetime, *, holder: str) -> Hold:
@@ -71,7 +120,7 @@ async def hold(work: Work, which: ById, event_type_id: UUID, starts_at: datetime
     await holds.check_again(work, found, starts_at, holder=holder)
     held = await holds.check_limits(work, found, starts_at)
     expires_at = work.now + HOLD_LASTS
-    taken = await _take(work, found, starts_at, kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
+    (taken,) = await _take(work, found, [starts_at], kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
     work.stage(team_claim_store.insert_held(taken.hosts))
     for each in taken.chosen:
         ledger.assign(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
@@ -151,31 +200,52 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: U
 async def _take(
     work: Work,
     found: SlotContext,
-    starts_at: datetime,
+    starts: Sequence[datetime],
     *,
     kind: ClaimKind,
     expires_at: datetime | None = None,
     holder: str | None = None,
-) -> Claimed:
-    """Choose hosts and insert their claims; whoever is lost on the way is left out of the next choice."""
+    given_up: UUID | None = None,
+    without: Sequence[ClaimedHost] = (),
+) -> list[Claimed]:
+    """Choose hosts and insert their claims for each start; whoever is lost on the way is left out of the next choice.
+
+    A hold that is given up frees its hosts in the same step.
+    """
     picks = {each.group.id: each.group.pick for each in team_of(found).groups}
-    lost: set[UUID] = set()
+    free, lost = list_free(found, *starts), set[UUID]()
     while True:
-        chosen = choose_hosts(found, starts_at, picks, without=lost)
+        chosen = choose_hosts(found, free, picks, without=lost)
         if chosen is None:
             raise SlotUnavailable
-        hosts = name_hosts(found, chosen)
+        meetings = [name_hosts(found, chosen) for _ in starts]
         try:
             async with work.attempt():
-                await _lock_and_judge(work, found, starts_at, hosts)
+                await _lock_and_judge(work, found, starts, meetings[0], without=without)
+                if given_up is not None:
+                    await team_claim_store.drop_hold(work.db, given_up, now=work.now)
                 taken = team_claim_store.insert_claims(
-                    found.inputs, starts_at, hosts, kind=kind, expires_at=expires_at, holder=holder, now=work.now
+                    found.inputs, starts, meetings, kind=kind, expires_at=expires_at, holder=holder, now=work.now
                 )
                 await make_changes(work.db, [taken])
         except (_Lost, SlotUnavailable) as fault:
-            lost |= await _list_lost(work, fault, found, starts_at, hosts)
+            lost |= await _list_lost(work, fault, found, starts, meetings[0])
             continue
-        return _claimed(found, starts_at, hosts, chosen=chosen)
+        counted = _repeat(chosen, len(starts))
+        return [
+            _claimed(found, start, hosts, chosen=each)
+            for start, hosts, each in zip(starts, meetings, counted, strict=True)
+        ]
+
+
+def _repeat(chosen: tuple[ChosenHosts, ...], meetings: int) -> list[tuple[ChosenHosts, ...]]:
+    """Count the same hosts for each of several meetings."""
+    times = meetings - 1
+    later = [
+        [replace(each, asked=asked, choice=choice) for asked, choice in repeat(each.asked, each.choice, times=times)]
+        for each in chosen
+    ]
+    return [chosen, *zip(*later, strict=True)]
 
 
 async def _rehost(
@@ -198,9 +268,9 @@ async def _rehost(
         if each.group_id is None:
             raise SlotUnavailable
         picks[each.group_id] = picks.get(each.group_id, 0) + 1
-    lost = {each.user_id for each in hosts}
+    free, lost = list_free(found, starts_at), {each.user_id for each in hosts}
     while True:
-        chosen = choose_hosts(found, starts_at, picks, without=lost, named=named)
+        chosen = choose_hosts(found, free, picks, without=lost, named=named)
         if chosen is None:
             raise SlotUnavailable
         replaced = pair(leaving, chosen)
@@ -209,10 +279,10 @@ async def _rehost(
         judged = now if is_moved else [each for each in now if each.user_id not in staying]
         try:
             async with work.attempt():
-                await _lock_and_judge(work, found, starts_at, judged, without=hosts)
+                await _lock_and_judge(work, found, [starts_at], judged, without=hosts)
                 await make_changes(work.db, [team_claim_store.move_claims(found.inputs, starts_at, now)])
         except (_Lost, SlotUnavailable) as fault:
-            gone = await _list_lost(work, fault, found, starts_at, judged)
+            gone = await _list_lost(work, fault, found, [starts_at], judged)
             if not gone.isdisjoint(staying):
                 raise SlotUnavailable from None
             lost |= gone
@@ -223,7 +293,7 @@ async def _rehost(
 async def _lock_and_judge(
     work: Work,
     found: SlotContext,
-    starts_at: datetime,
+    starts: Sequence[datetime],
     hosts: Sequence[ClaimedHost],
     *,
     without: Sequence[ClaimedHost] = (),
@@ -231,8 +301,8 @@ async def _lock_and_judge(
     """Lock hosts in order, with those whose claims are given up, and judge them again by what is there now."""
     await lock_hosts(work.db, {each.user_id for each in (*hosts, *without)})
     numbers, changing = [each.host_no for each in hosts], [each.claim_id for each in without]
-    again = await reread_hosts(work.db, found, numbers, starts_at=starts_at, changing=changing)
-    free = list_free(again, starts_at)
+    again = await reread_hosts(work.db, found, numbers, starts=starts, changing=changing)
+    free = list_free(again, *starts)
     # A request that began before a host left, and had to wait, would escape the release of the host's bookings.
     gone = {no for no, host in team_of(again).hosts.items() if host.left_at is not None and host.left_at > work.now}
     lost = [each.user_id for each in hosts if each.host_no not in free or each.host_no in gone]
@@ -247,14 +317,14 @@ async def _list_lost(
     work: Work,
     fault: _Lost | SlotUnavailable,
     found: SlotContext,
-    starts_at: datetime,
+    starts: Sequence[datetime],
     hosts: Sequence[ClaimedHost],
 ) -> set[UUID]:
     """List whom a try has lost; what the constraint refused was taken by somebody who has not asked for the lock."""
     if isinstance(fault, _Lost):
         return set(fault.hosts)
     user_ids = [each.user_id for each in hosts]
-    return await team_claim_store.list_taken(work.db, user_ids, found.inputs, starts_at) or set(user_ids)
+    return await team_claim_store.list_taken(work.db, user_ids, found.inputs, starts) or set(user_ids)
 
 
 async def _find(

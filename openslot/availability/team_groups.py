@@ -7,6 +7,7 @@ from operator import and_
 from msgspec import Struct
 
 MAX_NEEDS = 256
+MAX_TRIES = 5000
 
 
 class HostsWanted(Struct, frozen=True):
@@ -105,6 +106,34 @@ def find_fillable(groups: Sequence[HostsWanted], free: Mapping[int, int], *, amo
     for hosts, need in needs.items():
         among &= count_at_least(need, sorted(hosts), free, among=among)
     return among
+
+
+def keep_most(groups: Sequence[HostsWanted], free: Mapping[int, int], among: int) -> int:
+    """Find at how many of some starts, at most, the same hosts can serve the groups, and return these.
+
+    Hosts who are free most often are tried first; where there are very many ways, the first ones have to do.
+    """
+    ranked = [sorted(group.hosts, key=lambda no: (-(free[no] & among).bit_count(), no)) for group in groups]
+    places = [place for place, group in enumerate(groups) for _ in range(group.pick)]
+    best, tries = 0, MAX_TRIES
+
+    def serve(at: int, first: int, serving: tuple[int, ...], left: int) -> None:
+        nonlocal best, tries
+        if tries == 0 or left.bit_count() <= best.bit_count():
+            return
+        if at == len(places):
+            best = left
+            return
+        hosts = ranked[places[at]]
+        for index in range(first, len(hosts)):
+            if hosts[index] in serving:
+                continue
+            tries = max(tries - 1, 0)
+            goes_on = at + 1 < len(places) and places[at + 1] == places[at]
+            serve(at + 1, index + 1 if goes_on else 0, (*serving, hosts[index]), left & free[hosts[index]])
+
+    serve(0, 0, (), among)
+    return best
 
 
 def _match_each(groups: Sequence[HostsWanted], free: Mapping[int, int], fillable: int) -> int:

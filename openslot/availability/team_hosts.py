@@ -16,15 +16,14 @@ from openslot.teams.models import Candidate, ChoiceAsked, HostChoice, HostRole
 
 def choose_hosts(
     found: SlotContext,
-    starts_at: datetime,
+    free: Collection[int],
     picks: Mapping[UUID, int],
     *,
     without: Collection[UUID],
     named: UUID | None = None,
 ) -> tuple[ChosenHosts, ...] | None:
-    """Choose so many hosts of each group, each host for one; None if too few are free."""
+    """Choose so many hosts of each group among the free ones, each host for one; None if they are too few."""
     team = team_of(found)
-    free = list_free(found, starts_at)
     groups = [each for each in team.groups if each.group.id in picks]
     if len(groups) < len(picks):
         return None
@@ -97,8 +96,10 @@ def _name_of(found: SlotContext, host_no: int) -> str:
     return team_of(found).hosts[host_no].name
 
 
-def list_free(found: SlotContext, starts_at: datetime) -> set[int]:
-    return {no for no, code in judge_hosts(found.inputs, starts_at).items() if code is Code.OPEN}
+def list_free(found: SlotContext, *starts: datetime) -> set[int]:
+    """List who is free at all of some starts."""
+    free = ({no for no, code in judge_hosts(found.inputs, each).items() if code is Code.OPEN} for each in starts)
+    return set.intersection(*free)
 
 
 def team_of(found: SlotContext) -> TeamInputs:

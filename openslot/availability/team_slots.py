@@ -173,13 +173,13 @@ def list_team_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list
     return [start for start in list_team_slots(free, days, viewer=viewer).starts if start not in is_open]
 
 
-def judge_team(inputs: SlotInputs, starts_at: datetime) -> Code:
-    """Return whether a start may be booked, or the first rule that forbids it."""
+def judge_team(inputs: SlotInputs, starts_at: datetime, *, judged: Mapping[int, Code] | None = None) -> Code:
+    """Return whether a start may be booked, or the first rule that forbids it; its hosts may be judged before."""
     if not is_askable(starts_at):
         return Code.OFF_GRID
     start = floor_second(starts_at)
     query = make_team_query(inputs, asked=(start, start + 1))
-    causes = find_team_causes(query, start, judge_hosts(inputs, starts_at))
+    causes = find_team_causes(query, start, judge_hosts(inputs, starts_at) if judged is None else judged)
     return causes[0][0] if causes else Code.OPEN
 
 

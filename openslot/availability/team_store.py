@@ -170,13 +170,18 @@ async def find_team(
 
 
 async def reread_hosts(
-    db: Db, found: models.SlotContext, numbers: Collection[int], *, starts_at: datetime, changing: Sequence[UUID] = ()
+    db: Db,
+    found: models.SlotContext,
+    numbers: Collection[int],
+    *,
+    starts: Sequence[datetime],
+    changing: Sequence[UUID] = (),
 ) -> models.SlotContext:
-    """Read the time of some hosts once more, which others may have changed, for a meeting that begins at an instant."""
+    """Read the time of some hosts once more, which others may have changed, for meetings at some starts in order."""
     team = found.inputs.team
     if team is None:
         return found
-    asked = TeamSpan(since=starts_at, until=starts_at, now=found.inputs.now, changing=changing)
+    asked = TeamSpan(since=starts[0], until=starts[-1], now=found.inputs.now, changing=changing)
     hosts = await _list_hosts(db, numbers, asked, rules=team.rules)
     return replace(found, inputs=replace(found.inputs, team=replace(team, hosts=hosts)))
 

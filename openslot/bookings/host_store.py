@@ -16,7 +16,7 @@ from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) as w (user_id, group
 # The organizer first, as everywhere.
 LIST = """
 select h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
-from booking_hosts h join users u on u.id = h.user_id where h.booking_id = $1 order by h.role = 'host', u.no"""
+from booking_hosts h join users u on u.id = h.user_id where h.booking_id = any($1) order by h.role = 'host', u.no"""
 REPLACE = """
 update booking_hosts h set user_id = w.new_id from unnest($2::uuid[], $3::uuid[]) as w (old_id, new_id)
 where h.booking_id = $1 and h.user_id = w.old_id"""
@@ -60,8 +60,8 @@ def replace_hosts(booking_id: UUID, replaced: Mapping[UUID, UUID]) -> Change:
     return Change(REPLACE, (booking_id, list(replaced), list(replaced.values())))
 
 
-async def list_hosts(db: Db, booking_id: UUID) -> tuple[ClaimedHost, ...]:
-    rows = await db.fetch(LIST, booking_id)
+async def list_hosts(db: Db, *booking_ids: UUID) -> tuple[ClaimedHost, ...]:
+    rows = await db.fetch(LIST, booking_ids)
     return tuple(ClaimedHost(**{**row, "role": HostRole(row["role"])}) for row in rows)
 
 

@@ -1,6 +1,6 @@
 """Who hosts a booking of a team's event type: kept with it, locked for a change, and counted in the ledger."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -24,13 +24,32 @@ def show(hosts: Iterable[ClaimedHost]) -> tuple[BookingHost, ...]:
 
 def add(work: Work, booking: Booking, claimed: Claimed) -> None:
     """Stage who hosts a new booking, and count it for them; a hold that has become it was counted before."""
-    if not claimed.hosts:
-        return
-    work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+    if claimed.hosts:
+        work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+        _count(work, booking, claimed)
+
+
+def add_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
+    """Stage who hosts the bookings of a new series; they are counted when these are written."""
+    for booking, claimed in zip(bookings, taken, strict=True):
+        if claimed.hosts:
+            work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+
+
+async def count_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
+    """Count each booking of a series for its hosts, one after the other."""
+    for booking, claimed in zip(bookings, taken, strict=True):
+        if claimed.hosts:
+            _count(work, booking, claimed)
+            await work.apply()
+
+
+def _count(work: Work, booking: Booking, claimed: Claimed) -> None:
     if claimed.hold_id is not None:
         ledger.keep_hold(work, claimed.hold_id, booking.id)
     for each in claimed.chosen:
-        ledger.assign(work, each.group, each.choice, each.asked, AssignmentReason.BOOKED, booking_id=booking.id)
+        reason = AssignmentReason.SERIES if each.asked.kept else AssignmentReason.BOOKED
+        ledger.assign(work, each.group, each.choice, each.asked, reason, booking_id=booking.id)
 
 
 def tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more: Any) -> BookingEvent:
@@ -47,8 +66,14 @@ def tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more:
 
 async def find(work: Work, details: BookingDetails) -> tuple[ClaimedHost, ...]:
     """Read who hosts a booking now, whose event type is locked; nobody if it has no team."""
-    is_team = details.event_type.team_id is not None
-    return await host_store.list_hosts(work.db, details.booking.id) if is_team else ()
+    return await find_all(work, [details])
+
+
+async def find_all(work: Work, details: Sequence[BookingDetails]) -> tuple[ClaimedHost, ...]:
+    """Read who hosts some bookings of one event type now, which is locked; nobody if it has no team."""
+    is_team = any(each.event_type.team_id is not None for each in details)
+    ids = [each.booking.id for each in details]
+    return await host_store.list_hosts(work.db, *ids) if is_team else ()
 
 
 async def lock(work: Work, hosts: Iterable[ClaimedHost]) -> None:
@@ -77,11 +102,12 @@ async def change(
             )
 
 
-async def count_cancelled(work: Work, event_type: EventType, booking: Booking) -> None:
-    """Take back what a cancelled booking has counted: always if its invitee cancels, else as the team says."""
+async def count_cancelled(work: Work, event_type: EventType, *cancelled: Booking) -> None:
+    """Take back what cancelled bookings have counted: always if their invitee cancels, else as the team says."""
     rules = await hosting.get_rules(work, event_type.id)
-    if booking.cancelled_by == INVITEE or not rules.counts_host_cancellations:
-        await ledger.reverse(work, booking.id, CreditReason.CANCELLED)
+    for each in cancelled:
+        if each.cancelled_by == INVITEE or not rules.counts_host_cancellations:
+            await ledger.reverse(work, each.id, CreditReason.CANCELLED)
 
 
 async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> None:

@@ -1,19 +1,21 @@
 """The verbs of series: the same time in several weeks in a row, each week a booking of its own."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from openslot.availability import claims
-from openslot.bookings import email_proofs, errors, operations, rules, store
-from openslot.bookings.events import BookingCancelled, BookingCreated
-from openslot.bookings.models import Booking, BookingRef, BookingWanted
+from openslot.bookings import email_proofs, errors, hosts, operations, rules, store
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, BookingWanted
 from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence, SeriesDate
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.event_types import links
 from openslot.i18n import Text
+from openslot.teams.models import BookingHost
 
 NO_SERIES = Text("is not possible: this booking is not part of a series")
 
@@ -33,11 +35,12 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     operations.check_for(work, event_type, wanted)
     if not weeks.open or (weeks.closed and recurrence.on_conflict is OnConflict.REFUSE):
         raise errors.SeriesUnavailable(weeks.closed, wanted.invitee.zone)
+    taken = await claims.take_weeks(work, weeks)
     await email_proofs.check(work, event_type, wanted)
     await operations.check_invitee(work, event_type, wanted.invitee.email, bookings=len(weeks.open))
     contact = await operations.find_contact(work, event_type, wanted)
     series_id, bookings = new_id(), []
-    for claimed in claims.take_weeks(work, weeks):
+    for claimed in taken:
         drafted = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
         bookings.append(await operations.locate(work, replace(drafted, series_id=series_id)))
     work.stage(store.insert_series(bookings, source=wanted.source))
@@ -45,18 +48,13 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
         links.take_uses(work, weeks.found.link, *(each.id for each in bookings))
     if wanted.message_consent is not None:
         work.stage(store.insert_consents(bookings, wanted.message_consent, now=work.now))
+    hosts.add_series(work, bookings, taken)
     first, *others = bookings
-    base_url = work.runtime.settings.public_url
-    told = BookingCreated(
-        booking=first,
-        event_type=event_type,
-        contact=contact,
-        base_url=base_url,
-        series=_list_dates(bookings),
-        skipped=weeks.closed,
-    )
+    details = BookingDetails(first, event_type, contact, hosts.show(taken[0].hosts))
+    told = hosts.tell(work, BookingCreated, details, series=_list_dates(bookings), skipped=weeks.closed)
     later = (replace(told, booking=each, series=(), skipped=(), told_by=first.id) for each in others)
     await work.record(told, *later)
+    await hosts.count_series(work, bookings, taken)
     return BookedSeries(id=series_id, bookings=tuple(bookings), skipped=weeks.closed)
 
 
@@ -69,26 +67,33 @@ async def cancel_series(work: Work, ref: BookingRef, *, reason: str | None = Non
     if not upcoming:
         return []
     cancelled = [operations.draft_cancelled(work, each, reason=reason) for each in upcoming]
-    claims.free_all(work, [each.claim_id for each in cancelled if each.seat_id is None])
-    for each in cancelled:
-        if each.seat_id is not None:
-            claims.free(work, each.claim_id, each.seat_id)
+    taken = await hosts.find_all(work, upcoming)
+    if taken:
+        await hosts.lock(work, taken)
+        claims.free_all(work, [each.claim_id for each in taken])
+        await hosts.count_cancelled(work, upcoming[0].event_type, *cancelled)
+    else:
+        claims.free_all(work, [each.claim_id for each in cancelled if each.seat_id is None])
+        for each in cancelled:
+            if each.seat_id is not None:
+                claims.free(work, each.claim_id, each.seat_id)
     work.stage(store.update_series_cancelled(cancelled))
-    first = cancelled[0]
-    base_url = work.runtime.settings.public_url
-    told = [
-        BookingCancelled(
-            booking=booking,
-            event_type=details.event_type,
-            contact=details.contact,
-            base_url=base_url,
-            series=_list_dates(cancelled) if booking is first else (),
-            told_by=None if booking is first else first.id,
-        )
-        for booking, details in zip(cancelled, upcoming, strict=True)
-    ]
-    await work.record(*told)
+    now = [replace(details, booking=booking) for details, booking in zip(upcoming, cancelled, strict=True)]
+    await work.record(*_tell_cancelled(work, now))
     return cancelled
+
+
+def _tell_cancelled(work: Work, cancelled: list[BookingDetails]) -> Iterator[BookingEvent]:
+    """Write what has happened to each; people are told at once of all that have the same hosts."""
+    alike: dict[tuple[BookingHost, ...], list[Booking]] = {}
+    for each in cancelled:
+        alike.setdefault(each.hosts, []).append(each.booking)
+    for each in cancelled:
+        first, *others = alike[each.hosts]
+        if each.booking is first:
+            yield hosts.tell(work, BookingCancelled, each, series=_list_dates([first, *others]))
+        else:
+            yield hosts.tell(work, BookingCancelled, each, told_by=first.id)
 
 
 async def list_series(work: Work, booking: Booking) -> list[Booking]:

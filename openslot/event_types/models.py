@@ -212,9 +212,8 @@ class EventType(Struct, frozen=True, kw_only=True):
 
     @property
     def max_weeks(self) -> int:
-        """For how many weeks it can be booked at once; what is paid, shared, confirmed or a team's is booked singly."""
-        is_plain = self.price is None and self.seats == 1 and not self.requires_confirmation
-        is_repeatable = is_plain and self.team_id is None
+        """For how many weeks it can be booked at once; what is paid, shared or confirmed is booked singly."""
+        is_repeatable = self.price is None and self.seats == 1 and not self.requires_confirmation
         return self.recurring_weeks if self.recurring_weeks and is_repeatable else 1
 
     @property

@@ -139,8 +139,6 @@ def _team_faults(event_type: models.EventType) -> Faults:
         yield "requiresConfirmation", NOT_WITH_TEAM
     if event_type.wait_list_minutes is not None:
         yield "waitListMinutes", NOT_WITH_TEAM
-    if event_type.recurring_weeks is not None:
-        yield "recurringWeeks", NOT_WITH_TEAM
 
 
 def check_duration(event_type: models.EventType, minutes: int | None) -> None:

@@ -16,13 +16,18 @@ from openslot.teams.models import Balance, Candidate, ChoiceAsked, HostChoice, H
 BOOKING = 1_000_000
 
 
-def choose(candidates: Sequence[Candidate], *, pick: int, rules: TeamRules) -> HostChoice | None:
+def choose(
+    candidates: Sequence[Candidate], *, pick: int, rules: TeamRules, kept: Sequence[UUID] = ()
+) -> HostChoice | None:
     """Choose as many hosts as are to be picked among those who are free; None if they are too few.
 
     Members of the highest priority are chosen first. If they are too few they all host, which changes nobody's credit,
-    and the others are chosen from the next priority.
+    and the others are chosen from the next priority. Hosts who are kept were chosen among the same before: nobody is
+    chosen anew, and it counts as if they were.
     """
-    free = [each for each in list_eligible(candidates, rules=rules) if each.is_free]
+    # How far they are ahead was judged before.
+    able = [each for each in candidates if each.weight > 0] if kept else list_eligible(candidates, rules=rules)
+    free = [each for each in able if each.is_free]
     if len(free) < pick:
         return None
     chosen: list[UUID] = []
@@ -34,7 +39,8 @@ def choose(candidates: Sequence[Candidate], *, pick: int, rules: TeamRules) -> H
         if not places:
             break
         earned, price = share(members, places=places) if rules.balance is Balance.SHARE else ({}, 0)
-        winners = _rank(members, earned, rules)[:places]
+        ranked = _rank(members, earned, rules)
+        winners = [each for each in kept if each in ranked] if kept else ranked[:places]
         chosen += winners
         eligible += [each.user_id for each in members]
         deltas |= {user_id: part - (price if user_id in winners else 0) for user_id, part in earned.items()}
@@ -42,7 +48,23 @@ def choose(candidates: Sequence[Candidate], *, pick: int, rules: TeamRules) -> H
 
 
 def choose_again(asked: ChoiceAsked) -> HostChoice | None:
-    return choose(asked.candidates, pick=asked.pick, rules=_rules_of(asked))
+    return choose(asked.candidates, pick=asked.pick, rules=_rules_of(asked), kept=asked.kept)
+
+
+def repeat(asked: ChoiceAsked, choice: HostChoice, *, times: int) -> list[tuple[ChoiceAsked, HostChoice]]:
+    """Let the chosen host so many more bookings, as a series has: each counts, one after the other."""
+    repeated: list[tuple[ChoiceAsked, HostChoice]] = []
+    for _ in range(times):
+        candidates = tuple(
+            replace(each, credit=each.credit + choice.deltas.get(each.user_id, 0)) for each in asked.candidates
+        )
+        asked = replace(asked, candidates=candidates, kept=choice.chosen)
+        again = choose_again(asked)
+        if again is None:
+            raise RuntimeError("Those who were chosen before are not free any more.")
+        choice = again
+        repeated.append((asked, choice))
+    return repeated
 
 
 def list_eligible(candidates: Iterable[Candidate], *, rules: TeamRules) -> list[Candidate]:
@@ -153,6 +175,7 @@ def simulate(history: Iterable[ChoiceAsked], *, weights: Mapping[UUID, int]) -> 
     had: dict[UUID, int] = {}
     credits_: dict[UUID, int] = {}
     last: dict[UUID, int] = {}
+    before: tuple[UUID, ...] = ()
     for no, asked in enumerate(history, 1):
         candidates = [
             replace(
@@ -164,7 +187,10 @@ def simulate(history: Iterable[ChoiceAsked], *, weights: Mapping[UUID, int]) -> 
             )
             for each in asked.candidates
         ]
-        choice = choose(candidates, pick=asked.pick, rules=_rules_of(asked))
+        # A series has the hosts of its first booking, and that comes right before.
+        kept = before if asked.kept else ()
+        choice = choose(candidates, pick=asked.pick, rules=_rules_of(asked), kept=kept)
+        before = choice.chosen if choice else ()
         if choice is None:
             continue
         for user_id, delta in choice.deltas.items():

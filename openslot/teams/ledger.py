@@ -55,6 +55,11 @@ async def settle(work: Work, event_type_id: UUID) -> None:
             await _settle_group(work, group_id, standings)
 
 
+async def give_back(work: Work, hold_id: UUID) -> None:
+    """Take back what a hold has counted whose hosts are chosen again; the next step is to settle."""
+    await ledger_store.expire(work.db, [hold_id], now=work.now)
+
+
 async def _settle_group(work: Work, group_id: UUID, standings: Sequence[MemberStanding]) -> None:
     """Begin to choose from who has joined, and divide what is not a member's among the members."""
     members = [

@@ -200,6 +200,9 @@ class ChoiceAsked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     instead_of: UUID | None = None
     """Whose place the host has taken, and what they have paid."""
 
+    kept: tuple[UUID, ...] = ()
+    """Who was chosen for the first booking of a series, and hosts this one as well."""
+
 
 class HostStanding(StrEnum):
     """What a choice says of a candidate."""
@@ -239,6 +242,8 @@ class BookingHost(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class AssignmentReason(StrEnum):
     BOOKED = "booked"
+    SERIES = "series"
+    """The hosts of the first booking of a series have the others too."""
     HELD = "held"
     RESCHEDULED = "rescheduled"
     REASSIGNED = "reassigned"
@@ -249,6 +254,7 @@ class CreditReason(StrEnum):
     """Why a credit has changed."""
 
     BOOKED = "booked"
+    SERIES = "series"
     HELD = "held"
     RESCHEDULED = "rescheduled"
     REASSIGNED = "reassigned"

@@ -13,7 +13,7 @@ import pytest
 from openslot.availability import team_groups
 from openslot.availability.explain import explain_day, explain_start
 from openslot.availability.models import Code, Days
-from openslot.availability.team_groups import HostsWanted, can_fill, count_at_least, fill, find_fillable
+from openslot.availability.team_groups import HostsWanted, can_fill, count_at_least, fill, find_fillable, keep_most
 from openslot.availability.team_slots import judge_team, list_team_slots, list_team_taken
 from tests.availability.cases import second
 from tests.availability.team_cases import as_team
@@ -205,6 +205,32 @@ def test_groups_are_filled_exactly_where_some_assignment_exists(monkeypatch: pyt
             ]
             expected = can_serve([each.pick for each in now], [each.hosts for each in now])
             assert bool(found >> place & 1) == can_fill(now) == expected, groups
+
+
+def test_as_many_starts_as_the_same_hosts_can_have() -> None:
+    """Compared with every set of starts: of all that somebody could serve together, none is larger."""
+    for seed in range(400):
+        chance = Random(seed)
+        groups = draw_groups(chance)
+        free = {no: chance.getrandbits(6) | chance.getrandbits(6) for no in range(6)}
+        among = chance.getrandbits(6)
+
+        def can_have(starts: int, groups: list[HostsWanted] = groups, free: dict[int, int] = free) -> bool:
+            able = {no for no, bits in free.items() if bits & starts == starts}
+            return can_serve([each.pick for each in groups], [each.hosts & able for each in groups])
+
+        kept = keep_most(groups, free, among)
+        possible = [starts for starts in range(64) if starts & ~among == 0 and can_have(starts)]
+        assert kept == 0 or can_have(kept), groups
+        assert kept.bit_count() == max((each.bit_count() for each in possible), default=0), groups
+
+
+def test_where_there_are_very_many_ways_the_first_ones_have_to_do() -> None:
+    chance = Random(1)
+    groups = [HostsWanted(3, frozenset(range(40)))] * 4
+    began = perf_counter()
+    keep_most(groups, {no: chance.getrandbits(52) for no in range(40)}, 2**52 - 1)
+    assert perf_counter() - began < 2
 
 
 def test_many_groups_that_share_many_hosts_are_looked_at_in_time() -> None:

@@ -20,6 +20,7 @@ from openslot.availability.models import Hold
 from openslot.bookings import handovers
 from openslot.bookings.links import manage_token
 from openslot.bookings.models import Booking, BookingRef
+from openslot.bookings.series_models import BookedSeries
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
@@ -31,7 +32,7 @@ from openslot.people import operations as people
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
 from tests.support.races import WebPair, find_disorder, iso, workday
-from tests.support.teams import HostedTeam, book_team, hold_team, offer, open_team
+from tests.support.teams import HostedTeam, book_team, book_weeks, hold_team, offer, open_team
 
 __all__ = ["clock"]
 
@@ -73,6 +74,8 @@ class Meeting(Struct, frozen=True, kw_only=True):
     """Both, two days after it."""
     held: Hold
     """One of three, at the start."""
+    weekly: BookedSeries
+    """One of three in two weeks, an hour after the start."""
 
     async def send(self, method: str, path: str, json: object = None) -> int:
         """Send a request to one of the web processes, from an address of its own."""
@@ -98,12 +101,13 @@ def wish(event_type: EventType, start: datetime, **more: object) -> dict[str, ob
 
 async def prepare(runtime: Runtime, clients: Clients) -> Meeting:
     start = workday(0)
-    team = await open_team(runtime, 3, booking_window=WINDOW)
+    team = await open_team(runtime, 3, booking_window=WINDOW, recurring_weeks=3)
     both = await offer(runtime, team.id, team.owner, team.hosts, [(1, [1]), (1, [0])], booking_window=WINDOW)
     own_id = await runtime.pool.fetchval("select id from event_types where owner_id = $1", team.hosts[0].id)
     booked = await book_team(runtime, team.event_type, start + DAY)
     collective = await book_team(runtime, both, start + 2 * DAY)
     held = await hold_team(runtime, team.event_type, start)
+    weekly = await book_weeks(runtime, team.event_type, start + timedelta(hours=1), weeks=2)
     return Meeting(
         runtime=runtime,
         clients=clients,
@@ -114,6 +118,7 @@ async def prepare(runtime: Runtime, clients: Clients) -> Meeting:
         booked=booked,
         collective=collective,
         held=held,
+        weekly=weekly,
     )
 
 
@@ -181,6 +186,24 @@ async def reassign(at: Meeting) -> None:
         await handovers.reassign_booking(work, ref, from_user=host_id, to_user=to)
 
 
+async def book_series(at: Meeting) -> int:
+    """Book three weeks with the same host, or those in which one is free, from the hold or without it."""
+    more = random.choice([{}, {"holdId": str(at.held.id)}])
+    recurrence = {"weeks": 3, "onConflict": random.choice(["refuse", "skip"])}
+    return await at.book(at.team.event_type, at.start, recurrence=recurrence, **more)
+
+
+async def cancel_series(at: Meeting) -> int:
+    token = manage_token(at.runtime, random.choice(at.weekly.bookings).id)
+    return await at.send("POST", f"/api/public/manage/{token}/cancel", {"series": True})
+
+
+async def move_one(at: Meeting) -> int:
+    """Move a date of the series to the start that everybody wants."""
+    token = manage_token(at.runtime, at.weekly.bookings[0].id)
+    return await at.send("POST", f"/api/public/manage/{token}/reschedule", {"newStartTime": iso(at.start)})
+
+
 async def leave(at: Meeting) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, at.team.organization, at.team.hosts[random.choice([0, 2])])
@@ -194,6 +217,7 @@ async def disable(at: Meeting) -> None:
 WRITERS: tuple[Writer, ...] = (
     *(book_one, book_both, book_own, book_held, hold_one, hold_both, drop, expire),
     *(cancel, reschedule, reassign, leave, disable),
+    *(book_series, cancel_series, move_one),
 )
 
 

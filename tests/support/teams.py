@@ -15,7 +15,9 @@ from openslot.accounts.plans import Plan
 from openslot.availability import claims
 from openslot.availability.models import ById, Hold
 from openslot.bookings import operations as bookings
+from openslot.bookings import series
 from openslot.bookings.models import Booking, BookingWanted, Invitee
+from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
@@ -120,6 +122,17 @@ async def book_team(runtime: Runtime, event_type: EventType, at: datetime, **mor
         invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
         wanted = BookingWanted(**{"which": ById(event_type.id), "starts_at": at, "invitee": invitee, **more})
         return await bookings.create_booking(work, wanted)
+
+
+async def book_weeks(
+    runtime: Runtime, event_type: EventType, at: datetime, *, weeks: int = 4, **more: Any
+) -> BookedSeries:
+    """Book a time in several weeks in a row."""
+    on_conflict = more.pop("on_conflict", OnConflict.REFUSE)
+    invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
+    wanted = BookingWanted(**{"which": ById(event_type.id), "starts_at": at, "invitee": invitee, **more})
+    async with runtime.transaction(PUBLIC) as work:
+        return await series.create_series(work, wanted, Recurrence(weeks=weeks, on_conflict=on_conflict))
 
 
 async def hold_team(runtime: Runtime, event_type: EventType, at: datetime, *, holder: str | None = None) -> Hold:

@@ -113,7 +113,6 @@ async def test_rules_have_bounds(runtime: Runtime, founded: FoundedTeam, given: 
         ({"seats": 2}, "seats"),
         ({"requires_confirmation": True}, "requiresConfirmation"),
         ({"wait_list_minutes": 60}, "waitListMinutes"),
-        ({"recurring_weeks": 4}, "recurringWeeks"),
     ],
 )
 async def test_what_a_team_can_not_offer_yet_is_refused_at_its_field(

@@ -22,7 +22,7 @@ from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from openslot.teams import ledger
 from openslot.teams import operations as teams
-from openslot.teams.choice import choose
+from openslot.teams.choice import choose, repeat
 from openslot.teams.models import (
     AssignmentReason,
     Balance,
@@ -140,6 +140,38 @@ class Ledger(RuleBasedStateMachine):
             work.now + timedelta(seconds=1),
         )
         return claim_id
+
+    @rule(event_type=integers(0, 1), away=absent, weeks=integers(2, 5))
+    def book_weeks(self, event_type: int, away: set[int], weeks: int) -> None:
+        away_ids = {self.users[each].id for each in away}
+        self.booked += self.do(self._book_weeks, self.event_types[event_type], away_ids, weeks) or ()
+
+    async def _book_weeks(self, work: Work, event_type_id: UUID, away: set[UUID], weeks: int) -> list[Booked]:
+        """Choose once, and let the same hosts have every booking of a series."""
+        await ledger.settle(work, event_type_id)
+        made = [Booked(uuid4(), {}) for _ in range(weeks)]
+        counted = []
+        for loaded in await ledger.load_groups(work, event_type_id):
+            candidates = tuple(replace(each, is_free=each.user_id not in away) for each in loaded.candidates)
+            choice = choose(candidates, pick=loaded.group.pick, rules=loaded.rules)
+            if choice is None:
+                return []
+            asked = ChoiceAsked(
+                pick=loaded.group.pick,
+                balance=loaded.rules.balance,
+                max_lead=loaded.rules.max_lead,
+                candidates=candidates,
+            )
+            counted.append(
+                [(loaded.group, *each) for each in [(asked, choice), *repeat(asked, choice, times=weeks - 1)]]
+            )
+        for booking, choices in zip(made, zip(*counted, strict=True), strict=True):
+            for group, asked, choice in choices:
+                reason = AssignmentReason.SERIES if asked.kept else AssignmentReason.BOOKED
+                ledger.assign(work, group, choice, asked, reason, booking_id=booking.id)
+                booking.hosts[group.id] = list(choice.chosen)
+            await work.apply()
+        return made
 
     @rule(place=which, dropped=booleans())
     def end_hold(self, place: int, dropped: bool) -> None:

@@ -22,6 +22,7 @@ from openslot.web.organization.teams import HERE, get_managed
 
 REASONS = {
     AssignmentReason.BOOKED: Text("Booked"),
+    AssignmentReason.SERIES: Text("Booked for several weeks"),
     AssignmentReason.HELD: Text("Held while the form was filled in"),
     AssignmentReason.RESCHEDULED: Text("Rescheduled"),
     AssignmentReason.REASSIGNED: Text("Handed over"),

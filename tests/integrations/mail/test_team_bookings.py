@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from openslot.accounts.models import User
+from openslot.bookings import handovers, series
+from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
@@ -17,7 +19,7 @@ from tests.integrations.mail.conftest import ELEVEN, TEN, cancel, invitation, ma
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt
 from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
-from tests.support.teams import book_team, open_team
+from tests.support.teams import book_team, book_weeks, open_team
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 ANA, JIM, KIM = "ana@team.example", "jim@team.example", "kim@team.example"
@@ -204,3 +206,37 @@ async def test_rescheduling_and_cancelling_are_told_to_every_host(runtime: Runti
         subjects = [str(each["subject"]).partition(":")[0] for each in await messages(runtime, address)]
         assert subjects == ["Confirmed", "Rescheduled", "Cancelled"]
     assert await mails(runtime, team.owner.email) == []
+
+
+async def test_the_hosts_of_a_series_get_one_mail_with_every_date(runtime: Runtime, clock: MovingClock) -> None:
+    team = await open_team(runtime, 3, groups=[(1, [0]), (1, [1, 2])], recurring_weeks=12)
+    made = await book_weeks(runtime, team.event_type, TEN, weeks=3)
+    await work_off(runtime, clock)
+
+    for host in team.hosts[:2]:
+        (told,) = await messages(runtime, host.email)
+        assert told["subject"].startswith("Confirmed: Team with Li, 3 dates")
+    assert await mails(runtime, team.hosts[2].email) == []
+    (told,) = await messages(runtime, made.bookings[0].invitee_email)
+    assert "Confirmed: Team with Host 0 and Host 1, 3 dates" in told["subject"]
+
+
+async def test_who_has_one_date_of_a_series_is_told_when_all_are_cancelled(
+    runtime: Runtime, clock: MovingClock
+) -> None:
+    team = await open_team(runtime, 2, recurring_weeks=12)
+    made = await book_weeks(runtime, team.event_type, TEN, weeks=3)
+    async with runtime.transaction(OPERATOR) as work:
+        ref = BookingRef(made.bookings[1].id, None)
+        await handovers.reassign_booking(work, ref, from_user=team.hosts[0].id)
+    await work_off(runtime, clock)
+    await empty(runtime)
+    async with runtime.transaction(OPERATOR) as work:
+        await series.cancel_series(work, BookingRef(made.bookings[0].id, None))
+    await work_off(runtime, clock)
+
+    (first,) = await messages(runtime, team.hosts[0].email)
+    assert "2 dates" in first["subject"]
+    (other,) = await messages(runtime, team.hosts[1].email)
+    assert other["subject"].startswith("Cancelled: Team with Li")
+    assert len(await mails(runtime, made.bookings[0].invitee_email)) == 2
