@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
@@ -78,3 +79,22 @@ async def test_a_call_that_is_cancelled_in_the_handshake_leaves_no_connection_be
         with pytest.raises(asyncio.CancelledError):
             await call
         await asyncio.wait_for(left.wait(), 60)
+
+
+async def test_a_connection_that_is_reset_at_once_is_a_failure_to_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    connect = loop.sock_connect
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        async def connect_and_be_reset(ours: socket.socket, address: tuple[str, int]) -> None:
+            await connect(ours, address)
+            theirs, _ = server.accept()
+            # A socket that does not linger is reset instead of closed.
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            theirs.close()
+
+        monkeypatch.setattr(loop, "sock_connect", connect_and_be_reset)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        with pytest.raises(OutboundFailed) as failed:
+            await Outbound(allow=LOOPBACK).send("GET", url)
+    assert failed.value.kind is FailureKind.CONNECT

@@ -65,6 +65,9 @@ async def _connect(address: Address, port: int) -> SocketStream:
         connection.setblocking(False)
         await asyncio.get_running_loop().sock_connect(connection, (str(address), port))
         return await SocketStream.from_socket(connection)
+    except ValueError as fault:
+        connection.close()
+        raise ConnectionResetError("the connection was reset as soon as it was made") from fault
     except BaseException:
         connection.close()
         raise
