@@ -2,23 +2,17 @@
 
 import asyncio
 import os
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
-import httpx2
-import icalendar
 import pytest
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.availability import operations as availability
-from openslot.availability.models import BySlug
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.times import iso
@@ -40,14 +34,12 @@ from tests.support.fake_hubspot import serving as serving_hubspot
 from tests.support.fake_microsoft import serving as serving_microsoft
 from tests.support.fake_server import Fault as CrmFault
 from tests.support.fake_server import FaultKind as CrmFaultKind
-from tests.support.forked import Forked, openslot
 from tests.support.google_host import EMAIL, allow
 from tests.support.hubspot_host import connect as connect_hubspot
-from tests.support.live import connect
+from tests.support.killable import Guests, count_told, list_starts, processes, read_events, wait_until_done
 from tests.support.loopback import settings
 from tests.support.microsoft_host import allow as allow_microsoft
-from tests.support.ports import held_port
-from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in
+from tests.support.radicale import PASSWORD, USER, radicale_in
 from tests.support.receiver import answering, receiving
 
 __all__ = ["settings"]
@@ -55,10 +47,8 @@ __all__ = ["settings"]
 VENDORS = ("google_", "hubspot_", "microsoft_")
 BOOKINGS, KILLS = 18, 6
 if os.environ.get("OPENSLOT_LONG"):
-    BOOKINGS, KILLS = 1000, 60
+    BOOKINGS, KILLS = 200, 40
 
-# The next reading of the calendar and the reminders are always planned.
-LEFT = "select count(*) from effects where state in ('waiting', 'queued', 'running') and event_id is not null"
 TOLD = "select id::text from events where type like 'booking.%'"
 PUBLIC = "select id::text from events where public is not null"
 MAILED = """
@@ -68,108 +58,10 @@ CONFIRMED = "select id, starts_at from bookings where status = 'CONFIRMED'"
 BOOKED = "select id, starts_at, status from bookings"
 
 
-class Processes:
-    """One web process and two workers, of which any may be killed and is started again."""
-
-    def __init__(self, settings: Settings, port: int) -> None:
-        self.port = port
-        self._settings = settings
-        self._running = {kind: self._start(kind.split()[0]) for kind in ("web", "worker 1", "worker 2")}
-
-    def _start(self, command: str) -> Forked:
-        environment = {
-            **os.environ,
-            "DATABASE_URL": self._settings.database_url or "",
-            "OPENSLOT_DATA_DIR": str(self._settings.data_dir),
-            "OPENSLOT_OUTBOUND_ALLOW": "127.0.0.0/8",
-            "OPENSLOT_LOG_LEVEL": "error",
-            "OPENSLOT_LIMIT_KEY": "1000000",
-            "OPENSLOT_PORT": str(self.port),
-            **{
-                f"OPENSLOT_{name.upper()}": value
-                for name in self._settings.__struct_fields__
-                if name.startswith(VENDORS) and (value := getattr(self._settings, name))
-            },
-        }
-        return Forked(openslot, command, environment=environment, cwd=self._settings.data_dir)
-
-    async def kill_now_and_then(self) -> None:
-        """Kill one after the other without warning, and start it again."""
-        for _ in range(KILLS):
-            await asyncio.sleep(random.uniform(0.5, 2.0))
-            kind = random.choice(list(self._running))
-            self._running[kind].kill()
-            self._running[kind].wait()
-            self._running[kind] = self._start(kind.split()[0])
-
-    def stop(self) -> None:
-        """End all of them in order."""
-        for process in self._running.values():
-            process.terminate()
-        for process in self._running.values():
-            process.wait(60)
-
-
-@asynccontextmanager
-async def processes(settings: Settings) -> AsyncIterator[Processes]:
-    """Run them for the length of the `async with`."""
-    with held_port() as port:
-        running = Processes(settings, port)
-        try:
-            yield running
-        finally:
-            running.stop()
-
-
-async def ask(client: httpx2.AsyncClient, method: str, path: str, body: dict[str, Any], *, key: str) -> Any:
-    """Send a request under one key until it is answered: the web process may be gone at any moment."""
-    while True:
-        try:
-            answer = await client.request(method, f"/api/v1{path}", json=body, headers={"Idempotency-Key": key})
-        except httpx2.TransportError:
-            await asyncio.sleep(0.1)
-            continue
-        if answer.status_code >= 500 or "in progress" in answer.text:
-            await asyncio.sleep(0.1)
-            continue
-        assert answer.is_success, answer.text
-        return answer.json()
-
-
-async def list_starts(runtime: Runtime, user: User) -> list[datetime]:
-    """List enough starts that are open, two for each booking."""
-    starts: list[datetime] = []
-    first = datetime.now(UTC).date() + timedelta(days=1)
-    while len(starts) < 2 * BOOKINGS:
-        _, slots, _ = await availability.list_open(
-            runtime.work(OPERATOR),
-            BySlug(user.id, "short"),
-            timezone="UTC",
-            first=first,
-            last=first + timedelta(days=6),
-        )
-        starts += [datetime.fromtimestamp(start, UTC) for start in slots.starts]
-        first += timedelta(days=7)
-    return starts[: 2 * BOOKINGS]
-
-
-async def book_all(client: httpx2.AsyncClient, starts: list[datetime]) -> None:
-    """Book; reschedule every third and cancel every fifth booking soon after."""
-    for number in range(BOOKINGS):
-        wanted = {
-            "eventTypeSlug": "short",
-            "startTime": iso(starts[2 * number]),
-            "inviteeName": f"Guest {number}",
-            "inviteeEmail": f"guest{number}@okafor.example",
-            "inviteeTimezone": "UTC",
-        }
-        booking = (await ask(client, "POST", "/bookings", wanted, key=f"book {number}"))["bookingId"]
-        await asyncio.sleep(random.uniform(0, 0.3))
-        if number % 3 == 0:
-            moved = {"newStartTime": iso(starts[2 * number + 1])}
-            await ask(client, "PATCH", f"/bookings/{booking}/reschedule", moved, key=f"move {number}")
-        if number % 5 == 0:
-            await ask(client, "POST", f"/bookings/{booking}/cancel", {}, key=f"cancel {number}")
+def name_vendors(settings: Settings) -> dict[str, str]:
+    """Name the vendors' settings as a process finds them in its environment."""
+    chosen = {name: getattr(settings, name) for name in settings.__struct_fields__ if name.startswith(VENDORS)}
+    return {f"OPENSLOT_{name.upper()}": value for name, value in chosen.items() if value}
 
 
 class Calendar(Struct, frozen=True, kw_only=True):
@@ -191,7 +83,7 @@ async def at_radicale(settings: Settings, folder: Path) -> AsyncIterator[Calenda
         wanted = CalDavWanted(address=place, username=USER, password=PASSWORD)
 
         async def show() -> dict[str, tuple[str, datetime]]:
-            found = await read_all(radicale, place)
+            found = await read_events(radicale, place)
             return {name.removesuffix(".ics"): (str(each["UID"]), each["DTSTART"].dt) for name, each in found.items()}
 
         yield Calendar(
@@ -323,24 +215,23 @@ async def test_what_a_booking_sets_in_motion_arrives(
         # Without the property a search finds what a lost answer has left, but it takes its time.
         if calendar_at is at_radicale and os.environ.get("OPENSLOT_LONG"):
             hubspot.portal.scopes.remove(SCHEMAS)
-        starts = await list_starts(runtime, user)
+        starts = await list_starts(runtime, user.id, 2 * BOOKINGS)
         async with receiving(answering(204)) as receiver:
             async with runtime.transaction(OPERATOR) as work:
                 await webhooks.add_endpoint(work, user, EndpointWanted(url=receiver.url))
-            async with (
-                processes(hubspot.configure(calendar.settings)) as running,
-                connect(f"http://127.0.0.1:{running.port}", headers=bearer, timeout=30) as client,
-            ):
-                killing = asyncio.create_task(running.kill_now_and_then())
-                await book_all(client, starts)
-                await killing
-                async with asyncio.timeout(300 + BOOKINGS):
-                    while await runtime.pool.fetchval(LEFT):
-                        await asyncio.sleep(0.5)
+            configured = hubspot.configure(calendar.settings)
+            async with processes(configured, name_vendors(configured)) as running:
+                async with Guests(running.ports, bearer) as guests, asyncio.TaskGroup() as group:
+                    is_booked = asyncio.Event()
+                    group.create_task(running.kill_now_and_then(KILLS, is_booked))
+                    for number in range(BOOKINGS):
+                        await guests.book(number, starts)
+                    is_booked.set()
+                await wait_until_done(runtime, within=300 + BOOKINGS)
         shown = await calendar.show()
 
     told = {row["id"] for row in await runtime.pool.fetch(TOLD)}
-    assert len(told) == BOOKINGS + len(range(0, BOOKINGS, 3)) + len(range(0, BOOKINGS, 5))
+    assert len(told) == count_told(BOOKINGS)
     assert {got.json["id"] for got in receiver.got if got.json["type"].startswith("booking.")} == told
     # Whatever arrives twice has the same id and the same bytes.
     public = {row["id"] for row in await runtime.pool.fetch(PUBLIC)}
@@ -371,12 +262,3 @@ def check_mails(mails: list[GoogleMail], confirmed: dict[str, datetime]) -> None
         assert (kinds[-1] == "cancellation") is (booking_id not in confirmed)
         if booking_id in confirmed:
             assert datetime.fromisoformat(about[-1].starts) == confirmed[booking_id]
-
-
-async def read_all(radicale: Radicale, place: str) -> dict[str, Any]:
-    """Read every event of the calendar as another client, by the name of its file."""
-    found = {}
-    for name in await radicale.names(place):
-        text = (await radicale.send("GET", f"{place}{name}")).text
-        (found[name],) = icalendar.Calendar.from_ical(text).walk("VEVENT")
-    return found

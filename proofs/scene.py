@@ -1,0 +1,223 @@
+"""A host whose bookings set mails, webhooks, calendar events and a CRM in motion, and a count of what has arrived."""
+
+import email
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.access import operations as access
+from openslot.accounts.models import User, UserWanted
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Networks, Settings
+from openslot.core.embedded import start_server, stop_server
+from openslot.core.environment import load_settings
+from openslot.core.migrate import migrate
+from openslot.core.times import iso
+from openslot.core.work import Runtime, system_clock
+from openslot.crm import operations as crm
+from openslot.crm.models import CrmWanted
+from openslot.event_types import operations as event_types
+from openslot.integrations.calendars import operations as calendars
+from openslot.integrations.calendars.models import CalDavWanted
+from openslot.people import operations as people
+from openslot.runtime import open_runtime
+from openslot.schedules import operations as schedules
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import EndpointWanted
+from proofs.figures import Figure
+from proofs.proxy import FaultProxy
+from tests.support.fake_hubspot import TOKEN, FakeHubSpot
+from tests.support.fake_hubspot import serving as serving_hubspot
+from tests.support.killable import read_events
+from tests.support.ports import held_port
+from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in
+from tests.support.receiver import Receiver, answering, receiving
+from tests.support.smtp_server import ScriptedServer, smtp_server
+
+SENDER = "bookings@openslot.example"
+TOLD = "select id::text from events where type like 'booking.%'"
+PUBLIC = "select id::text from events where public is not null"
+# What each event is told by mail, and to whom.
+MAILED = """
+select m.id::text as mail, v.id::text as event, m.recipient
+from mail_messages m join effects e on e.id = m.id join events v on v.id = e.event_id
+where m.status = 'sent' and v.type like 'booking.%'"""
+CONFIRMED = "select id::text, starts_at from bookings where status = 'CONFIRMED'"
+BOOKED = "select id::text, starts_at, status from bookings"
+STUCK = "select count(*) from effects where state in ('waiting', 'queued', 'running') and event_id is not null"
+DEAD = "select count(*) from effects where state = 'dead'"
+
+
+class Scene(Struct, kw_only=True):
+    """The host, the database as it is reached without a fault, and everybody who is told about bookings."""
+
+    settings: Settings
+    """As the processes have them: the way to each peer may lead through a proxy."""
+    environment: dict[str, str]
+    runtime: Runtime
+    user: User
+    key: str
+    data_dir: Path
+    smtp: ScriptedServer
+    receiver: Receiver
+    radicale: Radicale
+    calendar: str
+    hubspot: FakeHubSpot
+    proxies: dict[str, FaultProxy]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+
+@asynccontextmanager
+async def scene(place: Path, *, through: Sequence[str] = ()) -> AsyncIterator[Scene]:
+    """Set everything up; those who are named are reached through a proxy: database, smtp, caldav, webhook, crm."""
+    async with AsyncExitStack() as stack:
+        data_dir, port = place / "data", stack.enter_context(held_port())
+        server = start_server(data_dir, options={"listen_addresses": "127.0.0.1", "port": str(port)})
+        stack.callback(stop_server, data_dir)
+        proxies: dict[str, FaultProxy] = {}
+
+        async def lead(name: str, port: int) -> int:
+            if name not in through:
+                return port
+            proxies[name] = await stack.enter_async_context(FaultProxy("127.0.0.1", port).running())
+            return proxies[name].port
+
+        smtp = await stack.enter_async_context(smtp_server())
+        receiver = await stack.enter_async_context(receiving(answering(204)))
+        (place / "radicale").mkdir()
+        radicale = stack.enter_context(radicale_in(place / "radicale"))
+        hubspot = await stack.enter_async_context(serving_hubspot(system_clock))
+        # Its limits would spread a storm of bookings over an hour.
+        hubspot.most_in_ten_seconds = hubspot.most_searches_a_second = 1_000_000
+        vendor_port = await lead("crm", urlsplit(hubspot.url).port or 0)
+        direct = replace(
+            load_settings({"database_url": server.url, "data_dir": data_dir, "log_level": "error"}, environ={}),
+            outbound_allow=Networks((ip_network("127.0.0.0/8"),)),
+            hubspot_url=f"http://127.0.0.1:{vendor_port}",
+        )
+        await migrate(server.url)
+        runtime = await stack.enter_async_context(open_runtime(direct))
+        user, key = await _welcome(runtime)
+        calendar = await radicale.add_calendar()
+        found = replace(
+            CalDavWanted(address=calendar, username=USER, password=PASSWORD),
+            address=calendar.replace(f":{radicale.port}/", f":{await lead('caldav', radicale.port)}/"),
+        )
+        await calendars.connect(runtime.work(OPERATOR), user, found)
+        await crm.connect(runtime.work(OPERATOR), user, CrmWanted(vendor="hubspot", secret=TOKEN))
+        hook = f"http://127.0.0.1:{await lead('webhook', receiver.port)}/hook"
+        async with runtime.transaction(OPERATOR) as work:
+            await webhooks.add_endpoint(work, user, EndpointWanted(url=hook))
+        environment = {
+            "OPENSLOT_SMTP_URL": f"smtp://127.0.0.1:{await lead('smtp', smtp.port)}",
+            "OPENSLOT_MAIL_FROM": f"Openslot <{SENDER}>",
+            "OPENSLOT_HUBSPOT_URL": direct.hubspot_url,
+        }
+        way = f"postgresql://postgres@127.0.0.1:{await lead('database', port)}/openslot"
+        yield Scene(
+            settings=replace(direct, database_url=way),
+            environment=environment,
+            runtime=runtime,
+            user=user,
+            key=key,
+            data_dir=data_dir,
+            smtp=smtp,
+            receiver=receiver,
+            radicale=radicale,
+            calendar=calendar,
+            hubspot=hubspot,
+            proxies=proxies,
+        )
+
+
+async def _welcome(runtime: Runtime) -> tuple[User, str]:
+    """Add a host with an API key who offers ten minutes at a time."""
+    wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO)
+    async with runtime.transaction(OPERATOR) as work:
+        user = await people.welcome(work, wanted)
+        key, _ = await access.create_api_key(work, user, name="proof")
+        schedule, *_ = await schedules.list_schedules(work, user)
+        draft = event_types.draft(work, schedule, name="Short", slug="short", duration_minutes=10)
+        await event_types.add_event_type(work, schedule, draft)
+    return user, key
+
+
+async def count_arrived(scene: Scene, bookings: int, events: int) -> list[Figure]:
+    """Count what is missing and what is doubled at each of those who are told about bookings."""
+    pool = scene.runtime.pool
+    told = {row["id"] for row in await pool.fetch(TOLD)}
+    public = {row["id"] for row in await pool.fetch(PUBLIC)}
+    hooks: dict[str, set[bytes]] = {}
+    for got in scene.receiver.got:
+        hooks.setdefault(got.id, set()).add(got.body)
+    by_event = Counter(msgspec.json.decode(next(iter(bodies)))["id"] for bodies in hooks.values())
+    return [
+        Figure("bookings found", len(await pool.fetch(BOOKED)), at_least=bookings, at_most=bookings),
+        Figure("events of bookings", len(told), at_least=events, at_most=events),
+        Figure("webhooks: events missing", len(public - hooks.keys()), at_most=0),
+        Figure("webhooks: events under two ids", sum(count > 1 for count in by_event.values()), at_most=0),
+        Figure("webhooks: ids with two bodies", sum(len(bodies) > 1 for bodies in hooks.values()), at_most=0),
+        Figure("webhooks: received again, same id", len(scene.receiver.got) - len(hooks)),
+        *await _count_mails(scene, told),
+        *await _count_calendar(scene),
+        *await _count_meetings(scene),
+        Figure("effects that are not finished", await pool.fetchval(STUCK), at_most=0),
+        Figure("effects given up", await pool.fetchval(DEAD), at_most=0),
+    ]
+
+
+async def _count_mails(scene: Scene, told: set[str]) -> list[Figure]:
+    wanted = {(event, is_host) for event in told for is_host in (True, False)}
+    rows = await scene.runtime.pool.fetch(MAILED)
+    sent = Counter((row["event"], row["recipient"] == scene.user.email) for row in rows)
+    ids = Counter(str(email.message_from_bytes(got.content)["Message-ID"]) for got in scene.smtp.received)
+    expected = {f"<{row['mail']}@{SENDER.rpartition('@')[2]}>" for row in rows}
+    return [
+        Figure("mails: not sent", len(wanted - sent.keys()), at_most=0),
+        Figure("mails: sent as two messages", sum(count > 1 for count in sent.values()), at_most=0),
+        Figure("mails: sent but not received", len(expected - ids.keys()), at_most=0),
+        Figure("mails: received again, same Message-ID", sum(ids.values()) - len(ids)),
+    ]
+
+
+async def _count_calendar(scene: Scene) -> list[Figure]:
+    found = await read_events(scene.radicale, scene.calendar)
+    shown = Counter(str(each["UID"]) for each in found.values())
+    starts = {str(each["UID"]): each["DTSTART"].dt for each in found.values()}
+    wanted = {f"{row['id']}@openslot": row["starts_at"] for row in await scene.runtime.pool.fetch(CONFIRMED)}
+    return [
+        Figure("calendar: events missing", len(wanted.keys() - shown.keys()), at_most=0),
+        Figure("calendar: events doubled", sum(shown.values()) - len(shown), at_most=0),
+        Figure("calendar: events of nothing", len(shown.keys() - wanted.keys()), at_most=0),
+        Figure("calendar: at another time", sum(starts.get(uid, at) != at for uid, at in wanted.items()), at_most=0),
+    ]
+
+
+async def _count_meetings(scene: Scene) -> list[Figure]:
+    def name(meeting: Mapping[str, Any]) -> str:
+        return str(meeting["hs_meeting_external_url"]).rpartition("/")[2]
+
+    outcomes = {"CANCELLED": "CANCELED"}
+    wanted = {
+        row["id"]: (iso(row["starts_at"]), outcomes.get(row["status"], "SCHEDULED"))
+        for row in await scene.runtime.pool.fetch(BOOKED)
+    }
+    meetings = scene.hubspot.portal.meetings
+    seen = {name(each): (each["hs_meeting_start_time"], each["hs_meeting_outcome"]) for each in meetings}
+    return [
+        Figure("CRM: meetings missing", len(wanted.keys() - seen.keys()), at_most=0),
+        Figure("CRM: meetings doubled", len(meetings) - len(seen), at_most=0),
+        Figure("CRM: in an older state", sum(seen.get(id_, at) != at for id_, at in wanted.items()), at_most=0),
+    ]
