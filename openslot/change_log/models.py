@@ -48,6 +48,7 @@ class ChangeAction(StrEnum):
     TEAM_MEMBER_CHANGED = "team_member.changed"
     TEAM_MEMBER_REMOVED = "team_member.removed"
     TEAM_EVENT_TYPE_CREATED = "team_event_type.created"
+    TEAM_EVENT_TYPE_CHANGED = "team_event_type.changed"
     PAYMENTS_CONNECTED = "payments.connected"
     PAYMENTS_DISCONNECTED = "payments.disconnected"
     NUMBER_CONNECTED = "number.connected"

@@ -1,11 +1,11 @@
 """team …: teams of organizations, who belongs to them, and the event types that they host together."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 import typer
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from openslot.accounts import operations as accounts
 from openslot.accounts import organizations
@@ -17,7 +17,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Limits
 from openslot.people import team_leavers
 from openslot.schedules import operations as schedules
 from openslot.teams import hosting
@@ -41,10 +41,13 @@ AttributeWords = Annotated[
 ]
 Groups = Annotated[
     list[str],
-    typer.Option("--group", help="Whom to pick: 'pick=1 of=a@x,b@x', 'pick=1 of=all' or 'pick=2 language=de,fr'"),
+    typer.Option("--group", help="Whom to pick: 'pick=1 of=a@x,b@x:200:3', 'pick=1 of=all' or 'pick=2 language=de,fr'"),
 ]
+Bound = Annotated[int | None, typer.Option(help="0: no limit")]
 EventTypeId = Annotated[UUID, typer.Argument(help="The id of the event type")]
 EVERYBODY = "all"
+RULE_NAMES = " ".join(field.name for field in fields(TeamRules) if field.name != "event_type_id")
+R = TypeVar("R", TeamRules, Limits)
 
 
 @command(app, "create")
@@ -210,9 +213,40 @@ async def change_hosts(work: Work, team: Slug, event_type: EventTypeId, *, group
     """Change of which groups an event type picks its hosts; groups keep their credits by their place."""
     found = await teams.get_team_by_slug(work, team)
     made = await hosting.get_team_event_type(work, found, event_type)
-    await hosting.change_groups(work, found, made.id, await _read_groups(work, found, group))
+    await hosting.change_hosting(work, found, made.id, groups=await _read_groups(work, found, group))
     groups = await _shape_groups(work, made.id)
     return Answer({**_shape_event_type(made), "groups": groups}, f"{made.slug}: {_write_groups(groups)}")
+
+
+@command(event_type_app, "change")
+async def change_rules(
+    work: Work,
+    team: Slug,
+    event_type: EventTypeId,
+    *,
+    balance: Annotated[Balance | None, typer.Option(case_sensitive=False, help="What is shared fairly")] = None,
+    max_lead: Annotated[int | None, typer.Option(help="With the balance total; -1: no bound")] = None,
+    window_days: Annotated[int | None, typer.Option(help="With the balance total: days that are counted")] = None,
+    per_day: Bound = None,
+    per_week: Bound = None,
+    host_per_day: Bound = None,
+    host_per_week: Bound = None,
+    host_total_per_day: Bound = None,
+    host_total_per_week: Bound = None,
+    picks_anew: Annotated[bool | None, typer.Option(help="Others host a new time if the hosts are not free")] = None,
+    replaces_leavers: Annotated[bool | None, typer.Option(help="Others take over from a host who leaves")] = None,
+    counts_no_shows: Annotated[bool | None, typer.Option(help="No-shows count")] = None,
+    counts_host_cancellations: Annotated[bool | None, typer.Option(help="What a host cancels counts")] = None,
+) -> Answer:
+    """Change the balance, the limits and the rules of an event type; what is not given stays as it is."""
+    given = {name: value for name, value in locals().items() if value is not None}
+    found = await teams.get_team_by_slug(work, team)
+    made = await hosting.get_team_event_type(work, found, event_type)
+    rules = _change(await hosting.get_rules(work, made.id), given)
+    await hosting.change_hosting(work, found, made.id, rules=rules, limits=_change(made.limits, given))
+    made = await hosting.get_team_event_type(work, found, event_type)
+    shown = {**pick(rules, RULE_NAMES), **pick(made.limits, "per_day per_week")}
+    return Answer({**_shape_event_type(made), **shown}, f"{made.slug}: {rules.balance}")
 
 
 @command(event_type_app, "take-over")
@@ -253,11 +287,25 @@ def _read_group(text: str, known: dict[str, UUID], place: int) -> GroupWanted:
             raise Invalid(details={f"groups.{place}.of": "can't be combined with a filter"})
         return GroupWanted(pick=int(pick_), filter=filter_)
     hosts = []
-    for email in filter(None, of.split(",")):
+    for host in filter(None, of.split(",")):
+        email, *numbers = host.split(":")
         if email.lower() not in known:
             raise Invalid(details={f"groups.{place}.of": f"{email} is not a member of the team"})
-        hosts.append(HostWanted(user_id=known[email.lower()]))
+        if len(numbers) > 2 or not all(number.isdecimal() for number in numbers if number):
+            raise Invalid(
+                details={f"groups.{place}.of": f"{host} must be EMAIL, EMAIL:WEIGHT or EMAIL:WEIGHT:PRIORITY"}
+            )
+        weight, priority = (int(number) if number else None for number in (*numbers, "", "")[:2])
+        hosts.append(HostWanted(user_id=known[email.lower()], weight=weight, priority=priority))
     return GroupWanted(pick=int(pick_), hosts=tuple(hosts))
+
+
+def _change(current: R, given: Mapping[str, object]) -> R:
+    """Change what is given; a limit of 0 and a lead of -1 are none."""
+    names = {field.name for field in fields(current)} & given.keys()
+    none = {name for name in names if name.endswith(("_day", "_week")) and given[name] == 0}
+    none |= {name for name in names if name == "max_lead" and given[name] == -1}
+    return replace(current, **{name: None if name in none else given[name] for name in names})
 
 
 def _read_attributes(words: Sequence[str], before: Attributes) -> Attributes:

@@ -10,13 +10,14 @@ from openslot.core.errors import Invalid, require
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeNotFound
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Limits
+from openslot.event_types.rules import find_event_type_faults
 from openslot.schedules import operations as schedules
 from openslot.teams import errors, store
 from openslot.teams.events import EventTypeTakenOver
-from openslot.teams.models import GroupMember, GroupWanted, HostGroup, HostWanted, Team, TeamRules
+from openslot.teams.models import GroupMember, GroupWanted, HostGroup, Team, TeamRules
 from openslot.teams.operations import NOT_IN_ORGANIZATION
-from openslot.teams.rules import check_groups, check_rules
+from openslot.teams.rules import find_group_faults, find_rules_faults
 
 
 async def add_team_event_type(
@@ -56,15 +57,9 @@ async def list_groups(work: Work, event_type_id: UUID) -> list[HostGroup]:
     return await store.list_groups(work.db, event_type_id)
 
 
-async def list_wanted_groups(work: Work, event_type_id: UUID) -> list[GroupWanted]:
-    """List the groups of an event type as they were asked for, with who is listed in each."""
-    listed: dict[UUID, list[HostWanted]] = {}
-    for group_id, host in await store.list_listed(work.db, event_type_id):
-        listed.setdefault(group_id, []).append(host)
-    return [
-        GroupWanted(pick=group.pick, filter=group.filter, hosts=tuple(listed.get(group.id, ())))
-        for group in await store.list_groups(work.db, event_type_id)
-    ]
+async def get_hosting(work: Work, event_type_id: UUID) -> tuple[TeamRules, list[GroupWanted]]:
+    """Read the rules of an event type, and its groups as they were asked for, with who is listed in each."""
+    return require(await store.find_hosting(work.db, event_type_id), errors.TeamEventTypeNotFound)
 
 
 async def list_group_members(work: Work, event_type_id: UUID) -> list[GroupMember]:
@@ -72,26 +67,57 @@ async def list_group_members(work: Work, event_type_id: UUID) -> list[GroupMembe
     return await store.list_group_members(work.db, event_type_id)
 
 
-async def change_rules(work: Work, rules: TeamRules) -> None:
-    check_rules(rules)
-    await store.lock_event_type(work.db, rules.event_type_id)
-    if not await store.update_rules(work.db, rules):
-        raise errors.TeamEventTypeNotFound
-
-
-async def change_groups(work: Work, team: Team, event_type_id: UUID, groups: Sequence[GroupWanted]) -> None:
-    """Save the groups of an event type; a group keeps its place, and with it the credits of its members."""
+async def lock_hosting(work: Work, event_type_id: UUID) -> None:
+    """Wait for others who change of whom an event type picks its hosts, or who book it."""
     await store.lock_event_type(work.db, event_type_id)
-    check_groups(groups, members=await store.list_member_ids(work.db, team.id))
+
+
+async def change_hosting(
+    work: Work,
+    team: Team,
+    event_type_id: UUID,
+    *,
+    groups: Sequence[GroupWanted] | None = None,
+    rules: TeamRules | None = None,
+    limits: Limits | None = None,
+) -> None:
+    """Change what is given of how an event type gets its hosts, or refuse it with every fault.
+
+    A group with an id keeps its credits wherever it stands; one without has the credits of the group at its place.
+    """
+    await lock_hosting(work, event_type_id)
+    event_type = await get_team_event_type(work, team, event_type_id)
+    changed = replace(event_type, limits=limits or event_type.limits)
+    faults = {name: fault for name, fault in find_event_type_faults(changed).items() if name.startswith("limits.")}
+    if groups is not None:
+        faults |= find_group_faults(groups, members=await store.list_member_ids(work.db, team.id))
+    if rules is not None:
+        faults |= find_rules_faults(rules)
+    if faults:
+        raise Invalid(details=faults)
+    if groups is not None:
+        await _save_groups(work, event_type_id, groups)
+    if rules is not None:
+        await store.update_rules(work.db, replace(rules, event_type_id=event_type_id))
+    if changed.limits != event_type.limits:
+        await event_types.change_event_type(work, changed)
+
+
+async def _save_groups(work: Work, event_type_id: UUID, groups: Sequence[GroupWanted]) -> None:
     current = await store.list_groups(work.db, event_type_id)
-    for position, wanted in enumerate(groups):
-        if position >= len(current):
+    by_id = {group.id: group for group in current}
+    named = any(wanted.id in by_id for wanted in groups)
+    kept = [by_id.get(wanted.id) if wanted.id else None for wanted in groups]
+    if not named:
+        kept = [current[place] if place < len(current) else None for place, _ in enumerate(groups)]
+    await store.delete_groups(work.db, event_type_id, keeping=[group.id for group in kept if group])
+    for position, (wanted, group) in enumerate(zip(groups, kept, strict=True)):
+        if group is None:
             await store.insert_group(work.db, event_type_id, position, wanted)
             continue
-        group = current[position]
-        await store.update_group(work.db, replace(group, pick=wanted.pick, filter=wanted.filter))
+        moved = replace(group, position=position, pick=wanted.pick, filter=wanted.filter)
+        await store.update_group(work.db, moved)
         await store.replace_listed(work.db, group.id, wanted.hosts)
-    await store.delete_groups(work.db, event_type_id, beginning=len(groups))
 
 
 async def take_over(work: Work, team: Team, event_type: EventType, owner: User) -> EventType:
@@ -109,5 +135,7 @@ async def _check_owner(work: Work, team: Team, owner: User) -> None:
 
 
 async def _check(work: Work, team: Team, groups: Sequence[GroupWanted], rules: TeamRules) -> None:
-    check_rules(rules)
-    check_groups(groups, members=await store.list_member_ids(work.db, team.id))
+    members = await store.list_member_ids(work.db, team.id)
+    faults = find_rules_faults(rules) | find_group_faults(groups, members=members)
+    if faults:
+        raise Invalid(details=faults)

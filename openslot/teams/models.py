@@ -134,6 +134,9 @@ class HostWanted(Struct, frozen=True, kw_only=True):
 class GroupWanted(Struct, frozen=True, kw_only=True):
     """A group as it is to be: hosts that are listed, or whoever matches a filter."""
 
+    id: UUID | None = None
+    """Which of the groups it was before; None: the one at its place."""
+
     pick: int = 1
     hosts: tuple[HostWanted, ...] = ()
     filter: AttributeFilter | None = None

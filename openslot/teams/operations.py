@@ -34,16 +34,20 @@ class TeamManagement(Struct, frozen=True, kw_only=True):
     """Whether they decide about the organization as well; otherwise they manage this team."""
 
 
-async def begin_management(work: Work, organization_id: UUID, team_id: UUID, user_id: UUID) -> TeamManagement:
+async def begin_management(
+    work: Work, organization_id: UUID, team_id: UUID, user_id: UUID, *, event_type_id: UUID | None = None
+) -> TeamManagement:
     """Wait for other changes of an organization, then read a team; users who may not change it find nothing.
 
-    Locks of event types and hosts are taken before.
+    With `event_type_id` the owner of this event type may as well. Locks of event types and hosts are taken before.
     """
     await lock_organization(work.db, organization_id)
     team = await get_team(work, organization_id, team_id)
     role = await find_role(work.db, organization_id, user_id)
     decides = role is not None and is_administrator(role)
-    if not decides and not await store.is_manager(work.db, team_id, user_id):
+    owned = [] if event_type_id is None else await store.list_owned(work.db, organization_id, user_id)
+    owns = role is not None and (event_type_id, team_id) in owned
+    if not decides and not owns and not await store.is_manager(work.db, team_id, user_id):
         raise errors.TeamNotFound
     return TeamManagement(team=team, user_id=user_id, is_administrator=decides)
 

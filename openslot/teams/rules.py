@@ -52,18 +52,17 @@ def check_member(*, weight: int, priority: int, attributes: Attributes) -> None:
         raise Invalid(details=faults)
 
 
-def check_groups(groups: Sequence[GroupWanted], *, members: Collection[UUID]) -> None:
-    """Refuse groups from which hosts can't be picked: who is listed must be a member of the team."""
+def find_group_faults(groups: Sequence[GroupWanted], *, members: Collection[UUID]) -> dict[str, str]:
+    """Find why hosts can't be picked from groups: who is listed must be a member of the team."""
     faults: dict[str, str] = {}
     if not 1 <= len(groups) <= MAX_GROUPS:
         faults["groups"] = Text("must have 1 to %(max)s entries", max=MAX_GROUPS)
     for index, group in enumerate(groups):
         faults |= dict(_group_faults(f"groups.{index}", group, members))
-    if faults:
-        raise Invalid(details=faults)
+    return faults
 
 
-def check_rules(rules: TeamRules) -> None:
+def find_rules_faults(rules: TeamRules) -> dict[str, str]:
     faults: dict[str, str] = {
         **dict(_bounds("windowDays", rules.window_days, 1, 730)),
         **dict(_bounds("maxLead", rules.max_lead, 0, 1000)),
@@ -74,8 +73,7 @@ def check_rules(rules: TeamRules) -> None:
     }
     if rules.max_lead is not None and rules.balance is not Balance.TOTAL:
         faults["maxLead"] = Text("needs the balance total")
-    if faults:
-        raise Invalid(details=faults)
+    return faults
 
 
 def _group_faults(path: str, group: GroupWanted, members: Collection[UUID]) -> Faults:

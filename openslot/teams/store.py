@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from openslot.accounts.store import LOCK_EVENT_TYPES_OF_TEAMS, LOCK_TEAM_EVENT_TYPE, LOCK_TEAMMATES
 from openslot.core.db import Db, Row
@@ -291,7 +292,7 @@ async def insert_group(db: Db, event_type_id: UUID, position: int, wanted: Group
 
 
 async def update_group(db: Db, group: HostGroup) -> None:
-    part = GROUPS.stored.only("pick", "filter")
+    part = GROUPS.stored.only("position", "pick", "filter")
     await db.execute(f"update host_groups set {part.assign(first=2)} where id = $1", group.id, *part.values(group))
 
 
@@ -310,20 +311,33 @@ async def replace_listed(db: Db, group_id: UUID, hosts: Sequence[HostWanted]) ->
     )
 
 
-async def delete_groups(db: Db, event_type_id: UUID, *, beginning: int) -> None:
-    """Delete the groups of an event type from a position on, with their credits."""
-    await db.execute("delete from host_groups where event_type_id = $1 and position >= $2", event_type_id, beginning)
+async def delete_groups(db: Db, event_type_id: UUID, *, keeping: Sequence[UUID]) -> None:
+    """Delete the other groups of an event type, with their credits, and free the places of those that are kept."""
+    await db.execute("delete from host_groups where event_type_id = $1 and id <> all($2)", event_type_id, keeping)
+    await db.execute("update host_groups set position = -1 - position where event_type_id = $1", event_type_id)
 
 
-async def list_listed(db: Db, event_type_id: UUID) -> list[tuple[UUID, HostWanted]]:
-    """List who is listed in the groups of an event type, each with the id of the group."""
-    statement = """select h.group_id, h.user_id, h.weight, h.priority
-        from host_groups g join host_group_members h on h.group_id = g.id and h.listed join users u on u.id = h.user_id
-        where g.event_type_id = $1 and g.filter is null order by g.position, u.no"""
-    return [
-        (row["group_id"], HostWanted(user_id=row["user_id"], weight=row["weight"], priority=row["priority"]))
-        for row in await db.fetch(statement, event_type_id)
-    ]
+async def find_hosting(db: Db, event_type_id: UUID) -> tuple[TeamRules, list[GroupWanted]] | None:
+    """Find the rules of an event type, and its groups as they were asked for, with who is listed in each."""
+    statement = f"""select {RULES.columns}, {GROUPS.columns}, h.user_id, h.weight, h.priority
+        from team_rules r left join host_groups g on g.event_type_id = r.event_type_id
+        left join host_group_members h on h.group_id = g.id and h.listed and g.filter is null
+        left join users u on u.id = h.user_id
+        where r.event_type_id = $1 order by g.position, u.no"""
+    rows = await db.fetch(statement, event_type_id)
+    if not rows:
+        return None
+    groups: dict[UUID, GroupWanted] = {}
+    for row in rows:
+        if row["id"] is None:
+            continue
+        group = GROUPS.read(row)
+        wanted = groups.get(group.id) or GroupWanted(id=group.id, pick=group.pick, filter=group.filter)
+        if row["user_id"] is not None:
+            host = HostWanted(user_id=row["user_id"], weight=row["weight"], priority=row["priority"])
+            wanted = replace(wanted, hosts=(*wanted.hosts, host))
+        groups[group.id] = wanted
+    return RULES.read(rows[0]), list(groups.values())
 
 
 async def list_group_members(db: Db, event_type_id: UUID) -> list[GroupMember]:

@@ -78,6 +78,14 @@ async def test_teams_are_changed_and_deleted(cli: Cli, run: Run, founded: Founde
     made = await create(run, founded, "--group", f"pick=1 of={first},{second}")
     changed = await run("event-type", "hosts", "sales", made["id"], "--group", f"pick=2 of={second},{third}")
     assert [one["email"] for one in changed["groups"][0]["of"]] == [second, third]
+    own = await run("event-type", "hosts", "sales", made["id"], "--group", f"pick=1 of={second}:200:3,{third}::1")
+    assert [(each["weight"], each["priority"]) for each in own["groups"][0]["of"]] == [(200, 3), (100, 1)]
+    bounds = ("--balance", "total", "--max-lead", "2", "--per-day", "4", "--host-per-week", "9", "--no-picks-anew")
+    ruled = await run("event-type", "change", "sales", made["id"], *bounds)
+    assert (ruled["balance"], ruled["maxLead"], ruled["perDay"], ruled["hostPerWeek"]) == ("total", 2, 4, 9)
+    assert (ruled["picksAnew"], ruled["replacesLeavers"], ruled["windowDays"]) == (False, True, 90)
+    freed = await run("event-type", "change", "sales", made["id"], "--max-lead", "-1", "--per-day", "0")
+    assert (freed["balance"], freed["maxLead"], freed["perDay"], freed["hostPerWeek"]) == ("total", None, None, 9)
     taken = await run("event-type", "take-over", "sales", made["id"], "--owner", second)
     assert taken["ownerId"] == str(founded.hosts[1].id)
     assert (await run("change", "sales", "--name", "Selling", "--zone", "Asia/Tokyo"))["timezone"] == "Asia/Tokyo"

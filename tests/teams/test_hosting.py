@@ -16,7 +16,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeSlugAlreadyExists
-from openslot.event_types.models import EventType, Location, Money
+from openslot.event_types.models import EventType, Limits, Location, Money
 from openslot.event_types.rules import edition_of
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
@@ -54,7 +54,8 @@ async def test_an_event_type_of_a_team_has_groups_and_rules(runtime: Runtime, fo
     work = runtime.work(OPERATOR)
     assert (await event_types.get_any_event_type(work, made.id)).team_id == founded.team.id
     assert await hosting.get_rules(work, made.id) == replace(rules, event_type_id=made.id)
-    assert await hosting.list_wanted_groups(work, made.id) == [pick_of(1, [first]), pool]
+    _, groups = await hosting.get_hosting(work, made.id)
+    assert [replace(each, id=None) for each in groups] == [pick_of(1, [first]), pool]
     assert [each.id for each in await hosting.list_team_event_types(work, founded.team)] == [made.id]
     found = await hosting.list_group_members(work, made.id)
     assert [(each.user_id, each.host_no, each.weight, each.priority, each.credit) for each in found] == [
@@ -198,7 +199,8 @@ async def test_who_leaves_the_team_is_in_none_of_its_groups(runtime: Runtime, fo
         await teams.remove_member(work, founded.team, second.id)
 
     assert await list_hosts(runtime, made) == [first.email, third.email] * 2
-    assert await hosting.list_wanted_groups(runtime.work(OPERATOR), made.id) == [
+    _, groups = await hosting.get_hosting(runtime.work(OPERATOR), made.id)
+    assert [replace(each, id=None) for each in groups] == [
         pick_of(1, [first, third]),
         GroupWanted(filter={}),
     ]
@@ -213,7 +215,7 @@ async def test_changed_groups_keep_their_credits_by_place(runtime: Runtime, foun
 
     async with runtime.transaction(OPERATOR) as work:
         wanted = (pick_of(1, [first, third]), pick_of(2, [second, first]), GroupWanted(filter={}))
-        await hosting.change_groups(work, founded.team, made.id, wanted)
+        await hosting.change_hosting(work, founded.team, made.id, groups=wanted)
 
     work = runtime.work(OPERATOR)
     after = await hosting.list_groups(work, made.id)
@@ -223,7 +225,7 @@ async def test_changed_groups_keep_their_credits_by_place(runtime: Runtime, foun
         (second.id, 5),
     ]
     async with runtime.transaction(OPERATOR) as work:
-        await hosting.change_groups(work, founded.team, made.id, (pick_of(1, [third]),))
+        await hosting.change_hosting(work, founded.team, made.id, groups=(pick_of(1, [third]),))
     assert await list_hosts(runtime, made) == [third.email]
 
 
@@ -231,12 +233,21 @@ async def test_rules_can_be_changed(runtime: Runtime, founded: FoundedTeam) -> N
     made = await add_event_type(runtime, founded)
     wanted = TeamRules(event_type_id=made.id, balance=Balance.TOTAL, max_lead=2, replaces_leavers=False)
     async with runtime.transaction(OPERATOR) as work:
-        await hosting.change_rules(work, wanted)
+        await hosting.change_hosting(work, founded.team, made.id, rules=wanted, limits=Limits(per_day=4))
 
-    assert await hosting.get_rules(runtime.work(OPERATOR), made.id) == wanted
+    work = runtime.work(OPERATOR)
+    assert await hosting.get_rules(work, made.id) == wanted
+    assert (await hosting.get_team_event_type(work, founded.team, made.id)).limits.per_day == 4
+    with pytest.raises(Invalid) as refused:
+        async with runtime.transaction(OPERATOR) as work:
+            groups, rules = (pick_of(2, [founded.hosts[0]]),), replace(wanted, host_per_day=0)
+            limits = Limits(per_week=0)
+            await hosting.change_hosting(work, founded.team, made.id, groups=groups, rules=rules, limits=limits)
+    assert refused.value.details is not None
+    assert refused.value.details.keys() == {"groups.0.pick", "hostPerDay", "limits.perWeek"}
     with pytest.raises(errors.TeamEventTypeNotFound):
         async with runtime.transaction(OPERATOR) as work:
-            await hosting.change_rules(work, no_rules())
+            await hosting.change_hosting(work, founded.team, new_id(), rules=no_rules())
 
 
 async def test_who_takes_over_owns_the_event_type_with_its_slug_or_the_next(

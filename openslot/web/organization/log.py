@@ -22,6 +22,7 @@ from openslot.web import words
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, read_before, read_list_query
 from openslot.web.organization.current import ROLES, get_administered, organization_page
+from openslot.web.organization.hosting_forms import LABELS
 from openslot.web.pages import locale_of
 
 ACTIONS: dict[str, Text] = {
@@ -52,6 +53,7 @@ ACTIONS: dict[str, Text] = {
     ChangeAction.TEAM_MEMBER_CHANGED: Text("Member of a team changed"),
     ChangeAction.TEAM_MEMBER_REMOVED: Text("Member removed from a team"),
     ChangeAction.TEAM_EVENT_TYPE_CREATED: Text("Event type of a team created"),
+    ChangeAction.TEAM_EVENT_TYPE_CHANGED: Text("Hosts of an event type changed"),
     ChangeAction.PAYMENTS_CONNECTED: Text("Payments connected"),
     ChangeAction.PAYMENTS_DISCONNECTED: Text("Payments disconnected"),
     ChangeAction.NUMBER_CONNECTED: Text("Number connected"),
@@ -108,6 +110,9 @@ FIELDS: dict[str, Text] = {
     "priority": Text("Priority"),
     "manager": Text("Manager"),
     "attributes": Text("Attributes"),
+    "groups": Text("Hosts"),
+    "balance": Text("Balance"),
+    **LABELS,
     "domains": Text("Domains"),
     "cancelled_bookings": Text("Cancelled bookings"),
     "administrator": Text("Administrator"),

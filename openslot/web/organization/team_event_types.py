@@ -20,16 +20,16 @@ from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.schedules import operations as schedules
 from openslot.teams import hosting
 from openslot.teams import operations as teams
-from openslot.teams.models import Balance, GroupWanted, HostWanted, TeamRules
+from openslot.teams.models import Balance, GroupWanted, HostWanted, Team, TeamRules
 from openslot.teams.operations import NOT_IN_ORGANIZATION
 from openslot.web.organization.current import get_own, organization_page
+from openslot.web.organization.hosting_forms import MAX_ROWS, read_hosts
 from openslot.web.organization.team_ledger import BALANCES
 from openslot.web.organization.teams import HERE, begin_team_change, get_managed
 from openslot.web.pages import redirect
 
 # How the verb names the fields of the form, which has one group.
 NAMES = {"durationMinutes": "duration", "groups.0.pick": "pick"}
-MAX_LISTED = 100
 
 
 class NewTeamEventTypeForm(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,9 @@ class NewTeamEventTypeForm(Struct, frozen=True, kw_only=True):
     owner: Annotated[ShortLine, WhenEmpty(Text("Enter an email address"))]
     pick: Annotated[int, WhenEmpty(Text("Enter a number of hosts"))]
     hosts: list[UUID] = []
-    """Nobody: everybody of the team."""
+    """Nobody, and nobody typed: everybody of the team."""
+    typed_hosts: Annotated[str, Meta(max_length=50_000)] = ""
+    """Instead of boxes to check, in a large team."""
     balance: Balance = Balance.SHARE
 
 
@@ -56,7 +58,8 @@ async def show_new_team_event_type(
         get_own(request),
         here=HERE,
         team=team,
-        members=members if len(members) <= MAX_LISTED else [],
+        members=members if len(members) <= MAX_ROWS else [],
+        is_large=len(members) > MAX_ROWS,
         checked=parse_fields(request).get("hosts", ()) if request.method == "POST" else (),
         balances=BALANCES.items(),
         form=form.begin(begins),
@@ -81,16 +84,27 @@ async def create_team_event_type(
     wanted = event_types.draft(
         work, schedule, name=sent.name.strip(), slug=sent.slug.strip(), duration_minutes=sent.duration
     )
-    hosts = tuple(HostWanted(user_id=each) for each in sent.hosts)
+    typed = await _read_typed(work, change.team, sent.typed_hosts)
+    hosts = (*(HostWanted(user_id=each) for each in sent.hosts), *typed)
     group = GroupWanted(pick=sent.pick, hosts=hosts, filter=None if hosts else {})
     rules = TeamRules(event_type_id=wanted.id, balance=sent.balance)
     try:
         made = await hosting.add_team_event_type(work, change.team, owner, wanted, groups=[group], rules=rules)
     except Invalid as fault:
         details = fault.details or {}
+        at = "typed_hosts" if sent.typed_hosts else "hosts"
         raise Invalid(
-            details={"hosts" if name.startswith("groups.0.of") else name: text for name, text in details.items()}
+            details={at if name.startswith("groups.0.of") else name: text for name, text in details.items()}
         ) from None
     after = {"team": change.team.name, "slug": made.slug}
     await change.log(ChangeAction.TEAM_EVENT_TYPE_CREATED, made.name, made.id, after=after)
-    return redirect(f"{HERE}/{team_id}?done=offered")
+    return redirect(f"{HERE}/{team_id}/event-types/{made.id}/hosts?done=created")
+
+
+async def _read_typed(work: Work, team: Team, text: str) -> list[HostWanted]:
+    if not text.strip():
+        return []
+    try:
+        return list(read_hosts(text, await teams.list_members(work, team)))
+    except Invalid as fault:
+        raise Invalid(details={"typed_hosts": (fault.details or {})["hosts"]}) from None

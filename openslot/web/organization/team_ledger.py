@@ -12,13 +12,13 @@ from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.routing import Response, get
-from openslot.teams import hosting, replay
+from openslot.teams import replay
 from openslot.teams.choice import BOOKING
 from openslot.teams.models import AssignmentReason, Balance, MemberShare, StoredChoice
 from openslot.web.charts import share_of
 from openslot.web.figures import Percent, ShownNumber
 from openslot.web.organization.current import get_own, organization_page
-from openslot.web.organization.teams import HERE, get_managed
+from openslot.web.organization.teams import HERE, get_hosted
 
 REASONS = {
     AssignmentReason.BOOKED: Text("Booked"),
@@ -63,8 +63,8 @@ class ShownChoice(Struct, frozen=True, kw_only=True):
 
 @get("/organization/teams/{team_id}/event-types/{event_type_id}/ledger")
 async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, event_type_id: UUID) -> Response:
-    team = await get_managed(request, work, user, team_id)
-    event_type = await hosting.get_team_event_type(work, team, event_type_id)
+    hosted = await get_hosted(request, work, user, team_id, event_type_id)
+    event_type = hosted.event_type
     shares = await replay.list_shares(work, event_type.id)
     choices = await replay.list_last_choices(work, event_type.id, limit=MAX_CHOICES)
     names = {each.user_id: each.name for each in shares}
@@ -73,7 +73,8 @@ async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, 
         request,
         get_own(request),
         here=HERE,
-        team=team,
+        team=hosted.team,
+        manages=hosted.manages,
         event_type=event_type,
         explanation=BALANCES[shares[0].balance] if shares else None,
         is_by_share=not shares or shares[0].balance is Balance.SHARE,

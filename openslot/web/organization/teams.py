@@ -13,6 +13,7 @@ from openslot.change_log.models import ChangeAction, Fields
 from openslot.core.errors import Refusal
 from openslot.core.text import LINE, ShortLine
 from openslot.core.work import Work
+from openslot.event_types.models import EventType
 from openslot.http.doors import Exchange
 from openslot.i18n import PluralText, Text
 from openslot.people import team_leavers
@@ -31,7 +32,6 @@ NOTICES = {
     "created": Text("The team was created. Add its members below."),
     "saved": Text("Saved."),
     "added": Text("The member was added to the team."),
-    "offered": Text("The event type was created."),
     "deleted": Text("The team was deleted."),
     "removed": Text("The member was removed from the team."),
 }
@@ -62,6 +62,15 @@ class TeamChange(OrganizationChange, frozen=True, kw_only=True):
     team: Team
 
 
+class HostedEventType(Struct, frozen=True, kw_only=True):
+    """An event type of a team, as shown to who decides about its hosts."""
+
+    team: Team
+    event_type: EventType
+    manages: bool
+    """Whether they decide about the whole team as well."""
+
+
 async def get_managed(request: Exchange, work: Work, user: User, team_id: UUID) -> Team:
     """Read a team of the current organization; only its managers and administrators find it."""
     own = get_own(request)
@@ -69,6 +78,28 @@ async def get_managed(request: Exchange, work: Work, user: User, team_id: UUID) 
     if not is_administrator(own.role) and not await teams.is_manager(work, team, user.id):
         raise TeamNotFound
     return team
+
+
+async def get_hosted(request: Exchange, work: Work, user: User, team_id: UUID, event_type_id: UUID) -> HostedEventType:
+    """Read an event type of a team; managers, administrators and its owner find it."""
+    own = get_own(request)
+    team = await teams.get_team(work, own.organization_id, team_id)
+    event_type = await hosting.get_team_event_type(work, team, event_type_id)
+    manages = is_administrator(own.role) or await teams.is_manager(work, team, user.id)
+    if not manages and event_type.owner_id != user.id:
+        raise TeamNotFound
+    return HostedEventType(team=team, event_type=event_type, manages=manages)
+
+
+async def begin_hosting_change(
+    request: Exchange, work: Work, user: User, team_id: UUID, event_type_id: UUID
+) -> TeamChange:
+    """Take the locks under which the hosts of an event type are changed."""
+    team = (await get_hosted(request, work, user, team_id, event_type_id)).team
+    await hosting.lock_hosting(work, event_type_id)
+    management = await teams.begin_management(work, team.organization_id, team_id, user.id, event_type_id=event_type_id)
+    organization = await get_organization_by_id(work, team.organization_id)
+    return TeamChange(work=work, author=author_of(request, user), organization=organization, team=management.team)
 
 
 async def begin_team_change(

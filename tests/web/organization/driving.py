@@ -66,6 +66,13 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/teams/{team_id}/members": {"email": "mara@harbor.example"},
     "/organization/teams/{team_id}/members/{teammate_id}": {"weight": "200", "priority": "3", "attributes": "a: b"},
     "/organization/teams/{team_id}/members/{teammate_id}/remove": {},
+    "/organization/teams/{team_id}/event-types/{event_type_id}/hosts": {
+        "groups.0.pick": "1",
+        "groups.0.who": "all",
+        "balance": "total",
+        "window_days": "30",
+        "picks_anew": "off",
+    },
     "/organization/teams/{team_id}/event-types/new": {
         "name": "Intro",
         "slug": "intro-{unique}",

@@ -42,6 +42,7 @@ COSTS = {
     "/organization/teams/{team_id}/members/{teammate_id}": 3,
     "/organization/teams/{team_id}/members/{teammate_id}/remove": 4,
     "/organization/teams/{team_id}/event-types/{event_type_id}/ledger": 5,
+    "/organization/teams/{team_id}/event-types/{event_type_id}/hosts": 5,
     "/organization/teams/{team_id}/event-types/new": 3,
     "/organization/settings": 3,
     "/organization/delete": 5,

@@ -84,6 +84,7 @@ async def visit(page: Page, stage: Stage) -> AsyncIterator[str]:
         f"/organization/teams/{stage.team}/members/{stage.teammate}",
         f"/organization/teams/{stage.team}/members/{stage.teammate}/remove",
         f"/organization/teams/{stage.team}/event-types/{stage.team_event_type}/ledger",
+        f"/organization/teams/{stage.team}/event-types/{stage.team_event_type}/hosts",
         f"/organization/teams/{stage.team}/event-types/new",
         "/organization/settings",
         "/organization/delete",

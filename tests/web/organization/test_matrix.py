@@ -76,6 +76,8 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /organization/teams/{team_id}/members/{teammate_id}/remove": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/teams/{team_id}/members/{teammate_id}/remove": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/teams/{team_id}/event-types/{event_type_id}/ledger": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/teams/{team_id}/event-types/{event_type_id}/hosts": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/teams/{team_id}/event-types/{event_type_id}/hosts": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/teams/{team_id}/event-types/new": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/teams/{team_id}/event-types/new": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/settings": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),

@@ -254,14 +254,16 @@ async def test_an_event_type_of_a_team_is_created(
     listed = await owner.post(path, data={**form, "slug": "listed", "hosts": str(harbor.member.id), "balance": "total"})
     async with runtime.transaction(OPERATOR) as work:
         made = {each.slug: each for each in await hosting.list_team_event_types(work, sales)}
-        groups = {slug: await hosting.list_wanted_groups(work, made[slug].id) for slug in ("intro", "listed")}
-        rules = await hosting.get_rules(work, made["listed"].id)
+        _, of_all = await hosting.get_hosting(work, made["intro"].id)
+        rules, of_listed = await hosting.get_hosting(work, made["listed"].id)
 
     assert (shown.fields["duration"].value, shown.fields["owner"].value) == ("30", harbor.owner.email)
-    assert [everybody.headers["location"], listed.headers["location"]] == [f"{TEAMS}/{sales.id}?done=offered"] * 2
+    assert [everybody.headers["location"], listed.headers["location"]] == [
+        f"{TEAMS}/{sales.id}/event-types/{made[slug].id}/hosts?done=created" for slug in ("intro", "listed")
+    ]
     assert (made["intro"].duration_minutes, made["intro"].owner_id) == (45, harbor.admin.id)
-    assert [(each.pick, each.filter) for each in groups["intro"]] == [(1, {})]
-    assert [host.user_id for host in groups["listed"][0].hosts] == [harbor.member.id]
+    assert [(each.pick, each.filter) for each in of_all] == [(1, {})]
+    assert [host.user_id for host in of_listed[0].hosts] == [harbor.member.id]
     assert rules.balance is Balance.TOTAL
 
 
@@ -282,9 +284,32 @@ async def test_faults_of_an_event_type_of_a_team_stand_at_their_fields(
     ):
         answer = await owner.post(path, data={**form, field: value})
         assert answer.status_code == 400, (field, value)
-        assert field in read_page(answer).faults or field == "balance", (field, value, read_page(answer).faults)
+        assert field in read_page(answer).faults, (field, value, read_page(answer).faults)
     too_many = await owner.post(path, data={**form, "pick": "2", "hosts": str(harbor.member.id)})
     stranger = await owner.post(path, data={**form, "hosts": str(harbor.admin.id)})
     assert "pick" in read_page(too_many).faults
     assert "hosts" in read_page(stranger).faults
     assert await count_changes(runtime) == 0
+
+
+async def test_hosts_of_a_new_event_type_of_a_large_team_are_typed(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openslot.web.organization.team_event_types.MAX_ROWS", 0)
+    path = f"{TEAMS}/{sales.id}/event-types/new"
+    form = {"name": "Intro", "slug": "intro", "duration": "45", "owner": harbor.owner.email, "pick": "1"}
+    shown = read_page(await owner.get(path))
+    wrong = await owner.post(path, data={**form, "typed_hosts": harbor.admin.email})
+    twice = await owner.post(path, data={**form, "typed_hosts": f"{harbor.member.email}\n{harbor.member.email}"})
+    made = await owner.post(path, data={**form, "typed_hosts": f"{harbor.member.email}, 50"})
+    async with runtime.transaction(OPERATOR) as work:
+        found = {each.slug: each for each in await hosting.list_team_event_types(work, sales)}
+        _, (group,) = await hosting.get_hosting(work, found["intro"].id)
+
+    assert "typed_hosts" in shown.fields
+    assert "hosts" not in shown.fields
+    assert harbor.admin.email in read_page(wrong).faults["typed_hosts"]
+    assert read_page(wrong).fields["typed_hosts"].value.strip() == harbor.admin.email
+    assert "twice" in read_page(twice).faults["typed_hosts"]
+    assert made.status_code == 303
+    assert [(host.user_id, host.weight) for host in group.hosts] == [(harbor.member.id, 50)]
