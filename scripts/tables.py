@@ -1,4 +1,4 @@
-"""Write the tables of settings, secrets and commands into the documentation, from the code: `make docs`."""
+"""Write the tables of settings, secrets, commands and mutants into the documentation, from the code: `make docs`."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +10,7 @@ from typer.main import get_command
 from openslot.cli.commands import app
 from openslot.core.config import SECRET, Settings, environment_name, file_variable
 from openslot.web.admin.system import list_settings
+from proofs.mutants import MUTANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -134,10 +135,23 @@ def _link(target: str | None) -> str:
     return f" ([details]({target}))" if target else ""
 
 
+def write_mutants() -> str:
+    lines = ["| Mutant | Where, and what is changed | Test that fails |", "|---|---|---|"]
+    for each in MUTANTS:
+        places = ", ".join(f"`{edit.path}`: `{_first_line(edit.guard)}`" for edit in each.edits)
+        lines.append(f"| {each.name} | {places} | `{each.test}` |")
+    return "\n".join(lines)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].replace("|", "\\|")
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("settings.md", write_settings),
     "secrets": ("secrets.md", write_secrets),
     "commands": ("commands.md", write_commands),
+    "mutants": ("check-it-yourself.md", write_mutants),
 }
 
 

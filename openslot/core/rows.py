@@ -186,4 +186,5 @@ def _is_optional(type_: Any) -> bool:
 def _list_kinds(type_: Any) -> list[Any]:
     info = inspect.type_info(type_)
     kinds = info.types if isinstance(info, inspect.UnionType) else (info,)
-    return [kind for kind in kinds if not isinstance(kind, inspect.NoneType)]
+    plain = (kind.type if isinstance(kind, inspect.Metadata) else kind for kind in kinds)
+    return [kind for kind in plain if not isinstance(kind, inspect.NoneType)]

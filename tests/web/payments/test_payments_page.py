@@ -55,6 +55,7 @@ async def test_the_list_has_totals_a_filter_and_a_file(
         assert len([row for row in found.rows if "Jonas" in row[0]]) == count, query
     file = (await member.get("/payments/export.csv")).text
     assert "49.00,0.00,EUR,Paid,test" in file
+    assert await runtime.pool.fetchval("select currency from payments") == "EUR"
 
 
 async def test_a_payment_names_every_problem_that_it_has(

@@ -1,0 +1,287 @@
+"""Each promise without its guard: a line of the product is changed in a copy, and the promise's test must fail."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from proofs.figures import Figure
+
+ROOT = Path(__file__).parent.parent
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv", "data", "dist", "test-results", ".hypothesis", ".*_cache", ".coverage"
+)
+FAILED = 1
+LONGEST = 600
+# The short form, which is a quick look at whether the machinery works.
+QUICK = ("a stranger's booking", "a private address", "a clock that was read too early")
+
+
+class Edit(Struct, frozen=True):
+    """A guard in a file of the product, and what stands there without it."""
+
+    path: str
+    guard: str
+    without: str
+
+
+class Mutant(Struct, frozen=True):
+    """A product without a guard, and the test that must fail on it."""
+
+    name: str
+    test: str
+    edits: tuple[Edit, ...]
+
+
+def mutant(name: str, test: str, *edits: tuple[str, str, str]) -> Mutant:
+    return Mutant(name, f"tests/{test}", tuple(Edit(f"openslot/{path}", *words) for path, *words in edits))
+
+
+NO_LOCK = ("accounts/store.py", 'LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"', 'LOCK_HOST = "u.no"')
+NO_CONSTRAINT = (
+    "migrations/0009_baseline_availability.sql",
+    "exclude using gist (int8range(host_no, host_no, '[]') with =, during with &&) where (active)",
+    "check (seats > 0)",
+)
+
+MUTANTS = (
+    mutant("no lock", "bookings/test_guards.py::test_every_writer_waits_for_the_hosts_lock", NO_LOCK),
+    mutant("no constraint", "availability/test_constraint.py", NO_CONSTRAINT),
+    mutant(
+        "neither lock nor constraint",
+        "bookings/test_races.py::test_of_many_clients_one_gets_the_slot",
+        NO_LOCK,
+        NO_CONSTRAINT,
+    ),
+    mutant(
+        "neither, for overlaps",
+        "bookings/test_races.py::test_shifted_lengths_buffers_moves_and_cancels_never_overlap",
+        NO_LOCK,
+        NO_CONSTRAINT,
+    ),
+    mutant("no lock, for seats", "bookings/test_races.py::test_seats_are_given_out_exactly", NO_LOCK),
+    mutant(
+        "neither, for times that are exchanged",
+        "bookings/test_races.py::test_two_bookings_that_want_each_others_time_hold_one_slot_each",
+        NO_LOCK,
+        NO_CONSTRAINT,
+    ),
+    mutant(
+        "a rule too few",
+        "availability/test_against_oracle.py::test_engine_and_oracle_list_and_judge_alike",
+        ("availability/slots.py", "    (Code.HOLIDAY, close_holidays),\n", ""),
+    ),
+    mutant(
+        "a change of the clocks that is not seen",
+        "availability/test_dst_suite.py::test_slots_around_every_change_are_those_of_the_wall_clock",
+        (
+            "core/times.py",
+            "return max(wall - offsets.seconds[run], offsets.starts[run])",
+            "return wall - offsets.seconds[run]",
+        ),
+    ),
+    mutant(
+        "a dead worker's work",
+        "jobs/test_killed_workers.py::test_what_a_killed_worker_held_is_taken_up_by_another_within_30_seconds",
+        ("core/effects.py", "ABANDONED_AFTER = timedelta(seconds=15)", "ABANDONED_AFTER = timedelta(days=15)"),
+    ),
+    mutant(
+        "work that two take",
+        "jobs/test_taking.py::test_many_who_ask_at_once_never_get_the_same",
+        (
+            "core/effects.py",
+            "order by next_try_at limit $3 for update skip locked\n), late",
+            "order by next_try_at limit $3\n), late",
+        ),
+    ),
+    mutant(
+        "an answer before the disk has it",
+        "journeys/test_restarted_database.py::test_nothing_acknowledged_is_lost_when_postgresql_is_killed",
+        ("core/db.py", '"timezone": "UTC", "jit": "off"}', '"timezone": "UTC", "synchronous_commit": "off"}'),
+    ),
+    mutant(
+        "a clock that was read too early",
+        "access/test_key_limit.py::test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_for",
+        ("access/limit_store.py", "date_part('epoch', clock_timestamp())", "date_part('epoch', now())"),
+    ),
+    mutant(
+        "an open gate",
+        "access/test_gate.py::test_a_good_key_waits_with_its_address_and_is_not_charged",
+        ("access/door.py", 'if row["failed"] >= _failed_limit(settings, kind):', "if False:"),
+    ),
+    mutant(
+        "a header that anyone may write",
+        "access/test_addresses.py::test_only_what_trusted_proxies_wrote_is_believed",
+        ("access/door.py", "        if not _is_trusted(address, trusted):\n            return address\n", ""),
+    ),
+    mutant(
+        "a stranger's booking",
+        "hostile/test_foreign_ids.py::test_what_is_another_hosts_looks_like_nothing",
+        ("bookings/store.py", "($2::uuid is null or b.host_id = $2)", "($2::uuid is null or true)"),
+    ),
+    mutant(
+        "a lost plan",
+        "access/test_credentials.py::test_every_cause_gets_the_same_401_on_the_next_request",
+        ("access/door.py", "if user.effective_plan not in PLANS_WITH_API:", "if False:"),
+    ),
+    mutant(
+        "a revoked key",
+        "access/test_credentials.py::test_every_cause_gets_the_same_401_on_the_next_request",
+        ("access/entry_store.py", "and k.revoked_at is null", ""),
+    ),
+    mutant(
+        "a key in the clear",
+        "access/test_secrets_stay_secret.py::test_the_database_holds_no_secret_in_the_clear",
+        ("core/ids.py", "return hashlib.sha256(token.encode()).digest()", "return token.encode()"),
+    ),
+    mutant(
+        "a private address",
+        "core/test_outbound_urls.py::test_a_harmless_name_with_a_private_address_is_not_connected_to",
+        ("core/outbound/targets.py", "if not is_public(address):", "if False:"),
+    ),
+    mutant(
+        "a name that is rebound",
+        "core/test_outbound_redirects.py::"
+        "test_a_name_that_is_rebound_between_two_redirects_is_refused_though_its_connection_is_open",
+        ("core/outbound/transport.py", "check_addresses(target, addresses, allow=self.allow)", "pass"),
+    ),
+    mutant(
+        "another schedule",
+        "webhooks/test_delivery.py::test_ten_tries_on_the_published_schedule_then_dead_then_replayed",
+        ("webhooks/rules.py", "(2, 5, 10, 14, 20, 24)", "(2, 5, 10, 14, 20)"),
+    ),
+    mutant(
+        "an endpoint that is gone",
+        "webhooks/test_delivery.py::test_410_switches_the_endpoint_off_at_once_and_its_owner_is_to_be_told",
+        ("webhooks/rules.py", "GONE = 410", "GONE = 411"),
+    ),
+    mutant(
+        "an impatient sender",
+        "webhooks/test_answers.py::"
+        "test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_shortens_the_schedule",
+        ("webhooks/reactions.py", "raise TryLater(attempt.error, after=wished)", "raise TryLater(attempt.error)"),
+    ),
+    mutant(
+        "a scope too many",
+        "agents/test_table.py::test_every_cell_is_what_the_specification_says",
+        ("agents/calls.py", "if tool.scope not in caller.scopes:", "if False:"),
+    ),
+    mutant(
+        "a budget that is not locked",
+        "agents/test_budget.py::test_fifty_spends_at_once_never_pass_the_agents_cap",
+        ("agents/store.py", "order by agent for update", "order by agent"),
+    ),
+    mutant(
+        "a chain without links",
+        "agents/test_chain.py::test_tampering_is_found_and_named",
+        ("agents/audit.py", 'return previous + b"%d" % no + encode(record)', "return encode(record)"),
+    ),
+    mutant(
+        "an id that is none",
+        "contracts/test_openapi.py::test_every_operation_answers_as_it_is_described",
+        ("core/ids.py", "if SHAPE.fullmatch(text) is None:", "if False:"),
+    ),
+    mutant(
+        "depth without end",
+        "http/test_bodies.py::test_64_levels_are_read_and_65_are_not",
+        ("http/bodies.py", "        if depth > DEEPEST:\n", "        if depth > 10 * DEEPEST:\n"),
+    ),
+    mutant(
+        "filters without end",
+        "scim/test_filters.py::test_what_is_no_filter_is_refused_in_words",
+        ("scim/filters.py", "if depth > DEEPEST or self._terms > MAX_TERMS:", "if False:"),
+    ),
+    mutant(
+        "a line break in a header",
+        "integrations/mail/test_message.py::test_no_text_becomes_a_header",
+        ("core/text.py", 'line = " ".join(kept.split())', "line = kept"),
+        ("core/text.py", "if not (kept.isascii() and kept.isprintable()):", "if False:"),
+    ),
+    mutant(
+        "a look that unsubscribes",
+        "agents/test_marketing.py::test_looking_at_the_page_changes_nothing",
+        (
+            "web/account.py",
+            "_, is_done = await emails.get_recipient(work, token)",
+            "is_done = await emails.unsubscribe(work, token) or True",
+        ),
+    ),
+    mutant(
+        "another site's form",
+        "web/test_csrf.py::test_a_form_of_another_site_is_refused_even_with_the_token",
+        ("web/door.py", "if origin is not None and _host(origin) not in own:", "if False:"),
+    ),
+    mutant(
+        "a form without its token",
+        "web/test_csrf.py::test_a_form_without_the_token_of_the_session_is_refused",
+        ("web/cookies.py", "if not _is_token(exchange.runtime, session_id, token):", "if False:"),
+    ),
+    mutant(
+        "a page without its language",
+        "web/booking_page/test_accessible.py::test_every_state_fits_a_phone_and_axe_finds_no_fault",
+        ("web/templates/booking/layout.html", '<html lang="{{ locale.language.tag }}" ', "<html "),
+    ),
+    mutant(
+        "one fault at a time",
+        "http/test_all_faults.py::test_every_fault_of_a_body_is_named",
+        ("http/bodies.py", "MAX_FAULTS = 100", "MAX_FAULTS = 1"),
+    ),
+    mutant(
+        "half a change",
+        "http/test_transactions.py::test_what_is_refused_is_undone_however_it_is_said",
+        ("http/handlers.py", "work.is_undone = response.status >= 400", "work.is_undone = False"),
+    ),
+    mutant(
+        "a start that prints no link",
+        "cli/test_serve.py::test_the_first_start_prints_a_one_time_link_that_works",
+        ("processes/first_start.py", "if words.setup_link is not None:", "if False:"),
+    ),
+    mutant(
+        "rows that are not counted",
+        "cli/test_backup.py::test_rows_that_are_not_as_promised_undo_everything",
+        ("backups/store.py", "<> {expected} then ", "< 0 then "),
+    ),
+)
+
+
+def prove(place: Path, *, short: bool) -> list[Figure]:
+    """Run the test of each mutant in a copy of the repository, first as it is and then without its guard."""
+    chosen = [each for each in MUTANTS if each.name in QUICK or not short]
+    copy = place / "copy"
+    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+    broken = _run(copy, sorted({each.test for each in chosen})) != 0
+    unnoticed = [each.name for each in chosen if not _is_noticed(copy, each)]
+    for name in unnoticed:
+        print(f"No test has noticed: {name}", file=sys.stderr)
+    return [
+        Figure("mutants", len(chosen)),
+        Figure("mutants that no test has noticed", len(unnoticed), at_most=0),
+        Figure("runs that fail without a mutant", int(broken), at_most=0),
+    ]
+
+
+def _is_noticed(copy: Path, wanted: Mutant) -> bool:
+    before = {edit.path: (copy / edit.path).read_text("utf-8") for edit in wanted.edits}
+    try:
+        for edit in wanted.edits:
+            file = copy / edit.path
+            file.write_text(file.read_text("utf-8").replace(edit.guard, edit.without), "utf-8")
+        return _run(copy, [wanted.test], "--exitfirst") == FAILED
+    finally:
+        for path, text in before.items():
+            (copy / path).write_text(text, "utf-8")
+
+
+def _run(copy: Path, tests: Sequence[str], *options: str) -> int:
+    """Run tests in the copy, and return pytest's exit code; a run that hangs has failed, too."""
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *options, *tests]
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    try:
+        done = subprocess.run(command, cwd=copy, env=environment, check=False, timeout=LONGEST, capture_output=True)
+    except subprocess.TimeoutExpired:
+        return FAILED
+    return done.returncode

@@ -1,0 +1,69 @@
+"""The page "Check it yourself" names commands that can be run, tests that exist, and mutants that can be made."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from proofs.__main__ import PARTS
+from proofs.mutants import MUTANTS, QUICK, Mutant
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/check-it-yourself.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines() if "…" not in line]
+RUN_TESTS = re.compile(r'(?:(?P<setting>\w+)=1 )?make unit TEST_ARGS="(?P<tests>[^"]+)"')
+PROVE = re.compile(r'make prove(?: PARTS="([^"]+)")? *(?:#.*)?')
+OTHERS = {"make bench", "make run", "make soak", ".venv/bin/python -m benchmarks.engine"}
+SECTIONS = re.findall(r"^###? ([^\n]+)\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def is_test(name: str) -> bool:
+    """Tell whether this is a folder or file of tests, or a test in one."""
+    path, _, function = name.partition("::")
+    place = ROOT / path
+    return place.exists() if not function else place.is_file() and f"def {function}(" in place.read_text("utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_can_be_run_as_it_is_written(command: str) -> None:
+    if found := RUN_TESTS.fullmatch(command):
+        names = found["tests"].split()
+        assert [name for name in names if not is_test(name)] == []
+        if setting := found["setting"]:
+            assert any(setting in each for each in map(read_tests, names)), f"none of them knows {setting}"
+    elif found := PROVE.fullmatch(command):
+        assert set((found[1] or "").split()) <= PARTS.keys()
+    else:
+        assert command in OTHERS
+
+
+def read_tests(name: str) -> str:
+    """Read a file of tests and what it shares with others of its folder."""
+    place = ROOT / name.partition("::")[0]
+    return "".join(path.read_text("utf-8") for path in (place, *place.parent.glob("cases.py")) if path.is_file())
+
+
+def test_every_promise_has_a_command_a_mutant_and_its_last_figures() -> None:
+    promises = {title: text for title, text in SECTIONS if "```\n" in text}
+
+    assert len(promises) > 25
+    assert [title for title, text in promises.items() if "\nMutants: " not in text or "\nLast" not in text] == []
+
+
+def test_every_mutant_is_on_the_page_and_no_other() -> None:
+    before_the_table = PAGE.partition("<!-- mutants: begin -->")[0]
+    lines = re.findall(r"^Mutants: (.*?)\nLast", before_the_table, re.MULTILINE | re.DOTALL)
+    told = {name for line in lines for name in re.findall(r"`([^`]+)`", line) if "/" not in name and "." not in name}
+
+    assert told - {"make check"} == {each.name for each in MUTANTS}
+    assert set(QUICK) <= told
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: str(mutant.name))
+def test_every_mutant_can_be_made_and_has_a_test(mutant: Mutant) -> None:
+    assert is_test(mutant.test)
+    assert mutant.edits
+    for edit in mutant.edits:
+        assert (ROOT / edit.path).read_text("utf-8").count(edit.guard) == 1, edit.path
+        assert edit.without != edit.guard
