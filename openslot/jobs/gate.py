@@ -18,6 +18,9 @@ ARRIVES_WITHIN = timedelta(seconds=1)
 MAX_WAITING = 10_000
 FORGIVEN_AFTER = timedelta(minutes=10)
 
+# No attempt takes longer than this. What seems to, or to take less than nothing, was measured by a clock that was set.
+LONGEST_ATTEMPT = timedelta(minutes=5)
+
 FIRST_GUESS = timedelta(milliseconds=50)
 HANGING_GUESS = timedelta(seconds=15)
 CLOSEST = timedelta(milliseconds=50)
@@ -137,7 +140,7 @@ class Owner(Struct):
 
     def is_suspect(self, *, now: datetime) -> bool:
         """Return whether one of the targets hangs, or has failed recently."""
-        return self.hanging > 0 or (self.failed_at is not None and now - self.failed_at < FORGIVEN_AFTER)
+        return self.hanging > 0 or (self.failed_at is not None and abs(now - self.failed_at) < FORGIVEN_AFTER)
 
 
 class Place(Struct, eq=False):
@@ -158,6 +161,11 @@ class Place(Struct, eq=False):
             self.owner.slow += change
         else:
             self.owner.quick += change
+
+    def measure(self, *, now: datetime) -> timedelta:
+        """Return how long the attempt has taken, or an estimate if the clock was set meanwhile."""
+        took = now - self.since
+        return took if timedelta() <= took <= LONGEST_ATTEMPT else self.health.takes
 
 
 class Rejected(Struct, frozen=True):
@@ -225,7 +233,7 @@ class Gate:
         self._young.pop(place, None)
         place.count(-1)
         if answered is not None:
-            place.health.learn(took=now - place.since, answered=answered)
+            place.health.learn(took=place.measure(now=now), answered=answered)
         if answered is False:
             place.owner.failed_at = now
         self._called += place.health.call(now=now)

@@ -14,6 +14,7 @@ from openslot.jobs.gate import (
     LONGEST_OF_SUSPECTS,
     QUICK,
     Gate,
+    Owner,
     Place,
 )
 from tests.jobs.gate_visits import (
@@ -54,6 +55,24 @@ def test_a_failure_leaves_one_place() -> None:
 
     enter(gate, to)
     turn_away(gate, to)
+
+
+@pytest.mark.parametrize("step", [timedelta(days=1), timedelta(days=-1)])
+def test_a_clock_that_is_set_during_an_attempt_makes_no_target_slow(step: timedelta) -> None:
+    gate = Gate(places=PLACES)
+    to = proven(gate, somewhere())
+    gate.leave(enter(gate, to), answered=True, now=NOW + step)
+
+    for _ in range(AT_ONCE):
+        enter(gate, to, now=NOW + step)
+    assert turn_away(gate, to, now=NOW + step).is_quick
+
+
+def test_a_failure_is_forgiven_when_the_clock_was_set_back() -> None:
+    owner = Owner(failed_at=NOW)
+
+    assert owner.is_suspect(now=NOW + SHORT)
+    assert not owner.is_suspect(now=NOW - timedelta(days=1))
 
 
 def test_new_targets_together_take_half_of_the_places() -> None:
