@@ -45,10 +45,6 @@ select * from (
     cross join lateral (values ('received', f.received), ('refunded', f.refunded), ('payments', f.payments))
         m (name, amount)
 ) counted where amount <> 0"""
-HOSTS = f"""
-select d.on_day, f.host_id from open_days d cross join lateral (
-    select b.host_id from bookings b
-    where {_during("b.created_at")} and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')) f"""
 # Days that are not kept, or of which something has changed since, are counted by the statement that reads.
 DAYS = """
 days as materialized (
@@ -67,31 +63,27 @@ select width_bucket(on_day, $4::date[]) as place, name, case when name = any($5:
     sum(amount)::bigint as amount
 from figures where name <> 'visits' or key <> 'internal' or name = any($5::text[])
 group by 1, 2, 3 order by 1, 2, 4 desc, 3"""
-# A host's days of a month are the bits of one number, so many days cost little more than one.
-BIT = "1 << (extract(day from {day})::integer - 1)"
-MONTH = "date_trunc('month', {day}::timestamp)::date"
+# Hosts are the bits of blocks, so that a day of a thousand hosts is one row, and each host of some days counts once.
+BLOCK = 1_024
+AS_BITS = f"bit_or(set_bit(b'0'::bit({BLOCK}), (u.no % {BLOCK})::integer, 1))"
+HOSTS = f"""
+select d.on_day, f.block, f.hosts from open_days d cross join lateral (
+    select u.no / {BLOCK} as block, {AS_BITS} as hosts from (
+        select distinct b.host_id from bookings b
+        where {_during("b.created_at")} and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')) h
+    join users u on u.id = h.host_id group by 1) f"""
 ACTIVE = f"""
-with {DAYS}, kept as (
-    select width_bucket(on_day, $3::date[]) as place, {MONTH.format(day="on_day")} as month,
-        bit_or({BIT.format(day="on_day")}) as days
-    from days where is_kept group by 1, 2
-), active as (
-    select k.place, h.host_id from kept k cross join lateral (
-        select host_id, days from host_months where month = k.month offset 0) h
-    where h.days & k.days <> 0
-    union select width_bucket(on_day, $3::date[]), host_id from ({HOSTS}) c
+with {DAYS}, active as (
+    select width_bucket(on_day, $3::date[]) as place, block, bit_or(hosts) as hosts from (
+        select d.on_day, a.block, a.hosts from days d cross join lateral (
+            select block, hosts from active_hosts k where k.on_day = d.on_day offset 0) a
+        where d.is_kept
+        union all {HOSTS}
+    ) a group by 1, 2
 )"""
 COUNT_HOSTS = f"""
-with open_days as materialized (select $1::date as on_day), active as materialized (
-    select distinct on_day, host_id from ({HOSTS}) c
-), cleared as (
-    update host_months h set days = h.days & ~({BIT.format(day="$1::date")})
-    where h.month = {MONTH.format(day="$1::date")} and h.days & ({BIT.format(day="$1::date")}) <> 0
-        and h.host_id not in (select host_id from active)
-)
-insert into host_months as h (month, host_id, days)
-select {MONTH.format(day="on_day")}, host_id, {BIT.format(day="on_day")} from active
-on conflict (month, host_id) do update set days = h.days | excluded.days where h.days & excluded.days = 0"""
+insert into active_hosts (on_day, block, hosts)
+with open_days as materialized (select $1::date as on_day) {HOSTS}"""
 
 
 async def sum_figures(
@@ -107,20 +99,23 @@ async def sum_figures(
 
 async def count_active_hosts(db: Db, first: date, last: date, *, starts: Sequence[date]) -> dict[int, int]:
     """Count the hosts with whom bookings were made from each of some days to the next."""
-    statement = f"{ACTIVE} select place - 1 as place, count(*) as hosts from active group by 1"
+    statement = f"{ACTIVE} select place - 1 as place, sum(bit_count(hosts))::bigint as hosts from active group by 1"
     return {row["place"]: row["hosts"] for row in await db.fetch(statement, first, last, list(starts))}
 
 
 async def list_retained(db: Db, first: date, last: date, *, starts: Sequence[date], ends: date) -> list[RetainedHosts]:
     """Count users by when they signed up, and of each group those with whom bookings were made later, by when."""
     statement = f"""{ACTIVE}, cohorts as materialized (
-            select u.id, width_bucket(utc_day(u.created_at), $3::date[]) as cohort from users u
+            select width_bucket(utc_day(u.created_at), $3::date[]) as cohort, u.no / {BLOCK} as block,
+                {AS_BITS} as hosts from users u
             where u.created_at >= $1::date::timestamp at time zone 'UTC'
                 and u.created_at < ($4::date + 1)::timestamp at time zone 'UTC'
+            group by 1, 2
         )
-        select cohort - 1 as cohort, null::int as place, count(*) as hosts from cohorts group by 1
-        union all select u.cohort - 1, a.place - 1, count(*)
-        from cohorts u join active a on a.host_id = u.id and a.place >= u.cohort group by 1, 2"""
+        select cohort - 1 as cohort, null::int as place, sum(bit_count(hosts))::bigint as hosts from cohorts group by 1
+        union all select u.cohort - 1, a.place - 1, sum(bit_count(u.hosts & a.hosts))::bigint
+        from cohorts u join active a on a.block = u.block and a.place >= u.cohort group by 1, 2
+        having sum(bit_count(u.hosts & a.hosts)) > 0"""
     rows = await db.fetch(statement, first, last, list(starts), ends)
     return [RetainedHosts(cohort=row["cohort"], place=row["place"], hosts=row["hosts"]) for row in rows]
 
@@ -177,7 +172,10 @@ async def count_day(db: Db, on: date, *, now: datetime) -> None:
     await db.execute(COUNT_HOSTS, on)
 
 
-async def read_beginnings(db: Db) -> dict[str, date]:
-    """Tell on which day each migration was applied: what it records is recorded since then."""
-    rows = await db.fetch("select substr(name, 1, 4) as number, utc_day(applied_at) as on_day from migrations")
-    return {row["number"]: row["on_day"] for row in rows}
+async def read_beginnings(db: Db, numbers: Sequence[str]) -> tuple[date, dict[str, date]]:
+    """Tell on which day the first migration was applied, and each of these: what it records is recorded since then."""
+    statement = """
+        select left(name, 4) as number, utc_day(applied_at) as on_day from migrations where left(name, 4) = any($1)
+        union all select '', utc_day(min(applied_at)) from migrations"""
+    applied = {row["number"]: row["on_day"] for row in await db.fetch(statement, list(numbers))}
+    return applied.pop(""), applied

@@ -82,8 +82,8 @@ async def count_subscriptions(work: Work) -> list[SubscriptionCount]:
 
 async def list_beginnings(work: Work) -> dict[str, date]:
     """Tell since when things are recorded, or kept, that were not always."""
-    applied, today = await daily_store.read_beginnings(work.db), work.now.astimezone(UTC).date()
-    began = min(applied.values())
+    began, applied = await daily_store.read_beginnings(work.db, list(RECORDED_BY.values()))
+    today = work.now.astimezone(UTC).date()
     mail_since = today - timedelta(days=work.runtime.settings.keep_mail_days)
     return {
         **{name: applied[number] for name, number in RECORDED_BY.items()},

@@ -73,7 +73,6 @@ NOT_EXPORTED = {
     "email_codes": "hashes of codes for people who want to book, which expire within minutes",
     "event_feed": "numbers of the entries of activity.json, for the REST API's feed",
     "event_feeds": "the last of these numbers",
-    "host_months": "days on which bookings.json has bookings",
     "mail_limits_reached": "when the limit of emails was last reached; activity.json says it",
     "oauth_attempts": "hashes of consents at other services that expire within minutes",
     "oauth_grants": "encrypted tokens of the connections in calendars.json",

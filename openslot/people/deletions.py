@@ -248,6 +248,7 @@ REMAINS = {
     "marketing_recipients": "addresses that agents may not write to any more must stay known",
     "contact_counts": "a total of all contacts of the platform",
     "daily_figures": "sums of all users for each day, counted again without what is deleted",
+    "active_hosts": "which hosts were booked on a day, as bits, counted again without what is deleted",
     "data_keys": "keys of the platform",
     "departures": "how many members have left an organization, and when",
     "domains": "an organization's",

@@ -54,8 +54,6 @@ ROWS = (
     "insert into reminder_settings values ($2, $1, null, '{60}', $4, '[{\"minutes\": 60}]')",
     "insert into flag_overrides values ('mail_reminders', $1, false, $4)",
     "insert into page_views (host_id, on_day, source, views) values ($1, $4::date, 'direct', 3)",
-    "insert into kept_days values ($4::date, $4)",
-    "insert into host_months values (date_trunc('month', $4::date), $1, 1)",
     "insert into booking_history values ($3, 1, 'booking.created', $4, '{\"kind\": \"public\"}')",
     """insert into webhook_deliveries (id, endpoint_id, event_id, effect_id, attempt, at, url, request_headers, status,
     answer, duration_ms) values ($2, $8, $5, $2, 1, $4, 'https://hooks.example/x',

@@ -11,22 +11,22 @@ STATEMENTS = {
     "all bookings": (
         bookings._write_list((False, False, False), of_host=False),
         "20, 0",
-        {"bookings_start", "booking_counts"},
+        {"bookings_by_start", "booking_counts"},
     ),
     "bookings of a status": (
         bookings._write_list((True, False, False), of_host=False),
         "'CANCELLED', 20, 0",
-        {"bookings_start", "booking_counts"},
+        {"bookings_by_start", "booking_counts"},
     ),
     "bookings of a day": (
         bookings._write_list((False, True, True), of_host=False),
         "'2026-03-16', '2026-03-17', 20, 0",
-        {"bookings_start"},
+        {"bookings_by_start"},
     ),
     "bookings of a status since a day": (
         bookings._write_list((True, True, False), of_host=False),
         "'CANCELLED', '2026-03-16', 20, 0",
-        {"bookings_start"},
+        {"bookings_by_start"},
     ),
     "all contacts": (contacts.LIST_EVERYWHERE, "20, 0", {"contacts_pkey", "contact_counts"}),
     "contacts by a search": (contacts.SEARCH_EVERYWHERE, "20, 0, 'okafor', '{oka,for}'", {"contacts_search_all"}),
