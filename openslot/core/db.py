@@ -166,10 +166,12 @@ Waiter = asyncio.Future[asyncpg.Connection | None]
 # A firewall or proxy may silently drop a connection that was idle for this long.
 LONGEST_IDLE = 300.0
 CLOSE_WITHIN = 2.0
-# Each connection is a process of the server with 6 MB of its own, and a process on one core can't keep more than a few
-# of them busy. Whoever has waited for this long, because slow statements or locks hold those, opens one more.
+# Each connection is a process of the server with up to 12 MB of its own, and a process on one core can't keep more than
+# a few of them busy. Whoever has waited for this long, because slow statements or locks hold those, opens one more.
+# While they come back, the machine is slow and one more would not help: then it takes so many times as long.
 FEW = 4
 GROW_AFTER = 0.25
+PATIENCE = 8
 # A connection beyond the first ones that nobody has needed for this long is closed.
 SPARE_AFTER = 60.0
 ALWAYS_KEPT = 2
@@ -207,6 +209,7 @@ class ConnectionPool:
         self._waiting: deque[Waiter] = deque()
         self._all_back: asyncio.Event | None = None
         self._has_connected = False
+        self._came_back = 0
         self._sparing: asyncio.TimerHandle | None = None
 
     def acquire(self) -> "PooledConnection":
@@ -294,7 +297,7 @@ class ConnectionPool:
         waiter: Waiter = loop.create_future()
         self._waiting.append(waiter)
         timer = loop.call_later(self._wait_seconds, self._refuse, waiter)
-        impatience = loop.call_later(GROW_AFTER, self._grow, waiter)
+        impatience = loop.call_later(GROW_AFTER, self._grow, waiter, self._came_back, 1)
         try:
             return await waiter
         except (asyncio.CancelledError, PoolTimeoutError):
@@ -309,12 +312,17 @@ class ConnectionPool:
             timer.cancel()
             impatience.cancel()
 
-    def _grow(self, waiter: Waiter) -> None:
-        """Let somebody who waits open a connection, if there may be one more."""
-        if not waiter.done() and self._in_use < self._max:
-            self._in_use += 1
-            self._waiting.remove(waiter)
-            waiter.set_result(None)
+    def _grow(self, waiter: Waiter, came_back: int, times: int) -> None:
+        """Let somebody who waits open a connection, if there may be one more and none comes back, or only slowly."""
+        if waiter.done() or self._in_use >= self._max:
+            return
+        if self._came_back > came_back and times < PATIENCE:
+            loop = asyncio.get_running_loop()
+            loop.call_later(GROW_AFTER, self._grow, waiter, self._came_back, times + 1)
+            return
+        self._in_use += 1
+        self._waiting.remove(waiter)
+        waiter.set_result(None)
 
     def _refuse(self, waiter: Waiter) -> None:
         if not waiter.done():
@@ -322,6 +330,7 @@ class ConnectionPool:
             waiter.set_exception(PoolTimeoutError(words))
 
     def _pass_on(self, connection: asyncpg.Connection | None) -> None:
+        self._came_back += connection is not None
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():

@@ -245,17 +245,19 @@ async def test_all_who_have_waited_get_a_connection_at_once(database_url: str, m
     assert len(set(held)) == 4
 
 
-async def test_who_waits_for_long_gets_a_connection_though_others_come_back(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("patience", "connections"), [(2, 2), (1_000, 1)])
+async def test_while_connections_come_back_more_are_opened_only_after_a_longer_wait(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, patience: int, connections: int
 ) -> None:
     monkeypatch.setattr(pool_module, "FEW", 1)
-    monkeypatch.setattr(pool_module, "GROW_AFTER", 0.1)
+    monkeypatch.setattr(pool_module, "GROW_AFTER", 0.3)
+    monkeypatch.setattr(pool_module, "PATIENCE", patience)
     pool = ConnectionPool(partial(asyncpg.connect, database_url), max_=2, wait_seconds=60)
     # One comes back every few milliseconds, but there are too many who wait for it.
     backends = await asyncio.gather(*(pool.fetchval(f"{BACKEND} from pg_sleep(0.01)") for _ in range(150)))
     await pool.close()
 
-    assert len(set(backends)) == 2
+    assert len(set(backends)) == connections
 
 
 async def test_connections_that_nobody_needs_any_more_are_closed(
