@@ -1,11 +1,25 @@
-"""Measure the engine alone, every operation against the ceiling, the worker, and growth; print the figures."""
+"""Measure the engine alone, every operation against the ceiling, the worker, pages and growth; print the figures."""
 
 import asyncio
 import sys
 
 import uvloop
 
-from benchmarks import agents, dashboard, drain, effects, engine, fairness, figures, growth, mail, pages, scim, teams
+from benchmarks import (
+    agents,
+    concurrency,
+    dashboard,
+    drain,
+    effects,
+    engine,
+    fairness,
+    figures,
+    growth,
+    mail,
+    pages,
+    scim,
+    teams,
+)
 from benchmarks.data import BenchmarkData, list_made, set_up
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
@@ -29,6 +43,7 @@ def main() -> None:
         print(f"\n{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32")
         with ceiling(here) as top, service(here) as own:
             uvloop.run(_measure_all(here, data, (top.port, own.port)))
+    concurrency.main([])
     print()
     effects.main()
     drain.main()
