@@ -7,9 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.availability import operations as availability
 from openslot.availability import team_claims
 from openslot.availability.errors import SlotUnavailable
+from openslot.availability.explain import explain_start
 from openslot.availability.models import ByBooking, ClaimedHost
+from openslot.availability.team_hosts import choose_hosts, list_free, team_of
 from openslot.bookings import errors, host_store, hosts, operations, requests, rules, store
 from openslot.bookings.events import BookingReassigned
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
@@ -24,6 +27,19 @@ from openslot.teams.models import AssignmentReason
 
 NOT_A_HOST = Text("is not a host of this booking")
 PEOPLE = {ActorKind.KEY, ActorKind.SESSION, ActorKind.ASSISTANT}
+
+
+class Taker(Struct, frozen=True, kw_only=True):
+    """Somebody of the group of a host's place, who could take it or not."""
+
+    user_id: UUID
+    name: str
+    is_free: bool
+    is_next: bool
+    """Whether the team's rule would choose them now."""
+
+    sentence: str | None
+    """What hinders them: `Ana is in a meeting`; or only the rule, if they are free: `Jim is 3 ahead`."""
 
 
 class Released(Struct, frozen=True, kw_only=True):
@@ -69,12 +85,53 @@ async def _check_may_reassign(
 ) -> None:
     """Refuse people who are neither the owner, nor a manager of the team, nor the host whose place it is."""
     user_id = work.actor.user_id
-    if work.actor.kind not in PEOPLE or user_id == details.booking.host_id:
+    if work.actor.kind not in PEOPLE:
         return
     is_own_place = user_id == from_user and any(each.user_id == from_user for each in taken)
-    if is_own_place or (user_id and await host_store.is_manager(work.db, details.event_type.id, user_id)):
-        return
-    raise errors.BookingNotFound
+    if not is_own_place and not (user_id and await _decides(work, details, user_id)):
+        raise errors.BookingNotFound
+
+
+async def _decides(work: Work, details: BookingDetails, user_id: UUID) -> bool:
+    """Answer whether somebody may hand over the place of every host."""
+    is_owner = user_id == details.booking.host_id
+    return is_owner or await host_store.is_manager(work.db, details.event_type.id, user_id)
+
+
+async def list_places(work: Work, user: User, booking_id: UUID) -> tuple[BookingDetails, tuple[ClaimedHost, ...]]:
+    """Read a booking of a team and whose places in it somebody may hand over, their own first; others find nothing."""
+    details = await operations.get_booking(work, BookingRef(booking_id, None))
+    taken = sorted(await hosts.find(work, details), key=lambda each: each.user_id != user.id)
+    is_host = details.is_hosted_by(user.id)
+    places = tuple(taken) if taken and await _decides(work, details, user.id) else tuple(taken[:is_host])
+    if not places:
+        raise errors.BookingNotFound
+    return details, places
+
+
+async def list_takers(work: Work, details: BookingDetails, place: ClaimedHost) -> list[Taker]:
+    """List who else is in the group of a host's place, who is next first, and then those who are free for it."""
+    booking = details.booking
+    which, on = ByBooking(booking.event_type_id, booking.minutes), booking.starts_at.date()
+    found, *_ = await availability.list_open(work, which, timezone="UTC", first=on, last=on, without=booking.claim_id)
+    free, current = list_free(found, booking.starts_at), {each.user_id for each in details.hosts}
+    chosen = choose_hosts(found, free, {place.group_id: 1}, without=current) if place.group_id else None
+    next_ = chosen[0].choice.chosen[0] if chosen else None
+    told = zip(team_of(found).groups, explain_start(found.inputs, booking.starts_at).groups, strict=True)
+    takers = [
+        Taker(
+            user_id=candidate.user_id,
+            name=host.name,
+            is_free=candidate.host_no in free,
+            is_next=candidate.user_id == next_,
+            sentence=None if host.can_be_chosen else host.sentence,
+        )
+        for group, explained in told
+        if group.group.id == place.group_id
+        for candidate, host in zip(group.candidates, explained.hosts, strict=True)
+        if candidate.user_id not in current
+    ]
+    return sorted(takers, key=lambda each: (not each.is_next, not each.is_free))
 
 
 async def _replace(

@@ -8,6 +8,7 @@ from openslot.availability.models import ClaimedHost
 from openslot.core.db import Db, count_of
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
+from openslot.teams.store import IS_MANAGED
 
 INSERT = """
 insert into booking_hosts (booking_id, user_id, group_id, claim_id, role)
@@ -82,9 +83,8 @@ async def give_to_owner(db: Db, owner_id: UUID, contacts: Mapping[UUID, UUID]) -
 
 
 async def is_manager(db: Db, event_type_id: UUID, user_id: UUID) -> bool:
-    """Answer whether somebody manages the team of an event type."""
-    statement = """select exists (select from event_types e join team_members m on m.team_id = e.team_id
-        where e.id = $1 and m.user_id = $2 and m.is_manager)"""
+    """Answer whether somebody manages the team of an event type, and is an active member of the organization."""
+    statement = f"select exists (select from event_types e where e.id = $1 and {IS_MANAGED.format(user_id='$2')})"
     return bool(await db.fetchval(statement, event_type_id, user_id))
 
 

@@ -20,11 +20,12 @@ from openslot.teams.models import (
     CreditReason,
     HostChoice,
     HostGroup,
+    LastChoice,
     MemberShare,
     StoredChoice,
     TeamRules,
 )
-from openslot.teams.store import HOSTS_OF_GROUPS, IS_IN_GROUP
+from openslot.teams.store import HOSTS_OF_GROUPS, IS_IN_GROUP, IS_MANAGED
 
 INSERT_ASSIGNMENT = """
 insert into assignments (id, group_id, booking_id, hold_id, reason, at, asked, chosen, price)
@@ -309,10 +310,18 @@ async def list_choices(db: Db, team_id: UUID, *, since: datetime | None = None) 
     return [CHOICES.read(row) for row in await db.fetch(statement, team_id, since)]
 
 
-async def list_last_choices(db: Db, event_type_id: UUID, *, limit: int) -> list[StoredChoice]:
-    statement = f"""select {CHOICES.columns} from host_groups g join assignments a on a.group_id = g.id
-        where g.event_type_id = $1 order by a.no desc limit $2"""
-    return [CHOICES.read(row) for row in await db.fetch(statement, event_type_id, limit)]
+async def list_last_choices(
+    db: Db, event_type_id: UUID, *, reader_id: UUID, now: datetime, limit: int
+) -> list[LastChoice]:
+    statement = f"""select {CHOICES.columns}, b.starts_at, b.status = 'CONFIRMED' and b.ends_at > $3
+            and (b.host_id = $2 or {IS_MANAGED.format(user_id="$2")}) as can_hand_over
+        from event_types e join host_groups g on g.event_type_id = e.id join assignments a on a.group_id = g.id
+        left join bookings b on b.id = a.booking_id
+        where e.id = $1 order by a.no desc limit $4"""
+    return [
+        LastChoice(choice=CHOICES.read(row), starts_at=row["starts_at"], can_hand_over=bool(row["can_hand_over"]))
+        for row in await db.fetch(statement, event_type_id, reader_id, now, limit)
+    ]
 
 
 async def list_shares(db: Db, event_type_id: UUID) -> list[MemberShare]:

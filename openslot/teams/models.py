@@ -286,6 +286,17 @@ class StoredChoice(Struct, frozen=True, kw_only=True):
     price: int
 
 
+class LastChoice(Struct, frozen=True, kw_only=True):
+    """A choice of hosts, and what it was made for."""
+
+    choice: StoredChoice
+    starts_at: datetime | None
+    """Of the meeting; None: it was held and not booked."""
+
+    can_hand_over: bool
+    """Whether the reader may still give the booking to another host."""
+
+
 class MemberShare(Struct, frozen=True, kw_only=True):
     """Who is in a group of an event type and can host, with how many of its bookings they had."""
 

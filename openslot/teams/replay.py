@@ -7,11 +7,12 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.accounts.models import User
 from openslot.core.work import Work
 from openslot.teams import ledger_store
 from openslot.teams.choice import choose_again, simulate
 from openslot.teams.ledger_store import LedgerEntry, StoredCredit
-from openslot.teams.models import MemberShare, StoredChoice
+from openslot.teams.models import LastChoice, MemberShare, StoredChoice
 
 
 class LedgerDifference(Struct, frozen=True, kw_only=True):
@@ -62,9 +63,9 @@ async def list_shares(work: Work, event_type_id: UUID) -> list[MemberShare]:
     return await ledger_store.list_shares(work.db, event_type_id)
 
 
-async def list_last_choices(work: Work, event_type_id: UUID, *, limit: int) -> list[StoredChoice]:
+async def list_last_choices(work: Work, event_type_id: UUID, reader: User, *, limit: int) -> list[LastChoice]:
     """List the last choices of hosts for an event type, the newest first."""
-    return await ledger_store.list_last_choices(work.db, event_type_id, limit=limit)
+    return await ledger_store.list_last_choices(work.db, event_type_id, reader_id=reader.id, now=work.now, limit=limit)
 
 
 async def count_had(work: Work, team_id: UUID) -> Mapping[tuple[UUID, UUID], int]:

@@ -47,6 +47,9 @@ PEOPLE = """team_members k join teams t on t.id = k.team_id
 join memberships m on m.organization_id = t.organization_id and m.user_id = k.user_id
 join users u on u.id = k.user_id"""
 CAN_HOST = "m.active and u.disabled_at is null"
+# Whether somebody manages the team of the event type `e`.
+IS_MANAGED = f"""exists (
+    select from {PEOPLE} where t.id = e.team_id and u.id = {{user_id}} and k.is_manager and {CAN_HOST})"""
 # Who is in the group `g` at this moment and can host. Values of attributes are compared in any letter case.
 HOSTS_OF_GROUPS = """host_groups g join event_types e on e.id = g.event_type_id
 join team_members k on k.team_id = e.team_id join teams t on t.id = k.team_id

@@ -38,13 +38,18 @@ class HostedTeam(Struct, frozen=True, kw_only=True):
 
 
 async def open_team(
-    runtime: Runtime, hosts: int = 3, *, groups: Sequence[tuple[int, Sequence[int]]] = (), **changes: Any
+    runtime: Runtime,
+    hosts: int = 3,
+    *,
+    groups: Sequence[tuple[int, Sequence[int]]] = (),
+    owner: User | None = None,
+    **changes: Any,
 ) -> HostedTeam:
     """Open a team; each group is how many are picked of which hosts, and without any one of all is picked.
 
     Changes are of its rules or of its event type.
     """
-    owner = await open_account(runtime, "Owner")
+    owner = owner or await open_account(runtime, "Owner")
     members = tuple([await open_account(runtime, f"Host {number}") for number in range(hosts)])
     async with runtime.transaction(OPERATOR) as work:
         slug = str(new_id())

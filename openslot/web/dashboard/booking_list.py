@@ -18,6 +18,7 @@ from openslot.routing import Form, Request, Response, get
 from openslot.timeline import operations as timeline
 from openslot.web import words
 from openslot.web.dashboard.curl import Curl, curl
+from openslot.web.dashboard.hand_over import HANDED_OVER
 from openslot.web.dashboard.rows import by_day
 from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_queries import ListQuery, link, read_count, read_list_query
@@ -35,10 +36,6 @@ EMPTY = {
     AgendaView.PAST: Text("No meeting has taken place yet."),
     AgendaView.CANCELLED: Text("No booking was cancelled."),
 }
-HANDED_OVER = MailNotice(
-    Text("The booking was handed over to the next host. Everyone will be notified by email."),
-    Text("The booking was handed over to the next host. No mail server is set up, so nobody is notified."),
-)
 MAX_ROWS = 10_000
 COLUMNS = (
     Text("Start"),

@@ -6,8 +6,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings import handovers, queries
 from openslot.bookings import operations as bookings
+from openslot.bookings import queries
 from openslot.core.errors import Conflict
 from openslot.core.work import Work
 from openslot.routing import Form, Response, post
@@ -33,14 +33,6 @@ async def mark_no_show_from_home(work: Work, user: User, booking_id: UUID, form:
     is_marked = form.get().no_show == "yes"
     await bookings.mark_no_show(work, await queries.get_ref(work, user, booking_id), no_show=is_marked)
     return redirect(f"/?done={'no-show' if is_marked else 'no-show-removed'}")
-
-
-@post("/bookings/{booking_id}/hand-over", shows=show_booking, at={Conflict: "hand_over"}, own_status=True)
-async def hand_over(work: Work, user: User, booking_id: UUID) -> Response:
-    """Give one's place in a booking of a team to the next host by the team's rule."""
-    ref = await queries.get_ref(work, user, booking_id)
-    await handovers.reassign_booking(work, ref, from_user=user.id)
-    return redirect("/bookings?done=handed-over")
 
 
 @post("/bookings/{booking_id}/notes", shows=show_booking)

@@ -44,6 +44,7 @@ from openslot.timeline import operations as timeline
 from openslot.timeline.models import TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.hand_over import HANDED_OVER
 from openslot.web.dashboard.home import NO_SHOW_NOTICES, RETRY_NOTICES
 from openslot.web.dashboard.payments import describe_payment
 from openslot.web.dashboard.rows import Step, describe_step, place, status_badge
@@ -97,6 +98,7 @@ NOTICES: Notices = {
         Text("The booking was cancelled. Everyone will be notified by email."),
         Text("The booking was cancelled. No mail server is set up, so nobody is notified."),
     ),
+    "handed-over": HANDED_OVER,
     **NO_SHOW_NOTICES,
     "noted": Text("Your private notes were saved."),
     **RETRY_NOTICES,
@@ -227,7 +229,7 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         dates=await series.list_series(work, booking),
         notices=NOTICES,
         is_owner=is_owner,
-        hosts_for_team=bool(details.hosts) and details.is_hosted_by(user.id),
+        has_team=bool(details.hosts),
         curl=curl(work, user, f"/bookings/{booking_id}") if is_owner else None,
     )
 

@@ -14,8 +14,9 @@ from openslot.i18n import Text
 from openslot.routing import Response, get
 from openslot.teams import replay
 from openslot.teams.choice import BOOKING
-from openslot.teams.models import AssignmentReason, Balance, MemberShare, StoredChoice
+from openslot.teams.models import AssignmentReason, Balance, LastChoice, MemberShare
 from openslot.web.charts import share_of
+from openslot.web.dashboard.hand_over import HANDED_OVER
 from openslot.web.figures import Percent, ShownNumber
 from openslot.web.organization.current import get_own, organization_page
 from openslot.web.organization.teams import HERE, get_hosted
@@ -59,6 +60,10 @@ class ShownChoice(Struct, frozen=True, kw_only=True):
     reason: Text
     is_named: bool
     also_free: tuple[str, ...]
+    starts_at: datetime | None
+    """Of the meeting."""
+    hand_over: str | None
+    """Where it is given to another host, if the reader may."""
 
 
 @get("/organization/teams/{team_id}/event-types/{event_type_id}/ledger")
@@ -66,7 +71,7 @@ async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, 
     hosted = await get_hosted(request, work, user, team_id, event_type_id)
     event_type = hosted.event_type
     shares = await replay.list_shares(work, event_type.id)
-    choices = await replay.list_last_choices(work, event_type.id, limit=MAX_CHOICES)
+    choices = await replay.list_last_choices(work, event_type.id, user, limit=MAX_CHOICES)
     names = {each.user_id: each.name for each in shares}
     return organization_page(
         "team_ledger.html",
@@ -79,7 +84,8 @@ async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, 
         explanation=BALANCES[shares[0].balance] if shares else None,
         is_by_share=not shares or shares[0].balance is Balance.SHARE,
         groups=[_show_group(list(group)) for _, group in groupby(shares, key=lambda each: each.position)],
-        choices=[_show_choice(each, names) for each in choices],
+        choices=_show_choices(choices, names),
+        notices={"handed-over": HANDED_OVER},
     )
 
 
@@ -112,14 +118,28 @@ def _show_group(members: Sequence[MemberShare]) -> ShownGroup:
     return ShownGroup(pick=members[0].pick, members=tuple(shown))
 
 
-def _show_choice(choice: StoredChoice, names: dict[UUID, str]) -> ShownChoice:
+def _show_choices(last: Sequence[LastChoice], names: dict[UUID, str]) -> list[ShownChoice]:
+    """Show choices, of which only the newest for a place in a booking says who hosts it."""
+    shown, seen = [], set[tuple[UUID | None, UUID]]()
+    for each in last:
+        place = each.choice.booking_id, each.choice.group_id
+        shown.append(_show_choice(each, names, can_hand_over=each.can_hand_over and place not in seen))
+        seen.add(place)
+    return shown
+
+
+def _show_choice(last: LastChoice, names: dict[UUID, str], *, can_hand_over: bool) -> ShownChoice:
+    choice = last.choice
     free = (each.user_id for each in choice.asked.candidates if each.is_free and each.user_id not in choice.chosen)
+    path = f"/bookings/{choice.booking_id}/hand-over?place={choice.chosen[0]}"
     return ShownChoice(
         at=choice.at,
         chosen=_name(choice.chosen, names),
         reason=REASONS[choice.reason],
         is_named=choice.asked.is_named,
         also_free=_name(free, names),
+        starts_at=last.starts_at,
+        hand_over=path if can_hand_over else None,
     )
 
 

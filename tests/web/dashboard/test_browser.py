@@ -22,6 +22,7 @@ from tests.support.effects import work_off
 from tests.support.forms import NOBODY
 from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
 from tests.support.page_checks import CHECKED, PHONE, check_pages, unfold
+from tests.support.teams import book_team, open_team
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ async def ask(runtime: Runtime, user: User, slug: str, start: datetime) -> str:
     return f"/bookings/requests/{booking.id}"
 
 
-async def visit(page: Page, busy: str, requested: str, declined: str) -> AsyncIterator[str]:
+async def visit(page: Page, busy: str, requested: str, declined: str, of_team: str) -> AsyncIterator[str]:
     """Go through every page of the dashboard and every state of it that looks different."""
     for path in (
         "/",
@@ -63,6 +64,8 @@ async def visit(page: Page, busy: str, requested: str, declined: str) -> AsyncIt
         f"{busy}/cancel",
         f"{busy}/reschedule",
         f"{busy}/reschedule?day=2199-01-01",
+        of_team,
+        f"{of_team}/hand-over",
         "/bookings/new",
         "/bookings/new?type=30min",
         "/analytics",
@@ -109,8 +112,10 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     async with runtime.transaction(OPERATOR) as work:
         ref = BookingRef(UUID(declined.rpartition("/")[2]), user.id)
         await requests.decline(work, ref, reason="I travel that day")
+    team = await open_team(runtime, 4, groups=[(1, [0, 1]), (1, [2, 3])], owner=user)
+    of_team = f"/bookings/{(await book_team(runtime, team.event_type, TEN)).id}"
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit(page, busy, requested, declined), "dashboard")
+    await check_pages(page, visit(page, busy, requested, declined, of_team), "dashboard")
     # The browser reports the page that shows a wrong filter, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "404 (Not Found)" not in fault] == []
 

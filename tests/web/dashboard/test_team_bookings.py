@@ -13,7 +13,6 @@ from tests.support.clocks import MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect
 from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
-from tests.support.teams import book_alone, book_team, list_hosts, open_team
 
 
 @pytest.fixture
@@ -105,27 +104,3 @@ async def test_a_host_who_has_handed_it_over_does_not_see_it_any_more(
     seen = (await kim.get(f"/bookings/{booking.id}")).text
     assert "handed this booking over" in seen
     assert "On holiday" in seen
-
-
-async def test_a_host_hands_their_place_over_to_the_next_one(
-    client: httpx2.AsyncClient, kim: httpx2.AsyncClient, runtime: Runtime
-) -> None:
-    team = await open_team(runtime, 2)
-    made = await book_team(runtime, team.event_type, AT)
-    path = f"/bookings/{made.id}"
-    (first,) = await list_hosts(runtime, made.id)
-    assert (await kim.post(f"{path}/hand-over")).status_code == 404
-    headers = {each.id: await open_session(runtime, each) for each in team.hosts}
-    async with connect(str(client.base_url), headers=headers[first]) as host:
-        assert "Hand over to the next host" in (await host.get(path)).text
-        assert (await host.post(f"{path}/hand-over")).status_code == 303
-        assert (await host.get(path)).status_code == 404
-
-    (second,) = await list_hosts(runtime, made.id)
-    assert second != first
-    await book_alone(runtime, next(each for each in team.hosts if each.id == first), AT)
-    async with connect(str(client.base_url), headers=headers[second]) as host:
-        refused = await host.post(f"{path}/hand-over")
-        assert refused.status_code == 409
-        assert "No other host is free at this time" in refused.text
-    assert await list_hosts(runtime, made.id) == [second]

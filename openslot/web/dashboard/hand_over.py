@@ -1,0 +1,95 @@
+"""Page: give a host's place in a booking of a team to somebody who is named, or to the next one by the team's rule."""
+
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.availability.models import ClaimedHost
+from openslot.bookings import handovers, queries, rules
+from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.models import BookingDetails, BookingRef
+from openslot.bookings.words import ListOfNames
+from openslot.core.errors import Conflict
+from openslot.core.text import ReasonText
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web.pages import MailNotice, page, redirect
+
+HANDED_OVER = MailNotice(
+    Text("The booking was handed over. Everyone will be notified by email."),
+    Text("The booking was handed over. No mail server is set up, so nobody is notified."),
+)
+
+
+class HandOverForm(Struct, frozen=True, kw_only=True):
+    place: UUID
+    """Who hosts it no longer."""
+    to: UUID | None = None
+    """Who hosts it instead; empty: the next one by the team's rule."""
+    reason: ReasonText = ""
+
+
+@get("/bookings/{booking_id}/hand-over")
+async def show_hand_over(
+    request: Request, work: Work, user: User, booking_id: UUID, form: Form[HandOverForm] = Form()
+) -> Response:
+    """Show who could take a host's place, and why the others can't."""
+    details, places = await handovers.list_places(work, user, booking_id)
+    booking, sees = details.booking, _sees(details, user)
+    if not form.faults and not rules.can_change(booking, now=work.now):
+        return redirect(f"/bookings/{booking_id}" if sees else _write_ledger_path(details))
+    place = _find_place(places, form["place"] or request.query.get("place", ""))
+    takers = await handovers.list_takers(work, details, place)
+    return page(
+        "dashboard/hand_over.html",
+        user,
+        here="/bookings",
+        form=form,
+        booking=booking,
+        event_type=details.event_type,
+        hosts=ListOfNames(tuple(each.name for each in details.hosts)),
+        place=place,
+        places=places,
+        takers=[each for each in takers if each.is_free],
+        others=[each for each in takers if not each.is_free],
+        sees_invitee=sees,
+        back=f"/bookings/{booking_id}" if sees else _write_ledger_path(details),
+    )
+
+
+@post(
+    "/bookings/{booking_id}/hand-over",
+    shows=show_hand_over,
+    at={Conflict: "to"},
+    names={"toUser": "to", "fromUser": "place"},
+    own_status=True,
+)
+async def hand_over(work: Work, user: User, booking_id: UUID, form: Form[HandOverForm]) -> Response:
+    sent = form.get()
+    details, _ = await handovers.list_places(work, user, booking_id)
+    ref, reason = BookingRef(booking_id, details.booking.host_id), sent.reason.strip() or None
+    await handovers.reassign_booking(work, ref, from_user=sent.place, to_user=sent.to, reason=reason)
+    try:
+        await queries.get_hosted(work, user, booking_id)
+    except BookingNotFound:
+        # Who has handed their own place over, or manages the team, does not find the booking.
+        path = "/bookings" if sent.place == user.id else _write_ledger_path(details)
+        return redirect(f"{path}?done=handed-over")
+    return redirect(f"/bookings/{booking_id}?done=handed-over")
+
+
+def _sees(details: BookingDetails, user: User) -> bool:
+    """Answer whether somebody finds the page of the booking, with who has booked it."""
+    return details.booking.host_id == user.id or details.is_hosted_by(user.id)
+
+
+def _find_place(places: tuple[ClaimedHost, ...], user_id: str) -> ClaimedHost:
+    """Return the place of a host, or the first one if that is not one of them."""
+    return next((each for each in places if str(each.user_id) == user_id), places[0])
+
+
+def _write_ledger_path(details: BookingDetails) -> str:
+    event_type = details.event_type
+    return f"/organization/teams/{event_type.team_id}/event-types/{event_type.id}/ledger"
