@@ -1,7 +1,9 @@
-"""Free times of a team: 50 hosts over 62 days beside one host's month, and 500 hosts for the first time."""
+"""A team beside one host: free times of 50 hosts over 62 days, of 500 for the first time, and bookings of one of 10."""
 
 from collections.abc import Awaitable, Callable
 from datetime import date, timedelta
+from itertools import islice
+from statistics import median
 from time import perf_counter
 from uuid import UUID
 
@@ -17,11 +19,14 @@ from openslot.accounts.operations import get_user
 from openslot.accounts.plans import Plan
 from openslot.availability import operations as availability
 from openslot.availability import team_slots, team_store
-from openslot.availability.models import ByBooking, SlotContext
+from openslot.availability.models import ByBooking, ById, SlotContext
 from openslot.availability.schemas import write_slots
-from openslot.core.actor import OPERATOR
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingWanted, Invitee
+from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
+from openslot.core.times import at_second
 from openslot.core.work import Runtime, Work, system_clock
 from openslot.demo.large import make_large
 from openslot.event_types import operations as event_types
@@ -30,9 +35,9 @@ from openslot.teams import hosting
 from openslot.teams import operations as teams
 from openslot.teams.models import GroupWanted, HostWanted, TeamRules
 
-HOSTS, SMALL = 500, 50
-ROUNDS = 15
-AIM_RATIO, AIM_COLD_MS = 2.0, 60.0
+HOSTS, SMALL, BOOKED = 500, 50, 10
+ROUNDS, BOOKINGS = 15, 100
+AIM_RATIO, AIM_COLD_MS, AIM_BOOKING = 2.0, 60.0, 1.5
 ZONE = "Europe/Berlin"
 # Hours in several zones, as people have them; a meeting and two busy spans on each working day.
 HOURS = """
@@ -72,34 +77,37 @@ async def _measure_all(here: Stage) -> None:
     async with open_runtime_at(here) as runtime:
         async with runtime.transaction(OPERATOR) as work:
             hosts = [await get_user(work, each.id) for each in made]
-            one, small, large = await _make_event_types(work, hosts)
+            one, small, large, booked = await _make_event_types(work, hosts)
         await runtime.pool.execute("vacuum analyze")
-        await _print_rows(runtime, one, small, large)
+        await _print_free_times(runtime, one, small, large)
+        await _print_bookings(runtime, one, booked)
 
 
-async def _make_event_types(work: Work, hosts: list[User]) -> tuple[UUID, UUID, UUID]:
-    """Add an event type that one host has, and two of a team of all, of which some or all hosts are picked."""
+async def _make_event_types(work: Work, hosts: list[User]) -> list[UUID]:
+    """Add an event type that one host has, and three of a team of all, of which some or all hosts are picked."""
     organization = await organizations.add_organization(work, name="Bench", slug="bench", plan=Plan.BUSINESS)
     for each in hosts:
         await members.add_member(work, organization, each, role=Role.OWNER if each is hosts[0] else Role.MEMBER)
-    team = await teams.add_team(work, organization, name="Everybody", zone=ZONE)
-    await teams.add_members(work, team, [each.id for each in hosts])
+    everybody = await teams.add_team(work, organization, name="Everybody", zone=ZONE)
+    await teams.add_members(work, everybody, [each.id for each in hosts])
+    # Whose own event type is booked is not among the last ones.
+    ten = await teams.add_team(work, organization, name="Ten", zone=ZONE)
+    await teams.add_members(work, ten, [each.id for each in hosts[-BOOKED:]])
     schedule, *_ = await schedules.list_schedules(work, hosts[0])
     made = []
-    for slug, count in (("one", 1), ("small", SMALL), ("large", HOSTS)):
+    for slug, count in (("one", 1), ("small", SMALL), ("large", HOSTS), ("booked", BOOKED)):
         wanted = event_types.draft(work, schedule, name=slug, slug=slug, duration_minutes=30)
         wanted = replace(wanted, slot_interval_minutes=15)
         if count == 1:
             made.append((await event_types.add_event_type(work, schedule, wanted)).id)
             continue
-        pool = GroupWanted(hosts=tuple(HostWanted(user_id=each.id) for each in hosts[:count]))
-        rules = TeamRules(event_type_id=new_id())
+        pool = GroupWanted(hosts=tuple(HostWanted(user_id=each.id) for each in hosts[-count:]))
+        team, rules = ten if count == BOOKED else everybody, TeamRules(event_type_id=new_id())
         made.append((await hosting.add_team_event_type(work, team, hosts[0], wanted, groups=[pool], rules=rules)).id)
-    one, small, large = made
-    return one, small, large
+    return made
 
 
-async def _print_rows(runtime: Runtime, one: UUID, small: UUID, large: UUID) -> None:
+async def _print_free_times(runtime: Runtime, one: UUID, small: UUID, large: UUID) -> None:
     first = system_clock().date()
     month = await _best(lambda: _list(runtime, one, first, days=31))
     days = await _best(lambda: _list(runtime, small, first, days=62))
@@ -132,6 +140,38 @@ async def _best(work: Callable[[], Awaitable[SlotContext]], *, before: Callable[
         await work()
         times.append(perf_counter() - began)
     return min(times) * 1000
+
+
+async def _print_bookings(runtime: Runtime, one: UUID, team: UUID) -> None:
+    """Book a host alone and a host of a team in turns, so that both meet the same load."""
+    first = system_clock().date()
+    alone, with_team = [await _list_starts(runtime, each, first) for each in (one, team)]
+    took: dict[UUID, list[float]] = {one: [], team: []}
+    for starts in islice(zip(alone, with_team, strict=False), BOOKINGS):
+        for event_type_id, start in zip((one, team), starts, strict=True):
+            took[event_type_id].append(await _book(runtime, event_type_id, start))
+    single, of_team = median(took[one]), median(took[team])
+    print(f"\n{'booking, written and committed':<40}{'ms':>9}{'ratio':>9}{'aim':>9}")
+    print(f"{'one host':<40}{single:>9.2f}")
+    print(f"{f'one of {BOOKED} hosts':<40}{of_team:>9.2f}{of_team / single:>9.2f}{AIM_BOOKING:>9.2f}")
+
+
+async def _list_starts(runtime: Runtime, event_type_id: UUID, first: date) -> list[int]:
+    """List open starts, each an hour after the last or more."""
+    work, last = runtime.work(OPERATOR), first + timedelta(days=61)
+    _, slots, _ = await availability.list_open(
+        work, ByBooking(event_type_id), timezone=ZONE, first=first + timedelta(days=1), last=last
+    )
+    return sorted({start // 3600: start for start in slots.starts}.values())
+
+
+async def _book(runtime: Runtime, event_type_id: UUID, start: int) -> float:
+    invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone=ZONE)
+    wanted = BookingWanted(which=ById(event_type_id), starts_at=at_second(start), invitee=invitee)
+    began = perf_counter()
+    async with runtime.transaction(PUBLIC) as work:
+        await bookings.create_booking(work, wanted)
+    return (perf_counter() - began) * 1000
 
 
 def _forget() -> None:

@@ -111,7 +111,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     await holds.check_address(work, holder)
     locked = await lock(work, which)
     if locked.is_team:
-        return await team_claims.hold(work, which, locked.event_type_id, starts_at, holder=holder)
+        return await team_claims.hold(work, which, starts_at, holder=holder)
     found = await _judge(work, which, starts_at, field="startTime")
     if not is_offered(found.inputs.event_type):
         raise SlotUnavailable

@@ -145,7 +145,17 @@ class TeamInputs(Struct, frozen=True, kw_only=True):
     rules: TeamRules
     groups: tuple[GroupInputs, ...]
     hosts: Mapping[int, HostInputs]
-    """By their numbers."""
+    """By their numbers; none where free times are listed, which are read some at a time."""
+
+    changing: Sequence[UUID] = ()
+    """Claims that are about to change, and close nothing."""
+
+    is_unsettled: bool = False
+    """Whether the ledger has to be settled before hosts are chosen."""
+
+    @property
+    def host_numbers(self) -> frozenset[int]:
+        return frozenset(each.host_no for group in self.groups for each in group.candidates)
 
 
 class SlotInputs(Struct, frozen=True, kw_only=True):
@@ -378,16 +388,6 @@ class MonthOfSlots(Struct, frozen=True, kw_only=True):
 
     has_later: bool
     """Whether the booking window reaches the month after."""
-
-
-class NearestSlots(Struct, frozen=True, kw_only=True):
-    """Whether a start is open, and which open starts are nearest to it."""
-
-    found: SlotContext
-    starts: list[int]
-    """In order, in whole seconds since 1970."""
-
-    is_open: bool
 
 
 class WholeDayExplained(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
+
 from openslot.availability.models import (
     ByBooking,
     Days,
@@ -22,6 +24,16 @@ from openslot.event_types.rules import check_duration
 
 MONTHS_AHEAD = 12
 _DAY = timedelta(days=1)
+
+
+class NearestSlots(Struct, frozen=True, kw_only=True):
+    """Whether a start is open, and which open starts are nearest to it."""
+
+    found: SlotContext
+    starts: list[int]
+    """In order, in whole seconds since 1970."""
+
+    is_open: bool
 
 
 def begin_month(on: date, *, later: int = 0) -> date:

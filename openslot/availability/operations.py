@@ -5,8 +5,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from msgspec.structs import replace
-
 from openslot.availability import months, store
 from openslot.availability.explain import explain_day, explain_start, explain_starts
 from openslot.availability.grid import Interval
@@ -19,7 +17,6 @@ from openslot.availability.models import (
     Drafted,
     EventTypeRef,
     MonthOfSlots,
-    NearestSlots,
     SlotContext,
     Slots,
     StartExplained,
@@ -27,6 +24,7 @@ from openslot.availability.models import (
 )
 from openslot.availability.slots import list_slots, spans_of
 from openslot.availability.slots import list_taken as list_taken_starts
+from openslot.availability.team_listing import list_team_open
 from openslot.availability.team_slots import list_team_slots, list_team_taken
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
@@ -39,7 +37,7 @@ from openslot.event_types.rules import is_offered
 AROUND = (timedelta(days=7), timedelta(days=30))
 """How far before and after a start other starts are near."""
 
-_DAY = timedelta(days=1)
+_DAY, _SECOND = timedelta(days=1), timedelta(seconds=1)
 
 
 async def list_open(
@@ -56,8 +54,9 @@ async def list_open(
     A claim or seat that is about to change is left out.
     """
     zone, days = _read(timezone, first, last, now=work.now)
-    found = await _find(work, which, days, zone, without=without, db=work.reader)
-    return found, _list_offered(found, which, days, zone), zone
+    db = work.reader
+    found = await _find(work, which, days, zone, without=without, db=db, is_listed=True)
+    return found, await _list_offered(db, found, which, days, zone), zone
 
 
 async def list_taken(work: Work, which: EventTypeRef, on: date, zone: ZoneInfo) -> tuple[SlotContext, Slots, list[int]]:
@@ -65,7 +64,8 @@ async def list_taken(work: Work, which: EventTypeRef, on: date, zone: ZoneInfo) 
     days = Days(on, on)
     found = await _find(work, which, days, zone)
     taken = (list_team_taken if found.inputs.team else list_taken_starts)(found.inputs, days, viewer=zone)
-    return found, _list(found, days, zone), taken
+    lister = list_team_slots if found.inputs.team else list_slots
+    return found, lister(found.inputs, days, viewer=zone), taken
 
 
 async def list_month(
@@ -80,30 +80,30 @@ async def list_month(
 
     Without a zone it is the host's calendar. A claim or seat that is about to change is left out.
     """
-    asked = months.days_to_read(month, today=work.now.date())
-    found = await _find_around(work, which, asked, without=without, db=work.reader)
+    db, asked = work.reader, months.days_to_read(month, today=work.now.date())
+    found = await _find_around(work, which, asked, without=without, db=db, is_listed=True)
     zone = zone or get_zone(found.host_zone)
     today = work.now.astimezone(zone).date()
     days = months.days_to_read(month, today=today)
-    slots = _list_first_month(found, which, days, zone)
+    slots = await _list_first_month(db, found, which, days, zone)
     later = months.days_after(found.inputs, days) if month is None and not slots.starts else None
     if later is not None:
-        found = await _find_around(work, which, later, without=without, db=work.reader)
-        slots = _list_first_month(found, which, later, zone)
+        found = await _find_around(work, which, later, without=without, db=db, is_listed=True)
+        slots = await _list_first_month(db, found, which, later, zone)
     shown = months.month_of(slots.starts[0], zone) if month is None and slots.starts else months.begin_month(days.first)
     return months.pick_month(found, slots, month=shown, zone=zone, today=today)
 
 
 async def list_nearest(
     work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None, max_: int = 3
-) -> NearestSlots:
+) -> months.NearestSlots:
     """List the open starts nearest to one that may be gone, and return whether that one is open."""
     today, on = work.now.date(), starts_at.astimezone(UTC).date()
     days = Days(max(on - AROUND[0], today), max(on, today) + AROUND[1])
-    found = await _find_around(work, which, days, without=without)
-    slots, wanted = _list_offered(found, which, days, get_zone("UTC")), floor_second(starts_at)
+    found = await _find_around(work, which, days, without=without, is_listed=True)
+    slots, wanted = await _list_offered(work.db, found, which, days, get_zone("UTC")), floor_second(starts_at)
     is_open = not starts_at.microsecond and wanted in slots.starts
-    return NearestSlots(found=found, starts=months.nearest(slots, wanted, max_=max_), is_open=is_open)
+    return months.NearestSlots(found=found, starts=months.nearest(slots, wanted, max_=max_), is_open=is_open)
 
 
 async def get_offer(work: Work, which: ByPage | ByTeamPage) -> SlotContext:
@@ -139,21 +139,22 @@ async def explain_whole_day(
     )
 
 
-def _list_offered(found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo) -> Slots:
+async def _list_offered(db: Db, found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo) -> Slots:
     """List the open starts; none to those who would have to pay and can't."""
-    slots = _list(found, days, zone)
     is_public = isinstance(which, ById | ByPage | ByTeamPage | Drafted)
-    return replace(slots, starts=[]) if is_public and not is_offered(found.inputs.event_type) else slots
+    if is_public and not is_offered(found.inputs.event_type):
+        return Slots([], found.inputs.duration // _SECOND)
+    if found.inputs.team:
+        return await list_team_open(db, found, days, viewer=zone)
+    return list_slots(found.inputs, days, viewer=zone)
 
 
-def _list(found: SlotContext, days: Days, zone: ZoneInfo) -> Slots:
-    return (list_team_slots if found.inputs.team else list_slots)(found.inputs, days, viewer=zone)
-
-
-def _list_first_month(found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo) -> Slots:
+async def _list_first_month(
+    db: Db, found: SlotContext, which: EventTypeRef | Drafted, days: Days, zone: ZoneInfo
+) -> Slots:
     """List the starts of the first month among some days that has any."""
     for month in months.split_months(days):
-        slots = _list_offered(found, which, month, zone)
+        slots = await _list_offered(db, found, which, month, zone)
         if slots.starts:
             break
     return slots
@@ -176,20 +177,34 @@ def _read(timezone: str, first: date | None, last: date | None, *, now: datetime
 
 
 async def _find(
-    work: Work, which: EventTypeRef, days: Days, zone: ZoneInfo, *, without: UUID | None = None, db: Db | None = None
+    work: Work,
+    which: EventTypeRef,
+    days: Days,
+    zone: ZoneInfo,
+    *,
+    without: UUID | None = None,
+    db: Db | None = None,
+    is_listed: bool = False,
 ) -> SlotContext:
     spans = spans_of(days, zone)
     if not spans:
         return await _get(work, which, work.now, work.now)
-    return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without, db=db)
+    asked = at_second(spans[0][0]), at_second(spans[-1][1])
+    return await _get(work, which, *asked, without=without, db=db, is_listed=is_listed)
 
 
 async def _find_around(
-    work: Work, which: EventTypeRef | Drafted, days: Days, *, without: UUID | None, db: Db | None = None
+    work: Work,
+    which: EventTypeRef | Drafted,
+    days: Days,
+    *,
+    without: UUID | None,
+    db: Db | None = None,
+    is_listed: bool = False,
 ) -> SlotContext:
     """Read what decides about some days, whichever zone's calendar they turn out to be of."""
     first, until = datetime.combine(days.first, time.min, UTC), datetime.combine(days.last, time.max, UTC)
-    return await _get(work, which, first - _DAY, until + _DAY, without=without, db=db)
+    return await _get(work, which, first - _DAY, until + _DAY, without=without, db=db, is_listed=is_listed)
 
 
 async def _get(
@@ -200,11 +215,18 @@ async def _get(
     *,
     without: UUID | None = None,
     db: Db | None = None,
+    is_listed: bool = False,
 ) -> SlotContext:
     if isinstance(which, ByPage | ByTeamPage) and not _is_plain(which):
         raise EventTypeNotFound
     found = await store.find_setting(
-        db or work.db, which, asked_from=asked_from, asked_until=asked_until, now=work.now, without=without
+        db or work.db,
+        which,
+        asked_from=asked_from,
+        asked_until=asked_until,
+        now=work.now,
+        without=without,
+        is_listed=is_listed,
     )
     if found is None:
         raise EventTypeNotFound

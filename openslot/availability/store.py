@@ -34,7 +34,7 @@ MAX_OFFERS = 100
 # The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides. Seconds are
 # written out as bigint: PostgreSQL would take their sum with an integer for one that ends in 2038. `offset 0` keeps a
 # session's seats from being counted again for each column that depends on them. Few claims are sessions: what
-# only sessions have is not read for the others.
+# only sessions have is not read for the others. The time of a team's owner does not matter.
 SETTING = f"""
 select {EVENT_TYPES.columns}, {SCHEDULES.columns}, u.no as host_no, u.name as host_name, u.username as host_username,
        u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, unread.*, counted.*
@@ -44,7 +44,7 @@ join schedules s on s.id = e.schedule_id
 cross join lateral (
     select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
     from out_of_office o
-    where o.owner_id = e.owner_id and o.ends_at > to_timestamp($1::bigint)
+    where e.team_id is null and o.owner_id = e.owner_id and o.ends_at > to_timestamp($1::bigint)
       and o.starts_at < to_timestamp($2::bigint + e.duration_minutes * 60)) away
 cross join lateral (
     select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.lasts and c.sitting is null)
@@ -65,7 +65,7 @@ cross join lateral (
                      where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
                        and t.id is distinct from $4) end as sitting
           from claims c
-          where c.host_no = u.no and c.starts_at > to_timestamp($1::bigint) - interval '40 hours'
+          where e.team_id is null and c.host_no = u.no and c.starts_at > to_timestamp($1::bigint) - interval '40 hours'
             and c.starts_at < to_timestamp($2::bigint) + interval '40 hours' and c.active
             and c.id is distinct from $4
           offset 0) c) taken
@@ -73,12 +73,12 @@ cross join lateral (
     select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until,
            array_agg(b.source) as busy_source
     from busy_spans b
-    where b.host_no = u.no and (b.of_claim is null or b.of_claim is distinct from $4)
+    where e.team_id is null and b.host_no = u.no and (b.of_claim is null or b.of_claim is distinct from $4)
       and b.end_second > $1::bigint - e.buffer_before * 60
       and b.start_second < $2::bigint + (e.duration_minutes + e.buffer_after) * 60) busy
 cross join lateral (
     select array_agg(x.name) as unread_sources from busy_sources x
-    where x.host_no = u.no and x.closes_at <= $3) unread
+    where e.team_id is null and x.host_no = u.no and x.closes_at <= $3) unread
 cross join lateral (
     select array_agg(date_part('epoch', c.starts_at)::bigint) as counted_starts
     from claims c
@@ -126,8 +126,12 @@ async def find_setting(
     asked_until: datetime,
     now: datetime,
     without: UUID | None = None,
+    is_listed: bool = False,
 ) -> models.SlotContext | None:
-    """Read what decides about the starts of a span, without a claim or seat that is about to change and its event."""
+    """Read what decides about the starts of a span, without a claim or seat that is about to change and its event.
+
+    Where free times are listed, the time of a team's hosts is read later (`team_listing`).
+    """
     statement, arguments = _write_statement(which)
     # The statement knows the default duration alone: for another one it reads so much further.
     asked = floor_second(asked_from), ceil_second(asked_until) + (which.minutes or 0) * 60
@@ -135,7 +139,9 @@ async def find_setting(
     found = _to_context(row, now, minutes=which.minutes) if row else None
     if found is None or found.inputs.event_type.team_id is None:
         return found
-    return await find_team(db, found, asked_from=asked_from, asked_until=asked_until, without=without)
+    return await find_team(
+        db, found, asked_from=asked_from, asked_until=asked_until, without=without, is_listed=is_listed
+    )
 
 
 async def list_settings(

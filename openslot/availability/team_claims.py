@@ -59,13 +59,13 @@ async def claim(
     work: Work, which: EventTypeRef, event_type_id: UUID, starts_at: datetime, *, hold_id: UUID | None = None
 ) -> Claimed:
     """Choose hosts for a slot and take their time, or that of the caller's own hold; the event type is locked."""
-    await ledger.settle(work, event_type_id)
     if hold_id is not None:
+        await ledger.settle(work, event_type_id)
         kept = await _keep(work, which, starts_at, hold_id)
         if kept is not None:
             return kept
-    found = await _judge(work, which, starts_at, field="startTime")
-    (taken,) = await _take(work, found, [starts_at], kind=ClaimKind.BOOKING)
+    found, free = await _judge(work, which, starts_at)
+    (taken,) = await _take(work, found, [starts_at], free, kind=ClaimKind.BOOKING)
     return taken
 
 
@@ -105,22 +105,22 @@ async def judge_weeks(
 
 async def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
     """Choose hosts once, and take their time in all open weeks; what was held is given up for it."""
+    free = list_free(weeks.found, *weeks.open)
     return await _take(
-        work, weeks.found, weeks.open, kind=ClaimKind.BOOKING, given_up=weeks.held_id, without=weeks.held_hosts
+        work, weeks.found, weeks.open, free, kind=ClaimKind.BOOKING, given_up=weeks.held_id, without=weeks.held_hosts
     )
 
 
-async def hold(work: Work, which: ById, event_type_id: UUID, starts_at: datetime, *, holder: str) -> Hold:
+async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
     """Keep the time of some hosts, and their credit, for someone who is filling in a form."""
-    await ledger.settle(work, event_type_id)
-    found = await _judge(work, which, starts_at, field="startTime")
+    found, free = await _judge(work, which, starts_at)
     if not is_offered(found.inputs.event_type):
         raise SlotUnavailable
     await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     await holds.check_again(work, found, starts_at, holder=holder)
     held = await holds.check_limits(work, found, starts_at)
     expires_at = work.now + HOLD_LASTS
-    (taken,) = await _take(work, found, [starts_at], kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
+    (taken,) = await _take(work, found, [starts_at], free, kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
     work.stage(team_claim_store.insert_held(taken.hosts))
     for each in taken.chosen:
         ledger.assign(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
@@ -201,6 +201,7 @@ async def _take(
     work: Work,
     found: SlotContext,
     starts: Sequence[datetime],
+    free: Collection[int],
     *,
     kind: ClaimKind,
     expires_at: datetime | None = None,
@@ -208,12 +209,12 @@ async def _take(
     given_up: UUID | None = None,
     without: Sequence[ClaimedHost] = (),
 ) -> list[Claimed]:
-    """Choose hosts and insert their claims for each start; whoever is lost on the way is left out of the next choice.
+    """Choose free hosts and insert their claims for each start; who is lost on the way is left out of the next choice.
 
     A hold that is given up frees its hosts in the same step.
     """
     picks = {each.group.id: each.group.pick for each in team_of(found).groups}
-    free, lost = list_free(found, *starts), set[UUID]()
+    lost = set[UUID]()
     while True:
         chosen = choose_hosts(found, free, picks, without=lost)
         if chosen is None:
@@ -350,16 +351,23 @@ async def _find(
     return found
 
 
-async def _judge(work: Work, which: EventTypeRef, starts_at: datetime, *, field: str) -> SlotContext:
+async def _judge(work: Work, which: EventTypeRef, starts_at: datetime) -> tuple[SlotContext, set[int]]:
+    """Read what decides about a start that may be booked, with a settled ledger, and list who is free then."""
     found = await _find(work, which, starts_at)
-    if _check_start(found, starts_at, field=field) is not Code.OPEN:
+    if team_of(found).is_unsettled:
+        await ledger.settle(work, found.inputs.event_type.id)
+        found = await _find(work, which, starts_at)
+    judged = judge_hosts(found.inputs, starts_at) if is_askable(starts_at) else {}
+    if _check_start(found, starts_at, field="startTime", judged=judged) is not Code.OPEN:
         raise SlotUnavailable
-    return found
+    return found, {no for no, code in judged.items() if code is Code.OPEN}
 
 
-def _check_start(found: SlotContext, starts_at: datetime, *, field: str) -> Code:
-    """Judge a start, and refuse one that could never be asked for."""
-    code = judge_team(found.inputs, starts_at)
+def _check_start(
+    found: SlotContext, starts_at: datetime, *, field: str, judged: Mapping[int, Code] | None = None
+) -> Code:
+    """Judge a start, and refuse one that could never be asked for; its hosts may be judged before."""
+    code = judge_team(found.inputs, starts_at, judged=judged)
     if code in NO_START:
         raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
     return code

@@ -48,8 +48,10 @@ TEAM_RULES = tuple(
 )
 """What is judged once for all hosts, in the team's calendar."""
 
+NOBODY = UUID(int=0)
+"""Whose hours they are does not matter: many hosts have the same."""
+
 _NO_GRID = Grid([], [], [])
-_NOBODY = UUID(int=0)
 _BITS = bytes.maketrans(b"01", b"\0\1")
 
 
@@ -162,6 +164,14 @@ def list_team_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slot
         return Slots([], duration)
     query = make_team_query(inputs, asked=(spans[0][0], spans[-1][1]))
     return Slots(query.grid.list_starts(_find_open(query, spans)), duration)
+
+
+def find_askable(query: TeamQuery, asked: Sequence[Interval]) -> int:
+    """Find the bits of the starts in some spans that are open if hosts are free."""
+    closed = close_for_team(query)
+    for first, until in invert(list(asked)):
+        closed |= query.grid.between(first, until)
+    return query.grid.starts & ~closed
 
 
 def list_team_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list[int]:
@@ -277,10 +287,7 @@ def _team_of(inputs: SlotInputs) -> TeamInputs:
 
 
 def _find_open(query: TeamQuery, asked: Sequence[Interval]) -> int:
-    grid, closed = query.grid, close_for_team(query)
-    for first, until in invert(list(asked)):
-        closed |= grid.between(first, until)
-    open_ = grid.starts & ~closed
+    open_ = find_askable(query, asked)
     if not open_:
         return 0
     groups = list_wanted(query.team)
@@ -328,8 +335,8 @@ def find_working(query: TeamQuery, host: HostInputs) -> int:
 
 
 def _as_hours(schedule: Schedule) -> Schedule:
-    """Leave out what differs from host to host: many have the same hours."""
-    return replace(schedule, id=_NOBODY, owner_id=_NOBODY, name="", out_of_office=())
+    """Leave out what differs from host to host."""
+    return replace(schedule, id=NOBODY, owner_id=NOBODY, name="", out_of_office=())
 
 
 @lru_cache(maxsize=4096)

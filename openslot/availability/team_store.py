@@ -9,24 +9,27 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.availability import models
+from openslot.availability.team_slots import NOBODY
 from openslot.core.db import Db, Row
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
-from openslot.teams.ledger_store import count_served
-from openslot.teams.models import Candidate, TeamRules
-from openslot.teams.store import GROUPS, HOSTS_OF_GROUPS, IS_IN_GROUP, RULES
+from openslot.teams.ledger_store import UNSETTLED_COLUMNS, count_served
+from openslot.teams.models import Candidate
+from openslot.teams.store import GROUPS, RULES, write_members
 
+_MEMBER = """g.id as group_id, u.no, u.id as user_id, coalesce(h.weight, k.weight) as weight,
+    coalesce(h.priority, k.priority) as priority, coalesce(h.credit, 0) as credit, coalesce(h.last_no, 0) as last_no"""
 # The claims of a booking or a hold that is about to change are left out together, whichever of them was named. A
 # booking with several hosts counts once for the limits of its event type.
 TEAM = f"""
 with changing as materialized (
     select x.claim_id from booking_hosts x
-    where x.booking_id in (select y.booking_id from booking_hosts y where y.claim_id = $2)
+    where x.booking_id in (select y.booking_id from booking_hosts y where y.claim_id = $3)
     union
     select x.claim_id from held_hosts x
-    where x.hold_id in (select y.hold_id from held_hosts y where y.claim_id = $2)
+    where x.hold_id in (select y.hold_id from held_hosts y where y.claim_id = $3)
     union
-    select $2::uuid where $2 is not null
-), about as materialized (
+    select $3::uuid where $3 is not null
+), members as materialized ({write_members(_MEMBER)}), about as materialized (
     select t.name as team_name, t.slug as team_slug, t.zone as team_zone, {RULES.columns},
            array(select claim_id from changing) as changing, (
         select array_agg(b.start) from (
@@ -36,69 +39,72 @@ with changing as materialized (
             left join booking_hosts h on h.claim_id = c.id
             left join held_hosts d on d.claim_id = c.id
             where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
-              and (c.expires_at is null or c.expires_at > $3)
+              and (c.expires_at is null or c.expires_at > $2)
               and c.starts_at >= $4::timestamptz - interval '8 days'
               and c.starts_at < $5::timestamptz + interval '8 days'
               and c.id not in (select claim_id from changing)) b) as booked
     from event_types e join teams t on t.id = e.team_id join team_rules r on r.event_type_id = e.id
     where e.id = $1
-), members as (
-    select g.id as group_id, array_agg(u.no order by u.no) as host_nos, array_agg(u.id order by u.no) as user_ids,
-           array_agg(coalesce(h.weight, k.weight) order by u.no) as weights,
-           array_agg(coalesce(h.priority, k.priority) order by u.no) as priorities,
-           array_agg(coalesce(h.credit, 0) order by u.no) as credits,
-           array_agg(coalesce(h.last_no, 0) order by u.no) as last_nos
-    from {HOSTS_OF_GROUPS}
-    where g.event_type_id = $1 and {IS_IN_GROUP}
-    group by g.id
+), gathered as (
+    select group_id, array_agg(no) as host_nos, array_agg(user_id) as user_ids, array_agg(weight) as weights,
+           array_agg(priority) as priorities, array_agg(credit) as credits, array_agg(last_no) as last_nos
+    from (select * from members order by group_id, no) m group by group_id
 )
-select about.*, {GROUPS.columns}, members.*
-from about left join host_groups g on g.event_type_id = $1 left join members on members.group_id = g.id
+select about.*, {GROUPS.columns}, gathered.*
+from about left join host_groups g on g.event_type_id = $1 left join gathered on gathered.group_id = g.id
 order by g.position"""
-# Everything of all hosts at once, each table read once: hosts, from when to when, now, claims that are left out, and
-# from when to when claims count. What takes a host's time is not told to their team, and not read.
-HOSTS = """
+# Before hosts are chosen, it is also asked whether the ledger is settled.
+TEAM_AND_LEDGER = TEAM.replace("select about.*,", f"select about.*, {UNSETTLED_COLUMNS},", 1)
+# Everything of all hosts at once: hosts, from when to when, now, from when to when claims count, whether limits count
+# those of which event type, and claims that are left out. What takes a host's time is not told to their team, and not
+# read.
+HOSTS_WITHOUT = """
 select u.no as host_no, u.name, u.left_at, u.id as user_id, s.id as schedule_id, s.name as schedule_name, s.zone,
        s.weekly_hours, s.overrides, s.holidays, away.*, taken.*, busy.*, unread.*
 from users u
 left join lateral (
     select s.* from schedules s where s.owner_id = u.id order by s.default_at desc nulls last, s.id limit 1) s on true
-left join (
-    select o.owner_id, array_agg(o.starts_at) as away_from, array_agg(o.ends_at) as away_until,
-           array_agg(o.reason) as away_reason
+cross join lateral (
+    select array_agg(o.starts_at) as away_from, array_agg(o.ends_at) as away_until, array_agg(o.reason) as away_reason
     from out_of_office o
-    where o.owner_id in (select w.id from users w where w.no = any($1::bigint[]))
-      and o.ends_at > $2::timestamptz and o.starts_at < $3::timestamptz
-    group by o.owner_id) away on away.owner_id = u.id
-left join (
-    select c.host_no as claim_host,
-           array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.counts) as claim_from,
+    where o.owner_id = u.id and o.ends_at > $2::timestamptz and o.starts_at < $3::timestamptz) away
+cross join lateral (
+    select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.counts) as claim_from,
            array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.counts) as claim_until,
-           array_agg(date_part('epoch', c.starts_at)::bigint) filter (where c.counts and $9) as claim_start,
-           array_agg(c.is_own) filter (where c.counts and $9) as claim_own,
+           array_agg(date_part('epoch', c.starts_at)::bigint) filter (where c.counts and $7) as claim_start,
+           array_agg(c.is_own) filter (where c.counts and $7) as claim_own,
            bool_or(not c.counts) as has_stale
-    from (select c.host_no, c.during, c.starts_at, c.event_type_id is not distinct from $8::uuid as is_own,
+    from (select c.during, c.starts_at, c.event_type_id is not distinct from $8::uuid as is_own,
                  (c.expires_at is null or c.expires_at > $4) and (c.kind <> 'session' or exists (
                      select from claim_seats t
                      where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $4))) as counts
           from claims c
-          where c.host_no = any($1::bigint[]) and c.starts_at > $6::timestamptz and c.starts_at < $7::timestamptz
-            and c.active and c.id <> all($5::uuid[])
-          offset 0) c
-    group by c.host_no) taken on taken.claim_host = u.no
-left join (
-    select b.host_no as busy_host, array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until
+          where c.host_no = u.no and c.starts_at > $5::timestamptz and c.starts_at < $6::timestamptz
+            and c.active and c.id <> all($9::uuid[])
+          offset 0) c) taken
+cross join lateral (
+    select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until
     from busy_spans b
-    where b.host_no = any($1::bigint[]) and (b.of_claim is null or b.of_claim <> all($5::uuid[]))
+    where b.host_no = u.no and (b.of_claim is null or b.of_claim <> all($9::uuid[]))
       and b.end_second > date_part('epoch', $2::timestamptz)::bigint
-      and b.start_second < date_part('epoch', $3::timestamptz)::bigint
-    group by b.host_no) busy on busy.busy_host = u.no
-left join (
-    select x.host_no as unread_host, array_agg(x.name) as unread_sources from busy_sources x
-    where x.host_no = any($1::bigint[]) and x.closes_at <= $4
-    group by x.host_no) unread on unread.unread_host = u.no
+      and b.start_second < date_part('epoch', $3::timestamptz)::bigint) busy
+cross join lateral (
+    select array_agg(x.name) as unread_sources from busy_sources x
+    where x.host_no = u.no and x.closes_at <= $4) unread
 where u.no = any($1::bigint[])
 order by u.no"""
+# Where nothing is left out, the spans of calendars are found in an index alone.
+HOSTS = HOSTS_WITHOUT.replace(" and c.id <> all($9::uuid[])", "").replace(
+    " and (b.of_claim is null or b.of_claim <> all($9::uuid[]))", ""
+)
+# The same hours are sent once, with all who have them.
+HOURS = """
+select s.zone, s.weekly_hours, s.overrides, s.holidays, array_agg(u.no) as host_nos
+from users u cross join lateral (
+    select s.* from schedules s where s.owner_id = u.id order by s.default_at desc nulls last, s.id limit 1) s
+where u.no = any($1::bigint[])
+group by s.zone, s.weekly_hours, s.overrides, s.holidays"""
+
 
 _DAY = (TimeRange(0, 1440),)
 ALWAYS: WeeklyHours = (_DAY, _DAY, _DAY, _DAY, _DAY, _DAY, _DAY)
@@ -112,16 +118,6 @@ _overrides = msgspec.json.Decoder(tuple[DateOverride, ...])
 _holidays = msgspec.json.Decoder(HolidayCalendar)
 
 
-class TeamSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a team's time is asked for."""
-
-    since: datetime
-    until: datetime
-    now: datetime
-    changing: Sequence[UUID] = ()
-    """Claims that are about to change, and close nothing."""
-
-
 async def find_team(
     db: Db,
     found: models.SlotContext,
@@ -129,13 +125,16 @@ async def find_team(
     asked_from: datetime,
     asked_until: datetime,
     without: UUID | None,
+    is_listed: bool = False,
 ) -> models.SlotContext:
     """Read the hosts of a team's event type, and their time, instead of its owner's.
 
-    What belongs to the booking or the hold of a claim that is about to change is left out.
+    What belongs to the booking or the hold of a claim that is about to change is left out. Where free times are listed,
+    the time of hosts is read later.
     """
     event_type, now = found.inputs.event_type, found.inputs.now
-    rows = await db.fetch(TEAM, event_type.id, without, now, asked_from, asked_until)
+    statement = TEAM if is_listed else TEAM_AND_LEDGER
+    rows = await db.fetch(statement, event_type.id, now, without, asked_from, asked_until)
     if not rows:
         return found
     head = rows[0]
@@ -147,10 +146,16 @@ async def find_team(
         for row in rows
         if row["id"] is not None
     )
-    asked = TeamSpan(since=asked_from, until=asked_until, now=now, changing=head["changing"])
-    numbers = {each.host_no for group in groups for each in group.candidates}
-    hosts = await _list_hosts(db, numbers, asked, rules=rules)
-    team = models.TeamInputs(rules=rules, groups=groups, hosts=hosts)
+    team = models.TeamInputs(
+        rules=rules,
+        groups=groups,
+        hosts={},
+        changing=head["changing"],
+        is_unsettled=not is_listed and bool(head["holds"] or head["has_changed"]),
+    )
+    if not is_listed:
+        hosts = await list_hosts(db, team, team.host_numbers, since=asked_from, until=asked_until, now=now)
+        team = replace(team, hosts=hosts)
     inputs = replace(
         found.inputs,
         schedule=_to_calendar(found.inputs.schedule, head["team_zone"]),
@@ -181,31 +186,38 @@ async def reread_hosts(
     team = found.inputs.team
     if team is None:
         return found
-    asked = TeamSpan(since=starts[0], until=starts[-1], now=found.inputs.now, changing=changing)
-    hosts = await _list_hosts(db, numbers, asked, rules=team.rules)
+    team = replace(team, changing=changing)
+    hosts = await list_hosts(db, team, numbers, since=starts[0], until=starts[-1], now=found.inputs.now)
     return replace(found, inputs=replace(found.inputs, team=replace(team, hosts=hosts)))
 
 
-async def _list_hosts(
-    db: Db, numbers: Collection[int], asked: TeamSpan, *, rules: TeamRules
+async def list_hosts(
+    db: Db, team: models.TeamInputs, numbers: Collection[int], *, since: datetime, until: datetime, now: datetime
 ) -> dict[int, models.HostInputs]:
+    """Read the time of some hosts of a team by their numbers."""
     if not numbers:
         return {}
+    rules, changing = team.rules, [list(team.changing)] if team.changing else []
     has_limits = any((rules.host_per_day, rules.host_per_week, rules.host_total_per_day, rules.host_total_per_week))
     reach = _REACH_OF_LIMITS if has_limits else _REACH
     rows = await db.fetch(
-        HOSTS,
+        HOSTS_WITHOUT if changing else HOSTS,
         sorted(numbers),
-        asked.since - _LONGEST,
-        asked.until + _LONGEST,
-        asked.now,
-        list(asked.changing),
-        asked.since - reach,
-        asked.until + reach,
-        rules.event_type_id,
+        since - _LONGEST,
+        until + _LONGEST,
+        now,
+        since - reach,
+        until + reach,
         has_limits,
+        rules.event_type_id,
+        *changing,
     )
     return {row["host_no"]: _to_host(row) for row in rows}
+
+
+async def list_hours(db: Db, numbers: Collection[int]) -> list[tuple[Schedule, list[int]]]:
+    """Read when some hosts work, away or not, each with the numbers of all who have the same hours."""
+    return [(_to_hours(row), row["host_nos"]) for row in await db.fetch(HOURS, sorted(numbers))]
 
 
 def _list_candidates(row: Row) -> list[Candidate]:
@@ -244,28 +256,31 @@ def _to_schedule(row: Row, away: tuple[OutOfOffice, ...]) -> Schedule:
         return Schedule(
             id=row["user_id"], owner_id=row["user_id"], name="", zone="UTC", weekly_hours=NEVER, out_of_office=away
         )
-    weekly_hours, overrides, holidays = read_hours(row["weekly_hours"], row["overrides"], row["holidays"])
-    return Schedule(
+    return replace(
+        _to_hours(row),
         id=row["schedule_id"],
         owner_id=row["user_id"],
         name=row["schedule_name"],
-        zone=row["zone"],
-        weekly_hours=weekly_hours,
-        overrides=overrides,
         out_of_office=away,
-        holidays=holidays,
     )
 
 
+def _to_hours(row: Row) -> Schedule:
+    """Read what a schedule says of hours, and nothing that differs from host to host."""
+    return read_hours(row["zone"], row["weekly_hours"], row["overrides"], row["holidays"])
+
+
 @lru_cache(maxsize=4096)
-def read_hours(
-    weekly: str, overrides: str, holidays: str | None
-) -> tuple[WeeklyHours, tuple[DateOverride, ...], HolidayCalendar | None]:
+def read_hours(zone: str, weekly: str, overrides: str, holidays: str | None) -> Schedule:
     """Read hours that many hosts have alike, once."""
-    return (
-        _weekly.decode(weekly),
-        _overrides.decode(overrides),
-        _holidays.decode(holidays) if holidays is not None else None,
+    return Schedule(
+        id=NOBODY,
+        owner_id=NOBODY,
+        name="",
+        zone=zone,
+        weekly_hours=_weekly.decode(weekly),
+        overrides=_overrides.decode(overrides),
+        holidays=_holidays.decode(holidays) if holidays is not None else None,
     )
 
 

@@ -25,7 +25,7 @@ from openslot.teams.models import (
     StoredChoice,
     TeamRules,
 )
-from openslot.teams.store import HOSTS_OF_GROUPS, IS_IN_GROUP, IS_MANAGED
+from openslot.teams.store import HOSTS_OF_GROUPS, IS_IN_GROUP, IS_MANAGED, write_members
 
 INSERT_ASSIGNMENT = """
 insert into assignments (id, group_id, booking_id, hold_id, reason, at, asked, chosen, price)
@@ -86,13 +86,9 @@ on conflict (group_id, user_id) do update
 set credit = h.credit + excluded.credit, last_no = greatest(h.last_no, excluded.last_no)
 returning (select g.event_type_id from host_groups g where g.id = h.group_id)"""
 
-MEMBERS = f"""
-select g.id as group_id, u.id as user_id, u.no as host_no, coalesce(h.weight, k.weight) as weight
-from {HOSTS_OF_GROUPS} where g.event_type_id = $1 and {IS_IN_GROUP}"""
+MEMBERS = write_members("g.id as group_id, u.id as user_id, u.no as host_no, coalesce(h.weight, k.weight) as weight")
 # Holds that nobody has booked, and whether the credits of a group are not those of its members of this moment.
-UNSETTLED = f"""
-with members as materialized ({MEMBERS})
-select array(
+UNSETTLED_COLUMNS = """array(
     select a.hold_id from host_groups g join assignments a on a.group_id = g.id
     where g.event_type_id = $1 and a.hold_id is not null and not exists (
         select from claims c where c.id = a.hold_id and c.active and c.kind = 'hold' and c.expires_at > $2)) as holds,
@@ -108,6 +104,7 @@ select array(
   or exists (
     select from host_groups g join host_group_members h on h.group_id = g.id
     where g.event_type_id = $1 group by g.id having sum(h.credit) <> 0) as has_changed"""
+UNSETTLED = f"with members as materialized ({MEMBERS}) select {UNSETTLED_COLUMNS}"
 STANDINGS = f"""
 with members as materialized ({MEMBERS})
 select coalesce(h.group_id, m.group_id) as group_id, coalesce(h.user_id, m.user_id) as user_id, m.host_no, m.weight,

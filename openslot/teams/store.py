@@ -60,6 +60,17 @@ IS_IN_GROUP = f"""case when g.filter is null then coalesce(h.listed, false) else
     select from jsonb_each(g.filter) f where not exists (
         select from jsonb_array_elements_text(f.value) v(value)
         where lower(v.value) = lower({ATTRIBUTES} ->> f.key))) end"""
+
+
+def write_members(columns: str) -> str:
+    """Write the SQL of who is in the groups of the event type $1; who is listed is not looked for in the whole team."""
+    listed = HOSTS_OF_GROUPS.replace("left join host_group_members", "join host_group_members")
+    return f"""select {columns} from {listed} and h.listed where g.event_type_id = $1 and g.filter is null
+        union all
+        select {columns} from {HOSTS_OF_GROUPS}
+        where g.event_type_id = $1 and g.filter is not null and {IS_IN_GROUP}"""
+
+
 GROUP_MEMBERS = Rows(
     GroupMember,
     "host_group_members h",

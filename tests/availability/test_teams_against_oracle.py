@@ -1,15 +1,22 @@
 """The engine for teams against the oracle, on questions drawn at random; all 20,000 of them with OPENSLOT_LONG."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from random import Random, SystemRandom
+from typing import cast
 from zoneinfo import ZoneInfo
 
+import pytest
+from msgspec.structs import replace as change
+
+from openslot.availability import team_listing, team_store
 from openslot.availability.explain import explain_day, explain_start
-from openslot.availability.models import Code, Days
+from openslot.availability.models import Code, Days, HostInputs, SlotContext, SlotInputs, TeamInputs
 from openslot.availability.team_slots import judge_hosts, judge_team, list_team_slots
+from openslot.core.db import Db
+from openslot.schedules.models import Schedule
 from tests.availability.cases import LONG
 from tests.availability.team_cases import as_team, draw_team_case
 from tests.availability.team_oracle import TeamCase, consult_team
@@ -54,3 +61,44 @@ def test_days_are_explained_as_the_oracle_sees_them() -> None:
         assert bool(explained.reasons) == (explained.open < explained.starts or not explained.starts), case
         given += explained.starts > 0
     assert given > CASES // 50
+
+
+class Reading:
+    """A store that has the hosts of one case, and keeps who was read."""
+
+    def __init__(self, inputs: SlotInputs) -> None:
+        self.team = cast("TeamInputs", inputs.team)
+        self.read: list[int] = []
+
+    async def list_hosts(
+        self, _: Db, team: TeamInputs, numbers: Collection[int], **asked: datetime
+    ) -> dict[int, HostInputs]:
+        self.read += numbers
+        return {no: self.team.hosts[no] for no in numbers}
+
+    async def list_hours(self, _: Db, numbers: Collection[int]) -> list[tuple[Schedule, list[int]]]:
+        return [(self.team.hosts[no].schedule, [no]) for no in numbers]
+
+
+async def test_hosts_who_are_read_one_after_the_other_give_the_same_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team_listing, "READ_FIRST", 1)
+    spared = 0
+    for case in draw_cases():
+        inputs, days, viewer = as_team(case), Days(case.first, case.last), ZoneInfo(case.viewer)
+        reading = Reading(inputs)
+        monkeypatch.setattr(team_store, "list_hosts", reading.list_hosts)
+        monkeypatch.setattr(team_store, "list_hours", reading.list_hours)
+        found = SlotContext(
+            inputs=change(inputs, team=change(reading.team, hosts={})),
+            claim_ids=[],
+            has_stale=False,
+            host_no=0,
+            host_name="",
+            host_username="",
+            host_zone="UTC",
+            host_left_at=None,
+        )
+        slots = await team_listing.list_team_open(cast("Db", None), found, days, viewer=viewer)
+        assert slots == list_team_slots(inputs, days, viewer=viewer), case
+        spared += len(reading.read) < len(reading.team.hosts)
+    assert spared > CASES // 20
