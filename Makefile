@@ -63,7 +63,7 @@ coverage: setup ## Measure how much of some parts is run by their own tests
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-prove: setup ## Run the long proofs, or those in PARTS by name: kills, faults, failover, races
+prove: setup ## Run the long proofs, or those in PARTS by name, such as kills, peers, clocks, disk
 	@$(BIN)/python -m proofs $(PARTS)
 
 chromium: setup ## Install a Chromium for the browser tests where there is none

@@ -7,12 +7,13 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proofs.figures import Figure
+from proofs.figures import Figure, Impossible
 
 # Each is a module here with `prove(place, *, short)`, which returns figures. The short form takes at most two minutes.
 PARTS = {
     "clocks": "the clock of a process, and of a machine, is set ahead and back by an hour and a day",
     "peers": "the lines to database, mail, calendar, webhook and CRM are delayed, reset, half-closed and silent",
+    "disk": "the disk of the database, and that of the data directory, is full",
     "kills": "1,000 bookings under 100 kills: mails, webhooks, calendar events and CRM",
     "tests": "the tests of races, crashes and parsers with their long counts",
     "mutants": "the product without each of its guards: every one must be noticed",
@@ -39,7 +40,11 @@ def _run(part: str, *, short: bool) -> bool:
     with TemporaryDirectory(prefix="openslot-proof-") as name:
         place = Path(name)
         place.chmod(0o755)
-        figures: list[Figure] = import_module(f"proofs.{part}").prove(place, short=short)
+        try:
+            figures: list[Figure] = import_module(f"proofs.{part}").prove(place, short=short)
+        except Impossible as fault:
+            print(f"{'not run':>44}  {fault}", flush=True)
+            return True
     for figure in figures:
         print(figure)
     print(f"{'took':>44}  {time.monotonic() - began:.0f} s", flush=True)

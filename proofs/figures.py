@@ -24,3 +24,7 @@ class Figure(Struct, frozen=True):
         wanted = ", ".join(f"{words} {bound:g}" for words, bound in bounds if bound is not None)
         value = self.value if isinstance(self.value, str) else f"{self.value:g}"
         return f"{self.name:>44}  {value:>10}  {wanted}{'' if self.is_kept else '   NOT KEPT'}".rstrip()
+
+
+class Impossible(Exception):
+    """This machine can't run a proof; the text says why."""

@@ -99,6 +99,11 @@ MUTANTS = (
         ),
     ),
     mutant(
+        "a result that is forgotten",
+        "jobs/test_full_disk.py::test_what_was_done_is_not_done_again_while_its_result_can_not_be_stored",
+        ("jobs/effects.py", "@insists\nasync def _store(", "async def _store("),
+    ),
+    mutant(
         "an answer before the disk has it",
         "journeys/test_restarted_database.py::test_nothing_acknowledged_is_lost_when_postgresql_is_killed",
         ("core/db.py", '"timezone": "UTC", "jit": "off"}', '"timezone": "UTC", "synchronous_commit": "off"}'),

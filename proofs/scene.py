@@ -1,6 +1,9 @@
 """A host whose bookings set mails, webhooks, calendar events and a CRM in motion, and a count of what has arrived."""
 
+import asyncio
 import email
+import os
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -43,6 +46,7 @@ from tests.support.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.support.receiver import Receiver, answering, receiving
 from tests.support.smtp_server import ScriptedServer, smtp_server
 
+PEERS = ("database", "smtp", "caldav", "webhook", "crm")
 SENDER = "bookings@openslot.example"
 TOLD = "select id::text from events where type like 'booking.%'"
 PUBLIC = "select id::text from events where public is not null"
@@ -67,6 +71,7 @@ class Scene(Struct, kw_only=True):
     user: User
     key: str
     data_dir: Path
+    database_options: dict[str, str]
     smtp: ScriptedServer
     receiver: Receiver
     radicale: Radicale
@@ -78,13 +83,21 @@ class Scene(Struct, kw_only=True):
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.key}"}
 
+    async def kill_database(self) -> None:
+        """Kill PostgreSQL without warning, and start it again."""
+        lines = (self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
+        os.kill(int(lines[0]), signal.SIGKILL)
+        await asyncio.to_thread(start_server, self.data_dir, options=self.database_options)
+
 
 @asynccontextmanager
-async def scene(place: Path, *, through: Sequence[str] = ()) -> AsyncIterator[Scene]:
-    """Set everything up; those who are named are reached through a proxy: database, smtp, caldav, webhook, crm."""
+async def scene(place: Path, *, through: Sequence[str] = (), data_dir: Path | None = None) -> AsyncIterator[Scene]:
+    """Set everything up; those of `PEERS` who are named are reached through a proxy."""
     async with AsyncExitStack() as stack:
-        data_dir, port = place / "data", stack.enter_context(held_port())
-        server = start_server(data_dir, options={"listen_addresses": "127.0.0.1", "port": str(port)})
+        data_dir, port = data_dir or place / "data", stack.enter_context(held_port())
+        is_remote = "database" in through
+        options = {"listen_addresses": "127.0.0.1", "port": str(port)} if is_remote else {}
+        server = start_server(data_dir, options=options)
         stack.callback(stop_server, data_dir)
         proxies: dict[str, FaultProxy] = {}
 
@@ -127,12 +140,13 @@ async def scene(place: Path, *, through: Sequence[str] = ()) -> AsyncIterator[Sc
         }
         way = f"postgresql://postgres@127.0.0.1:{await lead('database', port)}/openslot"
         yield Scene(
-            settings=replace(direct, database_url=way),
+            settings=replace(direct, database_url=way) if is_remote else direct,
             environment=environment,
             runtime=runtime,
             user=user,
             key=key,
             data_dir=data_dir,
+            database_options=options,
             smtp=smtp,
             receiver=receiver,
             radicale=radicale,

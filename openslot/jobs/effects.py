@@ -1,10 +1,13 @@
 """Run one attempt of one effect, and store its result."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
+import asyncpg
 import structlog
 
 from openslot import __version__
@@ -20,6 +23,7 @@ from openslot.core.effects import (
 )
 from openslot.core.events import Change, Effect, NewEffect, insert_effects, make_each
 from openslot.core.holding import LOOK_AGAIN_AFTER, hold_effect
+from openslot.core.outages import reason
 from openslot.core.work import (
     Done,
     Expanded,
@@ -39,8 +43,29 @@ from openslot.jobs.gate import Gate, Rejected, hand_over_delay, next_delay
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
 CRASHES_ALLOWED = 5
 AT_ONCE = timedelta()
+# The disk of the database is full, or its memory.
+NO_ROOM = asyncpg.InsufficientResourcesError
+ROOM_AGAIN_AFTER = timedelta(seconds=5)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 log = structlog.get_logger()
+
+
+def insists(store: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """Store a result again and again while the database has no room for it: what was done must not be done twice."""
+
+    @wraps(store)
+    async def insist(*args: P.args, **kwargs: P.kwargs) -> T:
+        while True:
+            try:
+                return await store(*args, **kwargs)
+            except NO_ROOM as fault:
+                log.warning("The result can't be stored yet; trying again", error=reason(fault))
+                await asyncio.sleep(ROOM_AGAIN_AFTER.total_seconds())
+
+    return insist
 
 
 class UnknownReaction(Exception):
@@ -90,13 +115,13 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
     work = runtime.work(SYSTEM)
     destination = reaction.destination(work, effect) if reaction.destination else None
     if destination is None:
-        return await reaction.run(work, effect)
+        return await _react(work, effect, reaction)
     place = gate.enter(reaction.name, destination, now=work.now, attempt=EffectAttempt(effect.id, effect.round))
     if isinstance(place, Rejected):
         return place
     answered: bool | None = None
     try:
-        outcome = await reaction.run(work, effect)
+        outcome = await _react(work, effect, reaction)
         answered = True if isinstance(outcome, Done) else None
     except Exception as fault:
         answered = isinstance(fault, TryLater | GiveUp) and fault.answered
@@ -106,6 +131,15 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
     return outcome
 
 
+async def _react(work: Work, effect: Effect, reaction: Reaction) -> Outcome | Rejected:
+    """Run the reaction; that the database has no room is no fault of its own."""
+    try:
+        return await reaction.run(work, effect)
+    except NO_ROOM as fault:
+        return Rejected(reason(fault), ROOM_AGAIN_AFTER, is_quick=False)
+
+
+@insists
 async def _put_back(runtime: Runtime, effect: Effect, refusal: Rejected, gate: Gate) -> timedelta:
     """Let an effect that found no place come again in its turn, or when it is called."""
     async with runtime.transaction(SYSTEM) as work:
@@ -141,6 +175,7 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
     return await _store(runtime, settlement)
 
 
+@insists
 async def _hold(runtime: Runtime, effect: Effect, channel: str) -> timedelta:
     """Let an effect wait until its channel is resumed, or come again at once if it has been."""
     async with runtime.transaction(SYSTEM) as work:
@@ -148,6 +183,7 @@ async def _hold(runtime: Runtime, effect: Effect, channel: str) -> timedelta:
     return LOOK_AGAIN_AFTER if is_held else AT_ONCE
 
 
+@insists
 async def _store(runtime: Runtime, settlement: Settlement) -> timedelta | None:
     """Finish an effect together with others; alone if it writes something of its own, or if that has failed."""
     finish: Finish | None = None
@@ -196,6 +232,7 @@ def _expand(runtime: Runtime, effect: Effect, target: Target, gate: Gate) -> New
     return new if wait is None else new._replace(yields=True, after=wait.after, reason=wait.reason)
 
 
+@insists
 async def _try_later(runtime: Runtime, effect: Effect, reaction: Reaction, fault: TryLater) -> timedelta | None:
     delay = next_delay(reaction.delays, effect.attempts, wished=fault.after)
     if delay is None:
@@ -205,6 +242,7 @@ async def _try_later(runtime: Runtime, effect: Effect, reaction: Reaction, fault
     return delay
 
 
+@insists
 async def _hand_over(runtime: Runtime, effect: Effect, unknown: UnknownReaction) -> timedelta:
     """Leave the effect to a newer worker, as happens during a rollout."""
     log.info("effect left to a newer worker", unknown=str(unknown))

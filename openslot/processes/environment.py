@@ -7,8 +7,11 @@ from contextlib import contextmanager
 import msgspec
 
 from openslot.core.config import SECRET, Settings, environment_name, file_variable
+from openslot.core.db import BUSY, DOWN
 from openslot.core.embedded import start_server, stop_server
 from openslot.core.environment import load_settings
+from openslot.core.errors import StartupError
+from openslot.core.outages import is_lost, reason
 from openslot.processes.inheritance import wait_for_database
 
 
@@ -31,14 +34,29 @@ def database(chosen: Settings) -> Iterator[Settings]:
     url = wait_for_database()
     choose(database_url=url)
     if url is not None or chosen.database_url is not None:
-        yield msgspec.structs.replace(chosen, database_url=url or chosen.database_url)
+        with _explaining():
+            yield msgspec.structs.replace(chosen, database_url=url or chosen.database_url)
         return
     server = start_server(chosen.data_dir, options=server_options(chosen))
     try:
-        yield msgspec.structs.replace(chosen, database_url=server.url)
+        with _explaining():
+            yield msgspec.structs.replace(chosen, database_url=server.url)
     finally:
         if server.owned:
             stop_server(chosen.data_dir)
+
+
+@contextmanager
+def _explaining() -> Iterator[None]:
+    """Say in one sentence what kept the database from doing what it was asked."""
+    try:
+        yield
+    except BUSY as fault:
+        raise StartupError(f"The database can't do this right now: {reason(fault)}. Try again.") from None
+    except DOWN as fault:
+        if isinstance(fault, OSError) and not is_lost(fault):
+            raise
+        raise StartupError(f"The connection to the database was lost: {reason(fault)}.") from None
 
 
 def server_options(chosen: Settings) -> dict[str, str]:

@@ -6,11 +6,8 @@ from typing import TypeVar
 
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.db import BUSY, DOWN
-from openslot.core.errors import StartupError
 from openslot.core.log import set_up_logging
 from openslot.core.migrate import check_migrated, direct_url
-from openslot.core.outages import reason
 from openslot.core.profiles import COMMANDS, ConnectionProfile
 from openslot.core.secrets import load_secrets
 from openslot.core.work import Runtime, Wiring, Work
@@ -35,13 +32,8 @@ def with_runtime(
     set_up_logging(chosen)
     with database(chosen) as ready:
         check_secrets(ready)
-        try:
-            with asyncio.Runner(loop_factory=new_loop) as runner:
-                return runner.run(_in_runtime(ready, do, prepare, wiring, profile))
-        except DOWN as fault:
-            raise StartupError(f"The connection to the database was lost: {reason(fault)}.") from None
-        except BUSY as fault:
-            raise StartupError(f"The database can't do this right now: {reason(fault)}. Try again.") from None
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            return runner.run(_in_runtime(ready, do, prepare, wiring, profile))
 
 
 def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_migrated) -> T:

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from proofs.figures import Figure
+from proofs.figures import Figure, Impossible
 
 
-@pytest.mark.parametrize("part", ["kills", "peers", "clocks"])
+@pytest.mark.parametrize("part", ["kills", "peers", "clocks", "disk"])
 def test_every_figure_is_kept(part: str, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    figures: list[Figure] = import_module(f"proofs.{part}").prove(tmp_path, short=True)
+    try:
+        figures: list[Figure] = import_module(f"proofs.{part}").prove(tmp_path, short=True)
+    except Impossible as fault:
+        pytest.skip(str(fault))
     assert [str(figure) for figure in figures if not figure.is_kept] == []

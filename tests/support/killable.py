@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
@@ -33,12 +34,15 @@ LEFT = "select count(*) from effects where state in ('waiting', 'queued', 'runni
 class Processes:
     """Processes by name, such as `web 1` and `worker 2`, of which any may be killed and is started again."""
 
-    def __init__(self, settings: Settings, environment: Mapping[str, str], names: Mapping[str, int]) -> None:
+    def __init__(
+        self, settings: Settings, environment: Mapping[str, str], names: Mapping[str, int], logs: Path | None
+    ) -> None:
         self.ports = [port for port in names.values() if port]
         self.kills = 0
         self._names = names
         self._settings = settings
         self._environment = environment
+        self._logs = logs
         self.running = {name: self._start(name) for name in names}
 
     def _start(self, name: str) -> Forked:
@@ -52,7 +56,10 @@ class Processes:
             "OPENSLOT_PORT": str(self._names[name]),
             **self._environment,
         }
-        return Forked(openslot, name.split(maxsplit=1)[0], environment=environment, cwd=self._settings.data_dir)
+        log = self._logs / name if self._logs else None
+        return Forked(
+            openslot, name.split(maxsplit=1)[0], environment=environment, cwd=self._settings.data_dir, err=log
+        )
 
     def restart(self, name: str) -> None:
         """Kill one without warning, and start it again."""
@@ -77,13 +84,13 @@ class Processes:
 
 @asynccontextmanager
 async def processes(
-    settings: Settings, environment: Mapping[str, str], *, webs: int = 1, workers: int = 2
+    settings: Settings, environment: Mapping[str, str], *, webs: int = 1, workers: int = 2, logs: Path | None = None
 ) -> AsyncIterator[Processes]:
-    """Run them for the length of the `async with`."""
+    """Run them for the length of the `async with`; each writes a log into the directory `logs`."""
     with ExitStack() as stack:
         names = {f"web {number + 1}": stack.enter_context(held_port()) for number in range(webs)}
         names |= {f"worker {number + 1}": 0 for number in range(workers)}
-        running = Processes(settings, environment, names)
+        running = Processes(settings, environment, names, logs)
         try:
             yield running
         finally:
