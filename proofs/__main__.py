@@ -15,6 +15,7 @@ PARTS = {
     "peers": "the lines to database, mail, calendar, webhook and CRM are delayed, reset, half-closed and silent",
     "disk": "the disk of the database, and that of the data directory, is full",
     "kills": "1,000 bookings under 100 kills: mails, webhooks, calendar events and CRM",
+    "failover": "PostgreSQL under Patroni: the primary is killed ten times while people book",
     "tests": "the tests of races, crashes and parsers with their long counts",
     "mutants": "the product without each of its guards: every one must be noticed",
 }

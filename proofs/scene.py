@@ -29,6 +29,7 @@ from openslot.core.work import Runtime, system_clock
 from openslot.crm import operations as crm
 from openslot.crm.models import CrmWanted
 from openslot.event_types import operations as event_types
+from openslot.event_types.models import RollingWindow
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalDavWanted
 from openslot.people import operations as people
@@ -122,7 +123,7 @@ async def scene(place: Path, *, through: Sequence[str] = (), data_dir: Path | No
         )
         await migrate(server.url)
         runtime = await stack.enter_async_context(open_runtime(direct))
-        user, key = await _welcome(runtime)
+        user, key = await welcome(runtime)
         calendar = await radicale.add_calendar()
         found = replace(
             CalDavWanted(address=calendar, username=USER, password=PASSWORD),
@@ -156,15 +157,16 @@ async def scene(place: Path, *, through: Sequence[str] = (), data_dir: Path | No
         )
 
 
-async def _welcome(runtime: Runtime) -> tuple[User, str]:
-    """Add a host with an API key who offers ten minutes at a time."""
-    wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO)
+async def welcome(runtime: Runtime, username: str = "mara", *, days: int = 60) -> tuple[User, str]:
+    """Add a host with an API key who offers ten minutes at a time, so many days ahead."""
+    email = f"{username}@lindqvist.example"
+    wanted = UserWanted(email=email, name=f"{username.title()} Lindqvist", username=username, plan=Plan.PRO)
     async with runtime.transaction(OPERATOR) as work:
         user = await people.welcome(work, wanted)
         key, _ = await access.create_api_key(work, user, name="proof")
         schedule, *_ = await schedules.list_schedules(work, user)
         draft = event_types.draft(work, schedule, name="Short", slug="short", duration_minutes=10)
-        await event_types.add_event_type(work, schedule, draft)
+        await event_types.add_event_type(work, schedule, replace(draft, booking_window=RollingWindow(days)))
     return user, key
 
 

@@ -28,6 +28,7 @@ PROMISES = (
     # Crashes and lost connections
     "tests/journeys/*",
     "*/test_killed_*.py",
+    "tests/proofs/test_clusters.py",
     "tests/core/test_outages.py",
     "tests/jobs/test_lost_database.py",
     "tests/jobs/test_taking.py",

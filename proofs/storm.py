@@ -1,0 +1,167 @@
+"""Guests who book all the while over two web processes in front of a cluster, and a count of what has become of it."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.core.environment import load_settings
+from openslot.core.migrate import migrate
+from openslot.core.times import iso
+from openslot.runtime import open_runtime
+from proofs.cluster import Cluster
+from proofs.figures import Figure
+from proofs.scene import welcome
+from tests.support.killable import Guests, list_starts, processes, wait_until_done
+from tests.support.races import OVERLAPS
+
+# Each books with a host of its own, one start after the other, about ten in a second.
+HOSTS = ("ada", "ben", "cleo", "dan", "eva", "finn")
+PAUSE = 0.1
+MOST = 5_000
+AGAIN_AFTER = 0.1
+BOOKED = "select id, invitee_email, host_id, starts_at from bookings where status = 'CONFIRMED'"
+
+
+class Booked(Struct, frozen=True):
+    """A booking as the database has it; each guest wants a single one."""
+
+    id: UUID
+    guest: str
+    host_id: UUID
+    starts_at: datetime
+
+
+class Storm:
+    """Those who book, and what they were answered."""
+
+    def __init__(self) -> None:
+        self.acknowledged: dict[str, UUID] = {}
+        """The booking of each guest."""
+        self.refused: list[str] = []
+        self.guests: list[Guests] = []
+        self.is_over = False
+        self._last_asked = 0.0
+        """When the newest request that was acknowledged was sent."""
+
+    async def book(self, guests: Guests, host: str, starts: Sequence[datetime]) -> None:
+        """Book one start after the other until the storm is over, each until it is answered."""
+        for number, start in enumerate(starts):
+            if self.is_over:
+                return
+            await self._book_one(guests, f"{host}{number}@okafor.example", start)
+            await asyncio.sleep(PAUSE)
+        raise LookupError(f"{host} has no time left")
+
+    async def _book_one(self, guests: Guests, guest: str, start: datetime) -> None:
+        wanted = {
+            "eventTypeSlug": "short",
+            "startTime": iso(start),
+            "inviteeName": "Gus Okafor",
+            "inviteeEmail": guest,
+            "inviteeTimezone": "UTC",
+        }
+        while True:
+            asked = time.monotonic()
+            answer = await guests.send("POST", "/bookings", wanted, key=guest)
+            if answer is not None and answer.is_success:
+                self.acknowledged[guest] = UUID(answer.json()["bookingId"])
+                self._last_asked = max(self._last_asked, asked)
+                return
+            if answer is not None and answer.status_code != 503 and "in progress" not in answer.text:
+                self.refused.append(answer.text)
+                return
+            await asyncio.sleep(AGAIN_AFTER)
+
+    async def wait_for_service(self, since: float) -> float:
+        """Wait until a request that was sent after this moment is acknowledged; tell the seconds from it until then."""
+        async with asyncio.timeout(120):
+            while self._last_asked <= since:
+                await asyncio.sleep(0.02)
+        return time.monotonic() - since
+
+    def count_answers(self) -> list[Figure]:
+        """Count what was answered instead of a booking."""
+        statuses: Counter[int] = sum((each.answers for each in self.guests), Counter())
+        return [
+            Figure("answers 503, asked again", statuses[503]),
+            Figure("requests without an answer", statuses[0], at_most=0),
+            Figure("answers that were not JSON", sum(len(each.other_than_json) for each in self.guests), at_most=0),
+            Figure("answers other than success and 503", len(self.refused), at_most=0),
+            Figure("slowest answer, s", round(max(each.slowest for each in self.guests), 1)),
+        ]
+
+
+@asynccontextmanager
+async def storm(place: Path, engine: Cluster, *, database_port: int | None = None) -> AsyncIterator[Storm]:
+    """Run two web processes and two workers, and let people book until the end of the `async with`.
+
+    It ends when everybody was answered and all effects of their bookings are done.
+    """
+    pooled = f"postgresql://postgres@127.0.0.1:{database_port or engine.pooler_port}/openslot"
+    data_dir = place / "data"
+    data_dir.mkdir()
+    direct = load_settings({"database_url": engine.direct_url, "data_dir": data_dir, "log_level": "error"}, environ={})
+    environment = {"OPENSLOT_DATABASE_POOLER": "true", "OPENSLOT_DIRECT_DATABASE_URL": engine.direct_url}
+    await migrate(engine.direct_url)
+    async with AsyncExitStack() as stack:
+        runtime = await stack.enter_async_context(open_runtime(direct))
+        running = await stack.enter_async_context(processes(replace(direct, database_url=pooled), environment, webs=2))
+        blowing, booking = Storm(), []
+        starts: list[datetime] = []
+        for host in HOSTS:
+            user, key = await welcome(runtime, host, days=365)
+            starts = starts or await list_starts(runtime, user.id, MOST)
+            guests = Guests(running.ports, {"Authorization": f"Bearer {key}"})
+            blowing.guests.append(await stack.enter_async_context(guests))
+            booking.append((guests, host, starts))
+        for port in running.ports:
+            await _wait_until_ready(port)
+        tasks = [asyncio.create_task(blowing.book(*each)) for each in booking]
+        try:
+            await blowing.wait_for_service(time.monotonic())
+            yield blowing
+        finally:
+            blowing.is_over = True
+            await asyncio.gather(*tasks)
+        await wait_until_done(runtime, within=120)
+
+
+async def _wait_until_ready(port: int) -> None:
+    async with asyncio.timeout(60), Guests([port], {}) as guest:
+        while await guest.send("GET", "/me") is None:
+            await asyncio.sleep(0.1)
+
+
+async def count_bookings(url: str, acknowledged: Mapping[str, UUID], *, may_lose: bool = False) -> list[Figure]:
+    """Compare what was acknowledged with what the database has, asked without the pooler."""
+    connection = await asyncpg.connect(url)
+    rows = [Booked(*row) for row in await connection.fetch(BOOKED)]
+    overlaps = await connection.fetchval(OVERLAPS)
+    await connection.close()
+    none = None if may_lose else 0
+    return [
+        Figure("acknowledged", len(acknowledged), at_least=1),
+        Figure("found", len(rows)),
+        Figure("missing", len(set(acknowledged.values()) - {row.id for row in rows}), at_most=none),
+        Figure("doubled: guests with two bookings", _count_repeated([row.guest for row in rows]), at_most=0),
+        Figure(
+            "doubled: starts booked twice", _count_repeated([(row.host_id, row.starts_at) for row in rows]), at_most=0
+        ),
+        Figure("doubled: claims that overlap", overlaps, at_most=0),
+        Figure(
+            "found but never acknowledged", len({row.id for row in rows} - set(acknowledged.values())), at_most=none
+        ),
+    ]
+
+
+def _count_repeated(things: Sequence[object]) -> int:
+    return sum(many > 1 for many in Counter(things).values())
