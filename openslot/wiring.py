@@ -71,6 +71,7 @@ from openslot.payments.reactions import PAYMENT_CONSEQUENCES, PAYMENT_REACTIONS
 from openslot.payments.subscription_jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_REACTIONS
 from openslot.people.deletions import PEOPLE_JOBS
 from openslot.people.events import PEOPLE_EVENTS
+from openslot.reminders.operations import REMINDER_CONSEQUENCES
 from openslot.scim.operations import SCIM_JOBS
 from openslot.teams.events import TEAM_EVENTS
 from openslot.wait_list.events import WAIT_LIST_EVENTS
@@ -108,6 +109,7 @@ CONSEQUENCES = (
     take_step(FunnelStep.FIRST_BOOKING, BookingCreated),
     *INVITATION_CONSEQUENCES,
     *WAIT_LIST_CONSEQUENCES,
+    *REMINDER_CONSEQUENCES,
 )
 REACTIONS = (
     *CONTACT_REACTIONS,

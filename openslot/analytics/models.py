@@ -16,13 +16,13 @@ class PageView(Struct, frozen=True, kw_only=True):
     """One visit of a public page, without anything about the visitor."""
 
     username: str
-    """The host's."""
+    """The host's; of a team's event type, whatever stands there in the address."""
 
     event_type_id: UUID | None
     """None is the host's own page."""
 
     on: date
-    """In the host's time zone."""
+    """In the host's time zone, or the team's."""
 
     source: str
 

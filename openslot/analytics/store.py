@@ -30,7 +30,10 @@ async def lock_views(db: Db) -> None:
 
 
 async def add_views(db: Db, views: Mapping[PageView, int], *, max_sources: int) -> None:
-    """Add counts; a page has a limited number of sources a day, and further ones are counted together."""
+    """Add counts; a page has a limited number of sources a day, and further ones are counted together.
+
+    Pages of a team's event types count for their owner, whose name is not in their addresses.
+    """
     rows = list(views.items())
     statement = """
         with seen as (
@@ -38,9 +41,10 @@ async def add_views(db: Db, views: Mapping[PageView, int], *, max_sources: int) 
                 v.on_day, v.source, v.views
             from unnest($1::text[], $2::uuid[], $3::date[], $4::text[], $5::bigint[])
                 as v (username, event_type_id, on_day, source, views)
-            join users u on lower(u.username) = lower(v.username)
-            where v.event_type_id is null
-                or exists (select from event_types e where e.id = v.event_type_id and e.owner_id = u.id)
+            left join event_types e on e.id = v.event_type_id
+            join users u on u.id = case when e.team_id is null
+                then (select x.id from users x where lower(x.username) = lower(v.username)) else e.owner_id end
+            where v.event_type_id is null or e.owner_id = u.id
         ), placed as (
             select s.*, k.source is not null as is_known,
                 (select count(*) from page_views p where p.page_id = s.page_id and p.on_day = s.on_day)

@@ -107,12 +107,12 @@ where b.id = any($2) and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATI
 order by b.starts_at, b.id"""
 CHANGES = """
 select no, type, at, actor, null::uuid as event_id, null::timestamptz as starts_at,
-       null::timestamptz as previous_starts_at, null as reason
+       null::timestamptz as previous_starts_at, null as reason, null as hosts, null as previous_hosts
 from booking_history where booking_id = $1
 union all
 select no, type, at, actor, id, (fact -> 'booking' ->> 'starts_at')::timestamptz,
        (fact ->> 'previous_starts_at')::timestamptz,
-       coalesce(fact ->> 'reason', fact -> 'booking' ->> 'cancel_reason')
+       coalesce(fact ->> 'reason', fact -> 'booking' ->> 'cancel_reason'), fact ->> 'hosts', fact ->> 'previous_hosts'
 from events where subject_id = $1 and subject_kind = 'booking' and tenant_id = $2
 order by no"""
 
@@ -161,6 +161,8 @@ async def list_changes(db: Db, host_id: UUID, booking_id: UUID) -> list[BookingC
             starts_at=row["starts_at"],
             previous_starts_at=row["previous_starts_at"],
             reason=row["reason"],
+            hosts=to_hosts(row["hosts"]),
+            previous_hosts=to_hosts(row["previous_hosts"]),
         )
         for row in await db.fetch(CHANGES, booking_id, host_id)
     ]

@@ -316,6 +316,9 @@ class BookingChange(Struct, frozen=True, kw_only=True):
     starts_at: datetime | None = None
     previous_starts_at: datetime | None = None
     reason: str | None = None
+    hosts: tuple[BookingHost, ...] = ()
+    previous_hosts: tuple[BookingHost, ...] = ()
+    """Who hosted it before, if others do now."""
 
 
 class CalendarMeeting(Struct, frozen=True, kw_only=True):

@@ -13,11 +13,26 @@ from openslot.core.db import Db
 from openslot.core.rows import Rows
 from openslot.people.models import AccountDeletion, DeletionState, HeldDeparture, UpcomingMeeting
 
-# Of each kind, what a host would miss.
-COUNTS = """
-select (select count(*) from bookings where host_id = $1 and status = 'CONFIRMED' and ends_at > $2) as upcoming,
+# What is cancelled if an account is deleted: a host's own bookings, and those of teams that do not replace leavers.
+CANCELLED = """
+from (
+    select o.id from bookings o
+    where o.host_id = $1 and o.status = 'CONFIRMED' and o.ends_at > $2
+      and not exists (select from booking_hosts h where h.booking_id = o.id)
+    union all
+    select h.booking_id from booking_hosts h join bookings o on o.id = h.booking_id
+    left join team_rules r on r.event_type_id = o.event_type_id
+    where h.user_id = $1 and o.status = 'CONFIRMED' and o.ends_at > $2 and not coalesce(r.replaces_leavers, false)
+) c join bookings b on b.id = c.id"""
+# Of each kind, what a host would miss, and what others of their teams take over.
+COUNTS = f"""
+select (select count(*) {CANCELLED}) as upcoming,
+       (select count(*) from booking_hosts h join bookings b on b.id = h.booking_id
+        join team_rules r on r.event_type_id = b.event_type_id and r.replaces_leavers
+        where h.user_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2) as handed_over,
+       (select count(*) from event_types where owner_id = $1 and team_id is not null) as team_event_types,
        (select coalesce(sum(bookings), 0) from booking_counts where host_id = $1)::bigint as bookings,
-       (select count(*) from event_types where owner_id = $1) as event_types,
+       (select count(*) from event_types where owner_id = $1 and team_id is null) as event_types,
        (select count(*) from contacts where owner_id = $1) as contacts,
        (select count(*) from conversations where owner_id = $1) as conversations,
        (select count(*) from api_keys where user_id = $1 and revoked_at is null) as keys,
@@ -26,9 +41,9 @@ select (select count(*) from bookings where host_id = $1 and status = 'CONFIRMED
 
 
 async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> list[UpcomingMeeting]:
-    statement = """select b.invitee_name, e.name as event_type_name, b.starts_at, b.ends_at
-        from bookings b join event_types e on e.id = b.event_type_id
-        where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 order by b.starts_at, b.id limit $3"""
+    statement = f"""select b.invitee_name, b.starts_at, b.ends_at,
+        (select e.name from event_types e where e.id = b.event_type_id) as event_type_name
+        {CANCELLED} order by b.starts_at, b.id limit $3"""
     return [UpcomingMeeting(**row) for row in await db.fetch(statement, user_id, now, limit)]
 
 

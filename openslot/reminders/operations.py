@@ -5,11 +5,13 @@ from uuid import UUID
 
 from openslot.accounts.models import User
 from openslot.core.errors import NotFound
-from openslot.core.work import Work
+from openslot.core.events import Event
+from openslot.core.work import Consequence, Work
 from openslot.event_types.models import EventType
 from openslot.i18n import Text
 from openslot.reminders import rules, store
 from openslot.reminders.models import Entries, ReminderEntry, ReminderMoment
+from openslot.teams.events import EventTypeTakenOver
 
 
 class ReminderNotFound(NotFound):
@@ -99,3 +101,12 @@ def get_entry(entries: Entries, name: str) -> ReminderEntry:
 def list_reminder_times(entries: Entries) -> list[int]:
     """List how long before a meeting people are reminded, each time once, earliest first."""
     return sorted({each.minutes for each in entries if each.moment is ReminderMoment.BEFORE}, reverse=True)
+
+
+async def follow_owner(work: Work, event: Event) -> None:
+    """Keep what a team's event type has chosen when it gets another owner; without a choice, the new owner's holds."""
+    if isinstance(event, EventTypeTakenOver):
+        await store.give_to_owner(work.db, event.event_type_id, event.owner_id)
+
+
+REMINDER_CONSEQUENCES = (Consequence(name="reminders.follow_owner", on=EventTypeTakenOver, run=follow_owner),)

@@ -49,3 +49,15 @@ async def delete(db: Db, host_id: UUID, event_type_id: UUID | None) -> None:
     """Return to the next broader setting."""
     statement = "delete from reminder_settings where host_id = $1 and event_type_id is not distinct from $2"
     await db.execute(statement, host_id, event_type_id)
+
+
+async def give_to_owner(db: Db, event_type_id: UUID, owner_id: UUID) -> None:
+    """Let the choice of an event type be that of its new owner; one that they had left there before is replaced."""
+    statement = """with given as (
+            select id from reminder_settings where event_type_id = $1 and host_id <> $2
+            order by updated_at desc limit 1),
+        replaced as (
+            delete from reminder_settings where event_type_id = $1 and host_id = $2 and exists (select from given))
+        select id from given"""
+    given = await db.fetchval(statement, event_type_id, owner_id)
+    await db.execute("update reminder_settings set host_id = $2 where id = $1", given, owner_id)

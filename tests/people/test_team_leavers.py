@@ -10,6 +10,8 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.people import departures, organization_deletions, team_leavers
 from openslot.people import operations as people
+from openslot.reminders.models import Audience, ReminderEntry
+from openslot.reminders.operations import get_reminders, set_entries
 from openslot.teams import hosting
 from openslot.teams import operations as teams
 from tests.support.founding import FoundedTeam, add_event_type, found_team
@@ -155,3 +157,30 @@ async def test_the_teams_of_a_deleted_organization_are_gone(runtime: Runtime, fo
 
     assert await runtime.pool.fetchval("select count(*) from teams") == 0
     assert not (await event_types.get_any_event_type(runtime.work(OPERATOR), made.id)).active
+
+
+async def test_the_reminders_of_an_event_type_stay_with_it_when_it_is_taken_over(
+    runtime: Runtime, founded: FoundedTeam
+) -> None:
+    first, second, third = founded.hosts
+    chosen, plain = (
+        await add_event_type(runtime, founded, owner=third),
+        await add_event_type(runtime, founded, owner=third, slug="plain"),
+    )
+    hour, day = (ReminderEntry(minutes=60, to=Audience.BOTH),), (ReminderEntry(minutes=1440, to=Audience.BOTH),)
+    async with runtime.transaction(OPERATOR) as work:
+        await set_entries(work, third, chosen, hour)
+        await set_entries(work, second, None, day)
+        # What somebody had left behind at an earlier time does not come back.
+        await set_entries(work, second, chosen, day)
+    await appoint(runtime, founded, second)
+
+    await remove(runtime, founded, third)
+    async with runtime.transaction(OPERATOR) as work:
+        await work.db.execute("delete from users where id = $1", third.id)
+
+    work = runtime.work(OPERATOR)
+    assert await get_reminders(work, second.id, chosen.id) == hour
+    # One without a choice of its own has that of the new owner.
+    assert await get_reminders(work, second.id, plain.id) == day
+    assert await get_reminders(work, first.id, chosen.id) != hour

@@ -175,6 +175,8 @@ def _count(context: PageContext, request: Request, picked: forms.Picked) -> None
         username=found.host_username,
         zone=found.host_zone,
         event_type_id=event_type_id,
+        # Visits of a team's own page belong to nobody: this one has the source of that one.
+        source=context.source if isinstance(context.which, ByTeamPage) else None,
     )
 
 

@@ -143,13 +143,20 @@ def _is_sound(name: str, value: str) -> bool:
 
 
 def count_visit(
-    work: Work, request: Request, options: Options, *, username: str, zone: str, event_type_id: UUID | None = None
+    work: Work,
+    request: Request,
+    options: Options,
+    *,
+    username: str,
+    zone: str,
+    event_type_id: UUID | None = None,
+    source: str | None = None,
 ) -> None:
     """Count a visit of a host's page or of an event type's page, if this request is one."""
     own_hosts = list_own_hosts(work, request)
     if not is_visit(request, own_hosts):
         return
-    source = _name_visit(request, options, own_hosts)
+    source = source or _name_visit(request, options, own_hosts)
     on = work.now.astimezone(get_zone(zone)).date()
     view = PageView(username=username, event_type_id=event_type_id, on=on, source=source)
     count_view(work.runtime, view)

@@ -110,6 +110,8 @@ class HistoryRow(Struct, frozen=True, kw_only=True):
     at: Text | None
     was: Text | None
     """When the meeting was before."""
+    hosts: Text | None = None
+    """Who hosts it instead of whom."""
     reason: str | None
     steps: tuple[Step, ...]
 
@@ -152,16 +154,28 @@ def _tell(
         title=_format_who(details, change, user, was_asked_for=was_asked_for),
         at=words.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=words.at(before, user.zone, now=now)) if before else None,
+        hosts=_name_new_hosts(change),
         reason=show_reason(change.reason) if change.reason and change.type in WITH_REASON else None,
         steps=tuple(steps),
     )
+
+
+def _name_new_hosts(change: BookingChange) -> Text | None:
+    if not change.previous_hosts:
+        return None
+    now, before = ({each.user_id: each.name for each in hosts} for hosts in (change.hosts, change.previous_hosts))
+    new, old = (
+        ListOfNames(tuple(defuse(name) for user_id, name in these.items() if user_id not in others))
+        for these, others in ((now, before), (before, now))
+    )
+    return Text("New: %(new)s, instead of %(old)s", new=new, old=old)
 
 
 def _format_who(details: BookingDetails, change: BookingChange, user: User, *, was_asked_for: bool) -> Text:
     is_confirmed = was_asked_for and change.type == BookingCreated.type
     if change.type in OURS or _is_own(change.actor, user):
         return Text("You confirmed this request") if is_confirmed else YOURS[change.type]
-    who = ACTORS.get(change.actor.kind) or _name_person(details, change.actor)
+    who = ACTORS.get(change.actor.kind) or _name_person(details, change)
     if change.actor.assistant is not None:
         who = Text("Your assistant %(name)s", name=defuse(change.actor.assistant))
     if change.actor.organization_id is not None:
@@ -171,11 +185,12 @@ def _format_who(details: BookingDetails, change: BookingChange, user: User, *, w
     return THEIRS[change.type].fill(who=who)
 
 
-def _name_person(details: BookingDetails, actor: Actor) -> str:
-    """Name who has done something: the invitee, or another host of a team."""
-    if not details.hosts or actor.kind is ActorKind.PUBLIC:
+def _name_person(details: BookingDetails, change: BookingChange) -> str:
+    """Name who has done something: the invitee, or another host of a team, who may have handed it over."""
+    if not details.hosts or change.actor.kind is ActorKind.PUBLIC:
         return details.booking.invitee_name
-    found = (each.name for each in details.hosts if each.user_id == actor.user_id)
+    known = (*details.hosts, *change.hosts, *change.previous_hosts)
+    found = (each.name for each in known if each.user_id == change.actor.user_id)
     return next(found, Text("Somebody of the team"))
 
 

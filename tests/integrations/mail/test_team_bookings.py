@@ -19,7 +19,7 @@ from tests.integrations.mail.conftest import ELEVEN, TEN, cancel, invitation, ma
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt
 from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
-from tests.support.teams import book_team, book_weeks, open_team
+from tests.support.teams import book_alone, book_team, book_weeks, list_hosts, open_team
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 ANA, JIM, KIM = "ana@team.example", "jim@team.example", "kim@team.example"
@@ -205,6 +205,38 @@ async def test_rescheduling_and_cancelling_are_told_to_every_host(runtime: Runti
     for address in (*(each.email for each in team.hosts), booking.invitee_email):
         subjects = [str(each["subject"]).partition(":")[0] for each in await messages(runtime, address)]
         assert subjects == ["Confirmed", "Rescheduled", "Cancelled"]
+    assert await mails(runtime, team.owner.email) == []
+
+
+async def test_a_new_time_with_another_host_is_one_mail_to_each(runtime: Runtime, clock: MovingClock) -> None:
+    team = await open_team(runtime, 3, groups=[(1, [0]), (1, [1, 2])])
+    stays, leaves, comes = team.hosts
+    booking = await book_team(runtime, team.event_type, TEN)
+    assert await list_hosts(runtime, booking.id) == [stays.id, leaves.id]
+    await book_alone(runtime, leaves, ELEVEN)
+    await work_off(runtime, clock)
+    await empty(runtime)
+
+    await move(runtime, booking, ELEVEN, actor=OPERATOR)
+    await work_off(runtime, clock)
+
+    told = {}
+    for address in (leaves.email, comes.email, stays.email, booking.invitee_email):
+        (message,) = await messages(runtime, address)
+        method, event = invitation(message)
+        told[address] = (str(message["subject"]).partition(":")[0], method)
+        # The same entry, later: the one who leaves loses it, the others have it at the new time.
+        assert (str(event["uid"]), event["sequence"]) == (booking.uid, 1)
+        if method == "REQUEST":
+            assert event["dtstart"].dt == ELEVEN
+            assert {comes.email, stays.email} <= attendees(message)
+            assert leaves.email not in attendees(message)
+    assert told == {
+        leaves.email: ("Handed over", "CANCEL"),
+        comes.email: ("Confirmed", "REQUEST"),
+        stays.email: ("Rescheduled", "REQUEST"),
+        booking.invitee_email: ("Rescheduled", "REQUEST"),
+    }
     assert await mails(runtime, team.owner.email) == []
 
 

@@ -1,5 +1,9 @@
 """A team's pages: what it offers, when, and a booking that its hosts get."""
 
+import asyncio
+import html
+import re
+
 import httpx2
 import pytest
 
@@ -115,3 +119,26 @@ async def test_the_invitee_reads_who_hosts_and_not_who_owns(
     assert f"<bdi>{hosts[0].name}, {hosts[1].name}</bdi>" in shown.text
     assert owner.name not in shown.text
     assert 'href="/team/sales/panel' in after.text
+
+
+async def test_a_visit_counts_once_for_the_owner_with_the_source_of_the_first_page(
+    client: httpx2.AsyncClient, runtime: Runtime, founded: FoundedTeam, offered: EventType
+) -> None:
+    # Whoever is called like the team gets nothing.
+    await runtime.pool.execute("update users set username = 'sales' where id = $1", founded.hosts[2].id)
+    client.headers["user-agent"] = "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
+    first = await client.get("/team/sales", headers={"referer": "https://www.search.example/"})
+    (link,) = re.findall(rf'href="({PAGE}[^"]*)"', first.text)
+    await client.get(html.unescape(link), headers={"referer": f"{str(client.base_url).rstrip('/')}/team/sales"})
+    await client.get(PAGE)
+    for _ in range(500):
+        rows = await runtime.pool.fetch("select host_id, event_type_id, source, views from page_views order by source")
+        if len(rows) == 2:
+            break
+        await asyncio.sleep(0.02)
+
+    owner = founded.hosts[0].id
+    assert [tuple(row.values()) for row in rows] == [
+        (owner, offered.id, "direct", 1),
+        (owner, offered.id, "search.example", 1),
+    ]

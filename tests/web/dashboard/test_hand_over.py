@@ -137,6 +137,29 @@ async def test_a_host_hands_their_place_over_and_does_not_find_the_booking_any_m
         assert "Ill today" in read_page(await client.get(f"/bookings/{booking.id}")).text
 
 
+async def test_the_page_of_a_booking_says_who_hosts_it_instead_of_whom(
+    runtime: Runtime, as_: As, team: HostedTeam, booking: Booking
+) -> None:
+    host = await get_host(runtime, team, booking)
+    to = team.hosts[-1]
+    async with as_(host) as client:
+        await client.post(path_of(booking), data={"place": str(host.id), "to": str(to.id)})
+    for somebody in (team.owner, to):
+        async with as_(somebody) as client:
+            text = read_page(await client.get(f"/bookings/{booking.id}")).text
+        assert f"{host.name} handed this booking over" in text
+        assert f"New: {to.name}, instead of {host.name}" in text
+
+    # A new time at which the host is not free is told the same way.
+    await book_alone(runtime, to, AT + timedelta(hours=1))
+    async with as_(team.owner) as client:
+        start = (AT + timedelta(hours=1)).isoformat()
+        await client.post(f"/bookings/{booking.id}/reschedule", data={"start": start})
+        text = read_page(await client.get(f"/bookings/{booking.id}")).text
+    (now,) = await list_hosts(runtime, booking.id)
+    assert f"New: {find_user(team, now).name}, instead of {to.name}" in text
+
+
 async def test_nobody_named_means_the_next_one_by_the_rule(
     runtime: Runtime, as_: As, team: HostedTeam, booking: Booking
 ) -> None:
