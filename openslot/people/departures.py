@@ -22,6 +22,8 @@ from openslot.people import store, team_leavers
 from openslot.people.errors import DeparturePending, HeldDepartureNotFound
 from openslot.people.events import DepartureDecided, DepartureHeld
 from openslot.people.models import HeldDeparture, Preview
+from openslot.teams import operations as teams
+from openslot.teams.models import Team
 from openslot.wait_list import operations as wait_list
 
 WITHIN = timedelta(hours=1)
@@ -73,6 +75,27 @@ async def remove(work: Work, organization: Organization, member: Member) -> None
         # The user's row is locked before the sessions, in the same order as by a change of password.
         await accounts.note_left(work, member.user)
         await access.end_sessions(work, member.user)
+
+
+async def leave_team(work: Work, organization: Organization, team: Team, leavers: list[User], *, staying: int) -> int:
+    """Take users out of a team, which is locked, as a provider says, and return how many bookings they keep.
+
+    If nobody stays to take their bookings, or too many have left within an hour, they host what is booked.
+    """
+    removed = await store.count_removed(work.db, team.id, since=work.now - WITHIN) + len(leavers)
+    is_held = not staying or is_too_many(removed, staying + removed, share=organization.departure_share)
+    kept = 0
+    for user in leavers:
+        if not is_held:
+            await team_leavers.leave_team(work, team, user)
+            continue
+        kept += sum(await team_leavers.count_of_leaver(work, team, user.id))
+        await teams.remove_member(work, team, user.id)
+    if kept:
+        log.warning(
+            "bookings of a team kept", organization=organization.slug, team=team.slug, removed=removed, kept=kept
+        )
+    return kept
 
 
 async def remove_by_hand(work: Work, administration: Administration, member: Member) -> list[UUID]:

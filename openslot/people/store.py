@@ -78,6 +78,13 @@ async def count_departures(db: Db, organization_id: UUID, *, since: datetime) ->
     return row["departed"], row["active"] + row["departed"]
 
 
+async def count_removed(db: Db, team_id: UUID, *, since: datetime) -> int:
+    """Count who was removed from a team since a time."""
+    statement = """select count(*) from events where subject_kind = 'team' and subject_id = $1
+        and type = 'team.member_removed' and at > $2"""
+    return int(await db.fetchval(statement, team_id, since))
+
+
 async def lock_held_hosts(db: Db, organization_id: UUID, *, user_id: UUID | None = None) -> set[UUID]:
     """Wait for the locks of the hosts whose departures wait, always in the same order, and name them."""
     statement = """select user_id from held_departures where organization_id = $1

@@ -43,7 +43,8 @@ async def leave_organization(work: Work, organization: Organization, user: User)
     await hand_over(work, organization.id, user)
     left = await store.list_teams_of_member(work.db, organization.id, user.id)
     reason = LEFT.fill(host=user.name, organization=organization.name)
-    released = await handovers.leave_teams(work, user, [team.id for team in left], reason=reason)
+    every = [each.team.id for each in await teams.list_teams(work, organization)]
+    released = await handovers.leave_teams(work, user, every, reason=reason)
     for team in left:
         await teams.remove_member(work, team, user.id)
     return list(released.cancelled)

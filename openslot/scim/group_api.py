@@ -82,8 +82,8 @@ async def replace_group(
 ) -> Response:
     """Replace a group."""
     projection = read_group_projection(attributes, excluded)
-    row = await groups.replace_group(work, group_id, data, if_match=request.headers.get("if-match"))
-    return _show(work, row, projection)
+    changed = await groups.replace_group(work, group_id, data, if_match=request.headers.get("if-match"))
+    return _show(work, changed.row, projection, kept=changed.kept)
 
 
 @patch("/Groups/{group_id}")
@@ -98,8 +98,8 @@ async def patch_group(
 ) -> Response:
     """Change a group."""
     projection = read_group_projection(attributes, excluded)
-    row = await groups.change_group(work, group_id, data, if_match=request.headers.get("if-match"))
-    return _show(work, row, projection)
+    changed = await groups.change_group(work, group_id, data, if_match=request.headers.get("if-match"))
+    return _show(work, changed.row, projection, kept=changed.kept)
 
 
 @delete("/Groups/{group_id}", status=204)
@@ -116,11 +116,13 @@ async def _list(work: Work, *, filter_: str | None, start: int, count: int, proj
     return Response(headers={"content-type": SCIM}, body=resources.show_list(shown, total=total, start=max(start, 1)))
 
 
-def _show(work: Work, row: Row, projection: GroupProjection, *, status: int = 200) -> Response:
+def _show(work: Work, row: Row, projection: GroupProjection, *, status: int = 200, kept: int = 0) -> Response:
     base = base_of(work)
     headers = {
         "content-type": SCIM,
         "location": f"{base}/Groups/{row['id']}",
         "etag": resources.etag(row["version"]),
     }
+    if kept:
+        headers[resources.NOTICE] = f"Too many were removed at once: they still host {kept} upcoming bookings"
     return Response(status=status, headers=headers, body=show_group(row, base, projection).encode())

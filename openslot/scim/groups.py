@@ -11,7 +11,7 @@ from openslot.accounts import organizations
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
-from openslot.people import team_leavers
+from openslot.people import departures, team_leavers
 from openslot.scim import group_store as store
 from openslot.scim import operations, resources
 from openslot.scim.attributes import MAX_RESULTS
@@ -45,6 +45,12 @@ async def list_groups(
         limit=min(max(count, 0), MAX_RESULTS),
         offset=max(start, 1) - 1,
     )
+
+
+class ChangedGroup(Struct, frozen=True, kw_only=True):
+    row: Row
+    kept: int
+    """How many bookings are still hosted by users who were removed, because too many were at once."""
 
 
 class FoundResources(Struct, frozen=True, kw_only=True):
@@ -97,13 +103,13 @@ async def create_group(work: Work, body: Mapping[str, Any]) -> Row:
     return await get_group(work, team.id)
 
 
-async def replace_group(work: Work, group_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> Row:
+async def replace_group(work: Work, group_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> ChangedGroup:
     """Make a group what the provider says; without `members` they are left as they are."""
     wanted = read_group(body)
     return await _change(work, group_id, lambda _: wanted, if_match=if_match)
 
 
-async def change_group(work: Work, group_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> Row:
+async def change_group(work: Work, group_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> ChangedGroup:
     """Apply a provider's changes to a group, all of them or none."""
     return await _change(work, group_id, lambda current: patch_group(current, body), if_match=if_match)
 
@@ -116,7 +122,7 @@ async def remove_group(work: Work, group_id: UUID, *, if_match: str | None) -> N
     await team_leavers.delete_team(work, team)
 
 
-async def _change(work: Work, group_id: UUID, change: GroupChange, *, if_match: str | None) -> Row:
+async def _change(work: Work, group_id: UUID, change: GroupChange, *, if_match: str | None) -> ChangedGroup:
     team = await teams.get_team(work, _organization_id(work), group_id)
     # What the change says of members must be known before their locks are taken, and is read again afterwards.
     foreseen = change(await _describe(work, team))
@@ -125,9 +131,8 @@ async def _change(work: Work, group_id: UUID, change: GroupChange, *, if_match: 
     team = await teams.get_team(work, team.organization_id, team.id)
     wanted = change(await _describe(work, team))
     await _rename(work, team, wanted)
-    if wanted.members is not None:
-        await _set_members(work, team, wanted.members)
-    return await get_group(work, team.id)
+    kept = 0 if wanted.members is None else await _set_members(work, team, wanted.members)
+    return ChangedGroup(row=await get_group(work, team.id), kept=kept)
 
 
 async def _rename(work: Work, team: Team, wanted: GroupState) -> None:
@@ -141,14 +146,20 @@ async def _rename(work: Work, team: Team, wanted: GroupState) -> None:
         raise _explain(refusal) from None
 
 
-async def _set_members(work: Work, team: Team, wanted: Sequence[str]) -> None:
-    """Let these users be in a team and no others; whoever is no longer in it gives their bookings away."""
+async def _set_members(work: Work, team: Team, wanted: Sequence[str]) -> int:
+    """Let these users be in a team and no others; who is no longer in it gives their bookings away, or keeps some."""
     current = await store.list_members(work.db, team.id)
     new = [member_id for member_id in wanted if member_id not in current]
     await teams.add_members(work, team, await _find_users(work, team.organization_id, new))
-    for member_id, user_id in sorted(current.items()):
-        if member_id not in wanted:
-            await team_leavers.leave_team(work, team, await accounts.get_user(work, user_id))
+    leavers = [
+        await accounts.get_user(work, user_id)
+        for member_id, user_id in sorted(current.items())
+        if member_id not in wanted
+    ]
+    if not leavers:
+        return 0
+    organization = await organizations.get_organization_by_id(work, team.organization_id)
+    return await departures.leave_team(work, organization, team, leavers, staying=len(wanted))
 
 
 async def _describe(work: Work, team: Team) -> GroupState:
