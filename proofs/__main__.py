@@ -16,6 +16,9 @@ PARTS = {
     "disk": "the disk of the database, and that of the data directory, is full",
     "kills": "1,000 bookings under 100 kills: mails, webhooks, calendar events and CRM",
     "failover": "PostgreSQL under Patroni: the primary is killed ten times while people book",
+    "upgrade": "the last release is upgraded to this one while people book with both",
+    "restore": "a busy installation is backed up, restored on empty directories, and goes on",
+    "secrets": "every secret that was issued is looked for in dump, logs, exports, lists and refusals",
     "tests": "the tests of races, crashes and parsers with their long counts",
     "mutants": "the product without each of its guards: every one must be noticed",
 }

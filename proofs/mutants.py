@@ -246,6 +246,21 @@ MUTANTS = (
         ("processes/first_start.py", "if words.setup_link is not None:", "if False:"),
     ),
     mutant(
+        "a migration that does not give way",
+        "core/test_migrating_beside_others.py::"
+        "test_a_migration_gives_way_to_a_request_that_waits_for_it_and_holds_what_it_needs",
+        (
+            "core/migrate.py",
+            "lock_timeout: timedelta = timedelta(milliseconds=300)",
+            "lock_timeout: timedelta = timedelta(seconds=2)",
+        ),
+    ),
+    mutant(
+        "a link in the log",
+        "proofs/test_secrets.py::test_what_was_issued_is_found_nowhere_and_what_is_planted_is_found",
+        ("http/edge.py", "route=exchange.template, status=status", "route=exchange.path, status=status"),
+    ),
+    mutant(
         "rows that are not counted",
         "cli/test_backup.py::test_rows_that_are_not_as_promised_undo_everything",
         ("backups/store.py", "<> {expected} then ", "< 0 then "),

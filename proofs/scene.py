@@ -7,6 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,7 @@ async def scene(place: Path, *, through: Sequence[str] = (), data_dir: Path | No
         )
 
 
-async def welcome(runtime: Runtime, username: str = "mara", *, days: int = 60) -> tuple[User, str]:
+async def welcome(runtime: Runtime, username: str = "ida", *, days: int = 60) -> tuple[User, str]:
     """Add a host with an API key who offers ten minutes at a time, so many days ahead."""
     email = f"{username}@lindqvist.example"
     wanted = UserWanted(email=email, name=f"{username.title()} Lindqvist", username=username, plan=Plan.PRO)
@@ -187,7 +188,9 @@ async def count_arrived(scene: Scene, bookings: int, events: int) -> list[Figure
         Figure("webhooks: ids with two bodies", sum(len(bodies) > 1 for bodies in hooks.values()), at_most=0),
         Figure("webhooks: received again, same id", len(scene.receiver.got) - len(hooks)),
         *await _count_mails(scene, told),
-        *await _count_calendar(scene),
+        *await count_events(
+            scene.radicale, scene.calendar, {row["id"]: row["starts_at"] for row in await pool.fetch(CONFIRMED)}
+        ),
         *await _count_meetings(scene),
         Figure("effects that are not finished", await pool.fetchval(STUCK), at_most=0),
         Figure("effects given up", await pool.fetchval(DEAD), at_most=0),
@@ -208,11 +211,12 @@ async def _count_mails(scene: Scene, told: set[str]) -> list[Figure]:
     ]
 
 
-async def _count_calendar(scene: Scene) -> list[Figure]:
-    found = await read_events(scene.radicale, scene.calendar)
+async def count_events(radicale: Radicale, calendar: str, confirmed: Mapping[str, datetime]) -> list[Figure]:
+    """Count the events that a calendar lacks or has too many, given the bookings that it must show by their ids."""
+    found = await read_events(radicale, calendar)
     shown = Counter(str(each["UID"]) for each in found.values())
     starts = {str(each["UID"]): each["DTSTART"].dt for each in found.values()}
-    wanted = {f"{row['id']}@openslot": row["starts_at"] for row in await scene.runtime.pool.fetch(CONFIRMED)}
+    wanted = {f"{id_}@openslot": starts_at for id_, starts_at in confirmed.items()}
     return [
         Figure("calendar: events missing", len(wanted.keys() - shown.keys()), at_most=0),
         Figure("calendar: events doubled", sum(shown.values()) - len(shown), at_most=0),

@@ -33,11 +33,12 @@ order by xact_start limit 1"""
 class LockRetries(Struct, frozen=True, kw_only=True):
     """How long a schema change waits for locks, and how often it is tried again."""
 
-    # Statements that need the table queue behind us, so this is also how long they may have to wait.
-    lock_timeout: timedelta = timedelta(seconds=2)
+    # Statements that need the table queue behind us, so this is also how long they may have to wait. PostgreSQL ends a
+    # request that waits for us and holds what we wait for, after its deadlock_timeout of one second: we give up first.
+    lock_timeout: timedelta = timedelta(milliseconds=300)
     # Nothing queues behind a concurrent build; it only waits for old transactions to end.
     concurrent_lock_timeout: timedelta = timedelta(minutes=10)
-    pauses: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 30, 30)
+    pauses: tuple[float, ...] = (0.2, 0.5, 0.5, 1, 1, 2, 2, 4, 8, 15, 30, 30, 30)
 
 
 LOCK_RETRIES = LockRetries()

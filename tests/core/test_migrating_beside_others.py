@@ -17,6 +17,7 @@ WITHIN = 60.0
 SHORT = timedelta(milliseconds=50)
 HASTY = LockRetries(lock_timeout=SHORT, concurrent_lock_timeout=SHORT, pauses=(0.05, 0.05))
 STUBBORN = LockRetries(lock_timeout=SHORT, pauses=(0.2,) * 200)
+HAS_LOCKED = "select count(*) from pg_locks where relation = $1::regclass and mode = 'AccessExclusiveLock' and granted"
 ADD_COLUMN = {"9000_note.sql": "alter table lanes add column note text"}
 BUILD_INDEX = {
     "9001_index.sql": f"{NO_TRANSACTION}\n-- Two steps; each may be repeated.\n"
@@ -90,10 +91,27 @@ async def test_a_migration_that_never_gets_its_lock_says_who_holds_it_and_change
     assert "9000_note.sql" not in await ledger(database_url)
 
 
+async def test_a_migration_gives_way_to_a_request_that_waits_for_it_and_holds_what_it_needs(database_url: str) -> None:
+    sql = "alter table effects add column note text; select pg_sleep(0.4); alter table lanes add column note text"
+    async with connected(database_url) as request:
+        asking = request.transaction()
+        await asking.start()
+        await request.fetch("select * from lanes")
+        migrating = asyncio.create_task(migrate(database_url, knowing({"9000_note.sql": sql})))
+        async with asyncio.timeout(WITHIN), connected(database_url) as other:
+            while not await other.fetchval(HAS_LOCKED, "effects"):
+                await asyncio.sleep(0.01)
+        # Now each waits for the other; PostgreSQL would end one of them, and that was the request.
+        assert await request.fetch("select * from effects") == []
+        await asking.rollback()
+
+        assert await asyncio.wait_for(migrating, WITHIN) == ["9000_note.sql"]
+
+
 def test_the_pauses_grow_and_no_wait_for_a_lock_is_long() -> None:
     assert list(LOCK_RETRIES.pauses) == sorted(LOCK_RETRIES.pauses)
     assert sum(LOCK_RETRIES.pauses) > 60
-    assert LOCK_RETRIES.lock_timeout <= timedelta(seconds=3)
+    assert LOCK_RETRIES.lock_timeout <= timedelta(seconds=0.5)
 
 
 async def test_a_migration_outside_of_a_transaction_runs_statement_by_statement(database_url: str) -> None:
