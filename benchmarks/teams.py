@@ -18,7 +18,7 @@ from openslot.accounts.models import Role, User
 from openslot.accounts.operations import get_user
 from openslot.accounts.plans import Plan
 from openslot.availability import operations as availability
-from openslot.availability import team_slots, team_store
+from openslot.availability import team_listing, team_slots, team_store
 from openslot.availability.models import ByBooking, ById, SlotContext
 from openslot.availability.schemas import write_slots
 from openslot.bookings import operations as bookings
@@ -162,7 +162,11 @@ async def _list_starts(runtime: Runtime, event_type_id: UUID, first: date) -> li
     _, slots, _ = await availability.list_open(
         work, ByBooking(event_type_id), timezone=ZONE, first=first + timedelta(days=1), last=last
     )
-    return sorted({start // 3600: start for start in slots.starts}.values())
+    chosen: list[int] = []
+    for start in slots.starts:
+        if not chosen or start >= chosen[-1] + 3600:
+            chosen.append(start)
+    return chosen
 
 
 async def _book(runtime: Runtime, event_type_id: UUID, start: int) -> float:
@@ -176,6 +180,7 @@ async def _book(runtime: Runtime, event_type_id: UUID, start: int) -> float:
 
 def _forget() -> None:
     """Forget what a process keeps from one answer to the next."""
+    team_listing.KEPT.clear()
     team_slots.lay_team_grid.cache_clear()
     team_slots.find_worked.cache_clear()
     team_store.read_hours.cache_clear()

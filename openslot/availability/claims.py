@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.accounts.store import try_lock_host
-from openslot.availability import claim_store, holds, store, team_claims
+from openslot.availability import claim_store, holds, store, team_claims, team_store
 from openslot.availability.claim_store import Held, Locked
 from openslot.availability.errors import HoldNotFound, InvalidStartTime, SlotUnavailable
 from openslot.availability.explain import explain_start
@@ -359,11 +359,12 @@ async def _expire_holds_of(runtime: Runtime, host_no: int) -> int:
 
 
 async def tidy_claims(work: Work) -> str:
-    """Remove holds that expired a day ago, and group sessions that nobody is booked in."""
+    """Remove holds that expired a day ago, group sessions that nobody is booked in, and old tokens of changes."""
     before = work.now - timedelta(days=1)
     holds = await repeat(lambda limit: claim_store.delete_holds(work.db, before, limit=limit))
     seats = await repeat(lambda limit: claim_store.delete_seats(work.db, before, limit=limit))
     sessions = await repeat(lambda limit: claim_store.delete_sessions(work.db, before, limit=limit))
+    await team_store.tidy_changes(work.db)
     return f"{holds + seats} holds, {sessions} sessions removed"
 
 

@@ -147,15 +147,14 @@ class TeamInputs(Struct, frozen=True, kw_only=True):
     hosts: Mapping[int, HostInputs]
     """By their numbers; none where free times are listed, which are read some at a time."""
 
+    versions: Mapping[int, int | None] = {}
+    """Of the time of each host, by their numbers: another one for each change; None: it is not known."""
+
     changing: Sequence[UUID] = ()
     """Claims that are about to change, and close nothing."""
 
     is_unsettled: bool = False
     """Whether the ledger has to be settled before hosts are chosen."""
-
-    @property
-    def host_numbers(self) -> frozenset[int]:
-        return frozenset(each.host_no for group in self.groups for each in group.candidates)
 
 
 class SlotInputs(Struct, frozen=True, kw_only=True):

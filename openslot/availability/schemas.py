@@ -1,6 +1,9 @@
 """The wire shapes of availability; slots are written a day at a time with one look at the zone per change of offset."""
 
 from bisect import bisect_left
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import starmap
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
@@ -8,9 +11,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from openslot.availability.models import SlotContext, Slots
-from openslot.core.times import DAY, FOREVER, Instant, date_of, get_offsets, offset_at
+from openslot.core.times import DAY, FOREVER, Instant, date_of, get_offsets
 from openslot.event_types.schemas import EmbeddedEventType, embed
 from openslot.routing import DescribedAs
+
+KEPT_DAYS = 256
+"""How many days a process keeps as text, 13 kB or less each where slots are 15 minutes apart."""
 
 
 class _Dates(dict[int, str]):
@@ -42,34 +48,47 @@ _DATES, _LOCAL, _UTC = _Dates(), _LocalClock(), _UtcClock()
 
 def write_slots(slots: Slots, *, viewer: ZoneInfo) -> bytes:
     """Write slots as a JSON list: date and time as the viewer's clock shows them, start and end in UTC."""
-    return b"[" + ",".join(_write_all(slots, viewer)).encode() + b"]"
+    return b"[" + ",".join(starmap(_write_day, _split_days(slots, viewer))).encode() + b"]"
 
 
-def _write_all(slots: Slots, viewer: ZoneInfo) -> list[str]:
-    starts, duration = slots.starts, slots.duration
+def _split_days(slots: Slots, viewer: ZoneInfo) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Split slots into those of a day in UTC that have the same offset and duration."""
+    starts = slots.starts
     if not starts:
-        return []
+        return
     offsets = get_offsets(viewer, date_of(starts[0] // DAY), date_of(starts[-1] // DAY))
-    written: list[str] = []
+    sessions = sorted(slots.session_ends)
     at = 0
     for offset, run_end in zip(offsets.seconds, (*offsets.starts[1:], FOREVER), strict=True):
         while at < len(starts) and starts[at] < run_end:
-            until = bisect_left(starts, min(run_end, _day_end(starts[at], offset, duration)), at)
-            written += _write_run(starts[at:until], offset, duration)
+            first, duration = starts[at], slots.duration
+            end = min(run_end, first - first % DAY + DAY)
+            if sessions:
+                end = min(end, next((each for each in sessions if each > first), end))
+                if first in slots.session_ends:
+                    duration, end = slots.session_ends[first] - first, first + 1
+            until = bisect_left(starts, end, at)
+            yield tuple(starts[at:until]), offset, duration
             at = until
-    for start, end in slots.session_ends.items():
-        place = bisect_left(starts, start)
-        if place < len(starts) and starts[place] == start:
-            written[place : place + 1] = _write_run([start], offset_at(offsets, start), end - start)
-    return written
 
 
-def _day_end(start: int, offset: int, duration: int) -> int:
+@lru_cache(maxsize=KEPT_DAYS)
+def _write_day(starts: tuple[int, ...], offset: int, duration: int) -> str:
+    written: list[str] = []
+    at = 0
+    while at < len(starts):
+        until = bisect_left(starts, _dates_end(starts[at], offset, duration), at)
+        written += _write_run(starts[at:until], offset, duration)
+        at = until
+    return ",".join(written)
+
+
+def _dates_end(start: int, offset: int, duration: int) -> int:
     """Return when the first of the three dates of a slot changes: the viewer's, that of its start, that of its end."""
     return start + DAY - max((start + offset) % DAY, start % DAY, (start + duration) % DAY)
 
 
-def _write_run(starts: list[int], offset: int, duration: int) -> list[str]:
+def _write_run(starts: tuple[int, ...], offset: int, duration: int) -> list[str]:
     shown, begun, ended = (starts[0] + offset) // DAY, starts[0] // DAY, (starts[0] + duration) // DAY
     head = f'{{"date":"{_DATES[shown]}","time":"'
     start_date, end_date = f'","startTime":"{_DATES[begun]}', f'","endTime":"{_DATES[ended]}'

@@ -1,6 +1,6 @@
 """All SQL of a team's availability: one statement reads its groups, another the time of all hosts together."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from uuid import UUID
@@ -47,7 +47,8 @@ with changing as materialized (
     where e.id = $1
 ), gathered as (
     select group_id, array_agg(no) as host_nos, array_agg(user_id) as user_ids, array_agg(weight) as weights,
-           array_agg(priority) as priorities, array_agg(credit) as credits, array_agg(last_no) as last_nos
+           array_agg(priority) as priorities, array_agg(credit) as credits, array_agg(last_no) as last_nos,
+           array_agg((select bit_xor(x.token) from host_changes x where x.host_no = m.no)) as versions
     from (select * from members order by group_id, no) m group by group_id
 )
 select about.*, {GROUPS.columns}, gathered.*
@@ -60,7 +61,8 @@ TEAM_AND_LEDGER = TEAM.replace("select about.*,", f"select about.*, {UNSETTLED_C
 # read.
 HOSTS_WITHOUT = """
 select u.no as host_no, u.name, u.left_at, u.id as user_id, s.id as schedule_id, s.name as schedule_name, s.zone,
-       s.weekly_hours, s.overrides, s.holidays, away.*, taken.*, busy.*, unread.*
+       s.weekly_hours, s.overrides, s.holidays, away.*, taken.*, busy.*, unread.*,
+       (select bit_xor(x.token) from host_changes x where x.host_no = u.no) as version
 from users u
 left join lateral (
     select s.* from schedules s where s.owner_id = u.id order by s.default_at desc nulls last, s.id limit 1) s on true
@@ -73,8 +75,11 @@ cross join lateral (
            array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.counts) as claim_until,
            array_agg(date_part('epoch', c.starts_at)::bigint) filter (where c.counts and $7) as claim_start,
            array_agg(c.is_own) filter (where c.counts and $7) as claim_own,
-           bool_or(not c.counts) as has_stale
+           bool_or(not c.counts) as has_stale, min(c.ends) as claims_change_at
     from (select c.during, c.starts_at, c.event_type_id is not distinct from $8::uuid as is_own,
+                 least(case when c.expires_at > $4 then c.expires_at end, case when c.kind = 'session' then (
+                     select min(t.expires_at) from claim_seats t
+                     where t.claim_id = c.id and t.active and t.expires_at > $4) end) as ends,
                  (c.expires_at is null or c.expires_at > $4) and (c.kind <> 'session' or exists (
                      select from claim_seats t
                      where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $4))) as counts
@@ -89,8 +94,10 @@ cross join lateral (
       and b.end_second > date_part('epoch', $2::timestamptz)::bigint
       and b.start_second < date_part('epoch', $3::timestamptz)::bigint) busy
 cross join lateral (
-    select array_agg(x.name) as unread_sources from busy_sources x
-    where x.host_no = u.no and x.closes_at <= $4) unread
+    select array_agg(x.name) filter (where x.closes_at <= $4) as unread_sources,
+           min(x.closes_at) filter (where x.closes_at > $4) as calendars_close_at
+    from busy_sources x
+    where x.host_no = u.no and x.closes_at is not null) unread
 where u.no = any($1::bigint[])
 order by u.no"""
 # Where nothing is left out, the spans of calendars are found in an index alone.
@@ -99,12 +106,27 @@ HOSTS = HOSTS_WITHOUT.replace(" and c.id <> all($9::uuid[])", "").replace(
 )
 # The same hours are sent once, with all who have them.
 HOURS = """
-select s.zone, s.weekly_hours, s.overrides, s.holidays, array_agg(u.no) as host_nos
+select s.zone, s.weekly_hours, s.overrides, s.holidays, array_agg(u.no) as host_nos,
+       array_agg((select bit_xor(x.token) from host_changes x where x.host_no = u.no)) as versions
 from users u cross join lateral (
     select s.* from schedules s where s.owner_id = u.id order by s.default_at desc nulls last, s.id limit 1) s
 where u.no = any($1::bigint[])
 group by s.zone, s.weekly_hours, s.overrides, s.holidays"""
 
+
+# All tokens that are seen become a new one, so that another set of them is never taken for this one. Those of accounts
+# that are gone are removed.
+TIDY_CHANGES = """
+with crowded as (
+    select h.host_no, bool_and(u.no is null) as is_gone
+    from host_changes h left join users u on u.no = h.host_no
+    group by h.host_no having count(*) > $1 or bool_and(u.no is null)
+), deleted as (
+    delete from host_changes h using crowded c where h.host_no = c.host_no returning h.host_no, c.is_gone
+), made as (
+    insert into host_changes (host_no) select distinct host_no from deleted where not is_gone
+)
+select count(*) from deleted"""
 
 _DAY = (TimeRange(0, 1440),)
 ALWAYS: WeeklyHours = (_DAY, _DAY, _DAY, _DAY, _DAY, _DAY, _DAY)
@@ -116,6 +138,17 @@ _LONGEST = timedelta(days=1, hours=8)
 _weekly = msgspec.json.Decoder(WeeklyHours)
 _overrides = msgspec.json.Decoder(tuple[DateOverride, ...])
 _holidays = msgspec.json.Decoder(HolidayCalendar)
+
+
+class ReadHost(msgspec.Struct, frozen=True, kw_only=True):
+    """A host as they were read."""
+
+    host: models.HostInputs
+    version: int | None
+    """Another one for each change of the host's time; None: it is not known."""
+
+    changes_at: datetime | None
+    """When the next hold expires, or a calendar closes because it was not read again."""
 
 
 async def find_team(
@@ -150,11 +183,12 @@ async def find_team(
         rules=rules,
         groups=groups,
         hosts={},
+        versions={no: version for row in rows for no, version in _pair_versions(row)},
         changing=head["changing"],
         is_unsettled=not is_listed and bool(head["holds"] or head["has_changed"]),
     )
     if not is_listed:
-        hosts = await list_hosts(db, team, team.host_numbers, since=asked_from, until=asked_until, now=now)
+        hosts = await list_hosts(db, team, team.versions, since=asked_from, until=asked_until, now=now)
         team = replace(team, hosts=hosts)
     inputs = replace(
         found.inputs,
@@ -194,9 +228,15 @@ async def reread_hosts(
 async def list_hosts(
     db: Db, team: models.TeamInputs, numbers: Collection[int], *, since: datetime, until: datetime, now: datetime
 ) -> dict[int, models.HostInputs]:
-    """Read the time of some hosts of a team by their numbers."""
-    if not numbers:
-        return {}
+    """Read some hosts of a team by their numbers."""
+    read = await list_times(db, team, numbers, since=since, until=until, now=now) if numbers else []
+    return {each.host.host_no: each.host for each in read}
+
+
+async def list_times(
+    db: Db, team: models.TeamInputs, numbers: Collection[int], *, since: datetime, until: datetime, now: datetime
+) -> list[ReadHost]:
+    """Read some hosts of a team, each with the version of what was read: both are of the same moment."""
     rules, changing = team.rules, [list(team.changing)] if team.changing else []
     has_limits = any((rules.host_per_day, rules.host_per_week, rules.host_total_per_day, rules.host_total_per_week))
     reach = _REACH_OF_LIMITS if has_limits else _REACH
@@ -212,12 +252,28 @@ async def list_hosts(
         rules.event_type_id,
         *changing,
     )
-    return {row["host_no"]: _to_host(row) for row in rows}
+    return [
+        ReadHost(
+            host=_to_host(row),
+            version=row["version"],
+            changes_at=min(filter(None, (row["claims_change_at"], row["calendars_close_at"])), default=None),
+        )
+        for row in rows
+    ]
 
 
-async def list_hours(db: Db, numbers: Collection[int]) -> list[tuple[Schedule, list[int]]]:
-    """Read when some hosts work, away or not, each with the numbers of all who have the same hours."""
-    return [(_to_hours(row), row["host_nos"]) for row in await db.fetch(HOURS, sorted(numbers))]
+async def list_hours(db: Db, numbers: Collection[int]) -> list[tuple[Schedule, dict[int, int | None]]]:
+    """Read when some hosts work, away or not: hours, and the versions of all who have them by their numbers."""
+    return [(_to_hours(row), dict(_pair_versions(row))) for row in await db.fetch(HOURS, sorted(numbers))]
+
+
+async def tidy_changes(db: Db, *, max_: int = 8) -> int:
+    """Replace the tokens of hosts who have more than so many, and return how many there were."""
+    return int(await db.fetchval(TIDY_CHANGES, max_))
+
+
+def _pair_versions(row: Row) -> Iterable[tuple[int, int | None]]:
+    return zip(row["host_nos"] or (), row["versions"] or (), strict=True)
 
 
 def _list_candidates(row: Row) -> list[Candidate]:

@@ -67,6 +67,7 @@ NOT_EXPORTED = {
     "data_exports": "the export itself",
     "chat_messages": "what the operator's team chat was told of broken connections, which activity.json has",
     "held_hosts": "times that are held for minutes while somebody books",
+    "host_changes": "random numbers that show that the time of a host has changed",
     "host_groups": "how the hosts of a team's event types are chosen, which the team decides",
     "held_effects": "that a message waited while messages were stopped; emails.json has the email",
     "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",

@@ -51,11 +51,16 @@ CAN_HOST = "m.active and u.disabled_at is null"
 IS_MANAGED = f"""exists (
     select from {PEOPLE} where t.id = e.team_id and u.id = {{user_id}} and k.is_manager and {CAN_HOST})"""
 # Who is in the group `g` at this moment and can host. Values of attributes are compared in any letter case.
-HOSTS_OF_GROUPS = """host_groups g join event_types e on e.id = g.event_type_id
+_WHO_CAN_HOST = """join event_types e on e.id = g.event_type_id
 join team_members k on k.team_id = e.team_id join teams t on t.id = k.team_id
 join memberships m on m.organization_id = t.organization_id and m.user_id = k.user_id and m.active
-join users u on u.id = k.user_id and u.disabled_at is null
+join users u on u.id = k.user_id and u.disabled_at is null"""
+HOSTS_OF_GROUPS = f"""host_groups g {_WHO_CAN_HOST}
 left join host_group_members h on h.group_id = g.id and h.user_id = k.user_id"""
+# `offset 0`: who is listed is found first, however many others the team has.
+LISTED_HOSTS = f"""host_groups g
+cross join lateral (select * from host_group_members x where x.group_id = g.id and x.listed offset 0) h
+{_WHO_CAN_HOST} and k.user_id = h.user_id"""
 IS_IN_GROUP = f"""case when g.filter is null then coalesce(h.listed, false) else not exists (
     select from jsonb_each(g.filter) f where not exists (
         select from jsonb_array_elements_text(f.value) v(value)
@@ -63,9 +68,8 @@ IS_IN_GROUP = f"""case when g.filter is null then coalesce(h.listed, false) else
 
 
 def write_members(columns: str) -> str:
-    """Write the SQL of who is in the groups of the event type $1; who is listed is not looked for in the whole team."""
-    listed = HOSTS_OF_GROUPS.replace("left join host_group_members", "join host_group_members")
-    return f"""select {columns} from {listed} and h.listed where g.event_type_id = $1 and g.filter is null
+    """Write the SQL of who is in the groups of the event type $1."""
+    return f"""select {columns} from {LISTED_HOSTS} where g.event_type_id = $1 and g.filter is null
         union all
         select {columns} from {HOSTS_OF_GROUPS}
         where g.event_type_id = $1 and g.filter is not null and {IS_IN_GROUP}"""

@@ -13,7 +13,7 @@ from msgspec.structs import replace as change
 
 from openslot.availability import team_listing, team_store
 from openslot.availability.explain import explain_day, explain_start
-from openslot.availability.models import Code, Days, HostInputs, SlotContext, SlotInputs, TeamInputs
+from openslot.availability.models import Code, Days, SlotContext, SlotInputs, TeamInputs
 from openslot.availability.team_slots import judge_hosts, judge_team, list_team_slots
 from openslot.core.db import Db
 from openslot.schedules.models import Schedule
@@ -70,26 +70,29 @@ class Reading:
         self.team = cast("TeamInputs", inputs.team)
         self.read: list[int] = []
 
-    async def list_hosts(
+    async def list_times(
         self, _: Db, team: TeamInputs, numbers: Collection[int], **asked: datetime
-    ) -> dict[int, HostInputs]:
+    ) -> list[team_store.ReadHost]:
         self.read += numbers
-        return {no: self.team.hosts[no] for no in numbers}
+        return [
+            team_store.ReadHost(host=self.team.hosts[no], version=team.versions[no], changes_at=None) for no in numbers
+        ]
 
-    async def list_hours(self, _: Db, numbers: Collection[int]) -> list[tuple[Schedule, list[int]]]:
-        return [(self.team.hosts[no].schedule, [no]) for no in numbers]
+    async def list_hours(self, _: Db, numbers: Collection[int]) -> list[tuple[Schedule, dict[int, int | None]]]:
+        return [(self.team.hosts[no].schedule, {no: None}) for no in numbers]
 
 
 async def test_hosts_who_are_read_one_after_the_other_give_the_same_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team_listing, "READ_FIRST", 1)
     spared = 0
-    for case in draw_cases():
+    for version, case in enumerate(draw_cases()):
         inputs, days, viewer = as_team(case), Days(case.first, case.last), ZoneInfo(case.viewer)
         reading = Reading(inputs)
-        monkeypatch.setattr(team_store, "list_hosts", reading.list_hosts)
+        versions: dict[int, int | None] = dict.fromkeys(reading.team.hosts, version)
+        monkeypatch.setattr(team_store, "list_times", reading.list_times)
         monkeypatch.setattr(team_store, "list_hours", reading.list_hours)
         found = SlotContext(
-            inputs=change(inputs, team=change(reading.team, hosts={})),
+            inputs=change(inputs, team=change(reading.team, hosts={}, versions=versions)),
             claim_ids=[],
             has_stale=False,
             host_no=0,
@@ -101,4 +104,7 @@ async def test_hosts_who_are_read_one_after_the_other_give_the_same_list(monkeyp
         slots = await team_listing.list_team_open(cast("Db", None), found, days, viewer=viewer)
         assert slots == list_team_slots(inputs, days, viewer=viewer), case
         spared += len(reading.read) < len(reading.team.hosts)
+        # Who was read is not read again, and what was listed is listed again.
+        assert await team_listing.list_team_open(cast("Db", None), found, days, viewer=viewer) == slots, case
+        assert len(reading.read) == len(set(reading.read)), case
     assert spared > CASES // 20
