@@ -11,6 +11,7 @@ INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --pyt
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
 PARTS ?=
+SOAK_ARGS ?=
 MEASURED := tests/accounts tests/schedules tests/people tests/cli/test_doctor.py tests/cli/test_doctor_oidc.py
 
 # Without bytecode every process that a test starts compiles the package again.
@@ -66,6 +67,9 @@ coverage: setup ## Measure how much of some parts is run by their own tests
 prove: setup ## Run the long proofs, or those in PARTS by name, such as kills, peers, clocks, disk
 	@$(BIN)/python -m proofs $(PARTS)
 
+soak: setup ## Run for two hours while something breaks every five minutes; SOAK_ARGS="--minutes 10 --every 30" for less
+	@$(BIN)/python -m proofs.soak $(SOAK_ARGS)
+
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python
 
@@ -116,4 +120,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit coverage prove chromium mcp-peers bench record record-facts screenshots pictures messages docs wheel audit lock clean
+.PHONY: help setup run test check unit coverage prove soak chromium mcp-peers bench record record-facts screenshots pictures messages docs wheel audit lock clean

@@ -2,8 +2,6 @@
 
 import asyncio
 import email
-import os
-import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+import psutil
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -88,7 +87,10 @@ class Scene(Struct, kw_only=True):
     async def kill_database(self) -> None:
         """Kill PostgreSQL without warning, and start it again."""
         lines = (self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
-        os.kill(int(lines[0]), signal.SIGKILL)
+        process = psutil.Process(int(lines[0]))
+        process.kill()
+        # As long as it is a zombie, its lock on the port seems to be somebody's.
+        await asyncio.to_thread(process.wait)
         await asyncio.to_thread(start_server, self.data_dir, options=self.database_options)
 
 

@@ -28,7 +28,7 @@ from tests.support.wait_list import forget_offers
 
 __all__ = ["clock"]
 
-ROUNDS = 40 if os.environ.get("OPENSLOT_LONG") else 1
+ROUNDS = 10 if os.environ.get("OPENSLOT_LONG") else 1
 ANSWERS = {200, 303, 400, 404, 409, 410}
 OF_GROUPS = [each for each, needs in WRITERS.items() if not needs & {Need.SERIES, Need.WEEKS}]
 OF_DURATIONS = [each for each, needs in WRITERS.items() if needs <= {Need.HOLD, Need.BOOKING, Need.TEAM}]

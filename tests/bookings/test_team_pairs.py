@@ -37,7 +37,7 @@ from tests.support.teams import HostedTeam, book_team, book_weeks, hold_team, of
 __all__ = ["clock"]
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
-ROUNDS = 20 if LONG else 1
+ROUNDS = 10 if LONG else 1
 ANSWERS = {200, 303, 400, 404, 409, 410, 429}
 WINDOW = RollingWindow(120)
 DAY = timedelta(days=1)

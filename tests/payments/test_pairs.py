@@ -23,18 +23,19 @@ from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import links
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Money, RollingWindow
 from openslot.payments import operations, store
-from openslot.payments.models import StoredPayment
+from openslot.payments.models import PaymentConnection, StoredPayment
 from openslot.payments.ports import Checkouts
 from openslot.runtime import open_runtime
 from tests.payments.agreement import check_agreement
-from tests.payments.support import session_of, tick
+from tests.payments.support import PRICE, session_of, tick
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, StripeRefusal
 from tests.support.payments import ImpatientCheckouts
+from tests.web.event_types.conftest import offer
 
-ROUNDS = 20 if os.environ.get("OPENSLOT_LONG") else 1
+ROUNDS = 10 if os.environ.get("OPENSLOT_LONG") else 1
 starts = count()
 
 
@@ -51,6 +52,12 @@ class Round(Struct, kw_only=True):
     payment: StoredPayment
     start: datetime
     booked: list[UUID]
+
+
+@pytest.fixture
+async def paid(runtime: Runtime, user: User, connection: PaymentConnection) -> EventType:
+    """A meeting for money that can be booked far ahead: every round takes a time of its own."""
+    return await offer(runtime, user, "paid", price=Money(PRICE, "EUR"), booking_window=RollingWindow(365))
 
 
 @pytest.fixture
