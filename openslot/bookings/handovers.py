@@ -19,6 +19,7 @@ from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.contacts import operations as contacts
 from openslot.core.actor import ActorKind
 from openslot.core.errors import Invalid
+from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.i18n import Text
@@ -112,8 +113,8 @@ async def list_places(work: Work, user: User, booking_id: UUID) -> tuple[Booking
 async def list_takers(work: Work, details: BookingDetails, place: ClaimedHost) -> list[Taker]:
     """List who else is in the group of a host's place, who is next first, and then those who are free for it."""
     booking = details.booking
-    which, on = ByBooking(booking.event_type_id, booking.minutes), booking.starts_at.date()
-    found, *_ = await availability.list_open(work, which, timezone="UTC", first=on, last=on, without=booking.claim_id)
+    which = ByBooking(booking.event_type_id, booking.minutes)
+    found, *_ = await availability.list_taken(work, which, booking.starts_at.date(), get_zone("UTC"))
     free, current = list_free(found, booking.starts_at), {each.user_id for each in details.hosts}
     chosen = choose_hosts(found, free, {place.group_id: 1}, without=current) if place.group_id else None
     next_ = chosen[0].choice.chosen[0] if chosen else None

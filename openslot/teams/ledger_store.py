@@ -310,13 +310,19 @@ async def list_choices(db: Db, team_id: UUID, *, since: datetime | None = None) 
 async def list_last_choices(
     db: Db, event_type_id: UUID, *, reader_id: UUID, now: datetime, limit: int
 ) -> list[LastChoice]:
-    statement = f"""select {CHOICES.columns}, b.starts_at, b.status = 'CONFIRMED' and b.ends_at > $3
+    statement = f"""select {CHOICES.columns}, b.starts_at, b.status = 'CANCELLED' as is_cancelled,
+            b.status = 'CONFIRMED' and b.ends_at > $3
             and (b.host_id = $2 or {IS_MANAGED.format(user_id="$2")}) as can_hand_over
         from event_types e join host_groups g on g.event_type_id = e.id join assignments a on a.group_id = g.id
         left join bookings b on b.id = a.booking_id
         where e.id = $1 order by a.no desc limit $4"""
     return [
-        LastChoice(choice=CHOICES.read(row), starts_at=row["starts_at"], can_hand_over=bool(row["can_hand_over"]))
+        LastChoice(
+            choice=CHOICES.read(row),
+            starts_at=row["starts_at"],
+            is_cancelled=bool(row["is_cancelled"]),
+            can_hand_over=bool(row["can_hand_over"]),
+        )
         for row in await db.fetch(statement, event_type_id, reader_id, now, limit)
     ]
 

@@ -293,6 +293,7 @@ class LastChoice(Struct, frozen=True, kw_only=True):
     starts_at: datetime | None
     """Of the meeting; None: it was held and not booked."""
 
+    is_cancelled: bool
     can_hand_over: bool
     """Whether the reader may still give the booking to another host."""
 

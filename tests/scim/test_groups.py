@@ -187,7 +187,7 @@ async def test_a_group_is_a_team_whose_joiners_are_booked_and_whose_leavers_are_
     assert await members_of(provider, made["id"]) == set()
 
 
-async def test_bookings_of_who_is_removed_go_to_others_and_else_are_cancelled(
+async def test_bookings_of_who_is_removed_go_to_others_and_stay_if_nobody_is_left(
     provider: Provider, users: list[str], runtime: Runtime, organization: Organization
 ) -> None:
     first, second, third = users

@@ -45,13 +45,20 @@ class ShownShare(Struct, frozen=True, kw_only=True):
     """Of the bar of their bookings, in per cent of the longest."""
     of_bookings: Percent | None
     by_weight: Percent | None
+    """None if all weigh the same."""
     standing: Text | None
-    """How far they are behind or ahead; None if that does not decide."""
+    """How far they are behind or ahead; None if that does not decide, here and below."""
+    due: ShownNumber | None
+    """How many bookings they would have had by what they have earned."""
+    mark: float | None
+    """Where the bar would end then."""
 
 
 class ShownGroup(Struct, frozen=True, kw_only=True):
     pick: int
     members: tuple[ShownShare, ...]
+    furthest: ShownNumber | None
+    """How many bookings at most somebody is away from what is due; None if nothing is."""
 
 
 class ShownChoice(Struct, frozen=True, kw_only=True):
@@ -62,6 +69,7 @@ class ShownChoice(Struct, frozen=True, kw_only=True):
     also_free: tuple[str, ...]
     starts_at: datetime | None
     """Of the meeting."""
+    is_cancelled: bool
     hand_over: str | None
     """Where it is given to another host, if the reader may."""
 
@@ -104,18 +112,28 @@ def write_standing(credit: int) -> Text:
 
 def _show_group(members: Sequence[MemberShare]) -> ShownGroup:
     had, weight = sum(each.had for each in members), sum(each.weight for each in members)
-    most = max(each.had for each in members)
+    is_by_share = members[0].balance is Balance.SHARE
+    due = [max(each.had + each.credit / BOOKING, 0) if is_by_share else 0 for each in members]
+    most = max(*due, *(each.had for each in members))
+    weighs_alike = len({each.weight for each in members if each.weight}) <= 1
     shown = [
         ShownShare(
             member=each,
             length=share_of(each.had, most),
             of_bookings=Percent(each.had / had) if had else None,
-            by_weight=Percent(each.weight / weight) if weight else None,
-            standing=write_standing(each.credit) if each.balance is Balance.SHARE else None,
+            by_weight=None if weighs_alike or not weight else Percent(each.weight / weight),
+            standing=write_standing(each.credit) if is_by_share else None,
+            due=ShownNumber(round(earned, 2)) if is_by_share else None,
+            mark=share_of(earned, most) if is_by_share and most else None,
         )
-        for each in members
+        for each, earned in zip(members, due, strict=True)
     ]
-    return ShownGroup(pick=members[0].pick, members=tuple(shown))
+    furthest = round(max(abs(each.credit) for each in members) / BOOKING, 2)
+    return ShownGroup(
+        pick=members[0].pick,
+        members=tuple(shown),
+        furthest=ShownNumber(furthest) if is_by_share and had and furthest else None,
+    )
 
 
 def _show_choices(last: Sequence[LastChoice], names: dict[UUID, str]) -> list[ShownChoice]:
@@ -139,6 +157,7 @@ def _show_choice(last: LastChoice, names: dict[UUID, str], *, can_hand_over: boo
         is_named=choice.asked.is_named,
         also_free=_name(free, names),
         starts_at=last.starts_at,
+        is_cancelled=last.is_cancelled,
         hand_over=path if can_hand_over else None,
     )
 

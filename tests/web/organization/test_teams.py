@@ -1,8 +1,12 @@
 """The pages of teams: who manages what, members and their weights, and what happens when somebody leaves."""
 
+from datetime import timedelta
+
 import httpx2
 import pytest
 
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.teams import hosting
@@ -200,12 +204,40 @@ async def test_the_ledger_says_who_had_what_and_why(
     assert "Exactly at their share" in empty.text
     assert "0.5 bookings behind" in shown.text
     assert "0.5 bookings ahead" in shown.text
-    assert "1 booking · 100% of all · 50% by weight" in shown.text
-    assert "0 bookings · 0% of all · 50% by weight" in shown.text
+    assert "1 booking · 100% of all · 0.5 due" in shown.text
+    assert "0 bookings · 0% of all · 0.5 due" in shown.text
+    assert "Nobody is further than 0.5 from it." in shown.text
     chosen, other = [harbor.member.name, harbor.admin.name]
     assert shown.rows[-1][2:5] in ([chosen, "Booked", other], [other, "Booked", chosen])
     assert path in linked.addresses
     assert nothing.status_code == 404
+
+
+async def test_the_ledger_explains_a_host_who_was_away_and_names_cancelled_bookings(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        team, event_type = await add_team(work, harbor.organization, [harbor.member, harbor.admin], owner=harbor.owner)
+    await runtime.pool.execute("update team_members set weight = 50 where user_id = $1", harbor.admin.id)
+    # Somebody who is away earns nothing, and nothing is due.
+    await runtime.pool.execute(
+        """insert into out_of_office (id, owner_id, starts_at, ends_at, reason, created_at)
+        values (gen_random_uuid(), $1, $2, $3, '', $2)""",
+        harbor.admin.id,
+        TEN - timedelta(hours=2),
+        TEN + timedelta(hours=8),
+    )
+    booking = await book_team(runtime, event_type, TEN)
+    path = f"{TEAMS}/{team.id}/event-types/{event_type.id}/ledger"
+    away = read_page(await owner.get(path))
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, BookingRef(booking.id, None))
+    cancelled = read_page(await owner.get(path))
+
+    assert "1 booking · 100% of all · 1 due · 67% by weight" in away.text
+    assert "0 bookings · 0% of all · 0 due · 33% by weight" in away.text
+    assert "Cancelled" not in away.rows[-1][1]
+    assert cancelled.rows[-1][1].endswith("Cancelled")
 
 
 async def test_the_ledger_names_former_members_and_choices_by_hand(
