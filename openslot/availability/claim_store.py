@@ -345,6 +345,7 @@ DELETE_HOLDS = """
 delete from claims where id = any(array(
     select id from claims c where kind = 'hold' and not active and expires_at < $1
       and not exists (select from bookings b where b.claim_id = c.id offset 0)
+      and not exists (select from booking_hosts h where h.claim_id = c.id offset 0)
     order by expires_at limit $2))"""
 DELETE_SEATS = """
 delete from claim_seats where id = any(array(

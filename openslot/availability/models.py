@@ -12,7 +12,7 @@ from openslot.accounts.models import PLAIN_PAGE, PageBrand
 from openslot.core.times import FOREVER
 from openslot.event_types.models import BookingLink, EventType
 from openslot.schedules.models import Schedule
-from openslot.teams.models import Candidate, ChoiceAsked, HostChoice, HostGroup, HostRole, TeamRules
+from openslot.teams.models import Candidate, ChoiceAsked, HostChoice, HostGroup, HostRole, TeamRules, TeamSession
 
 
 class BySlug(Struct, frozen=True):
@@ -155,6 +155,8 @@ class TeamInputs(Struct, frozen=True, kw_only=True):
 
     is_unsettled: bool = False
     """Whether the ledger has to be settled before hosts are chosen."""
+    sessions: Mapping[int, TeamSession] = {}
+    """By their starts, of which each has one; the seats are in the claims that are taken."""
 
 
 class SlotInputs(Struct, frozen=True, kw_only=True):

@@ -131,9 +131,7 @@ def close_full_sessions(query: SlotQuery) -> list[Closed]:
 def close_claims(query: SlotQuery) -> list[Closed]:
     """Close what would overlap a claim, except the start of a session itself; the cause is the claim's index."""
     claims = query.inputs.taken.claims
-    closed = _close_blocked(query, claims)
-    sessions = sorted(claim.session_start for claim in claims if claim.session_start is not None)
-    return [part for each in closed for part in _cut(each, sessions)] if sessions else closed
+    return leave_sessions(_close_blocked(query, claims), claims)
 
 
 def close_busy(query: SlotQuery) -> list[Closed]:
@@ -174,8 +172,13 @@ def _close_blocked(query: SlotQuery, spans: Iterable[Claim | Busy]) -> list[Clos
     return [(span.start - reach, span.end + before, index) for index, span in enumerate(spans) if span.start < span.end]
 
 
-def _cut(closed: Closed, sessions: list[int]) -> Iterator[Closed]:
+def leave_sessions(closed: list[Closed], claims: Iterable[Claim]) -> list[Closed]:
     """Leave out the starts of sessions, which are decided by their seats."""
+    sessions = sorted(claim.session_start for claim in claims if claim.session_start is not None)
+    return [part for each in closed for part in _cut(each, sessions)] if sessions else closed
+
+
+def _cut(closed: Closed, sessions: list[int]) -> Iterator[Closed]:
     first, until, cause = closed
     for start in sessions[bisect_left(sessions, first) : bisect_left(sessions, until)]:
         if first < start:
@@ -204,7 +207,7 @@ def list_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slots:
     query = make_query(inputs, asked=(spans[0][0], spans[-1][1]))
     closed = sorted(chain(invert(spans), *(close(query) for _, close in RULES)), key=itemgetter(0))
     starts = pick_starts(query.grid.stretches, closed, step=step_of(inputs.event_type))
-    return Slots(starts, duration, _find_session_ends(inputs, duration))
+    return Slots(starts, duration, find_session_ends(inputs, duration))
 
 
 def list_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list[int]:
@@ -214,7 +217,7 @@ def list_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list[int]
     return [start for start in list_slots(free, days, viewer=viewer).starts if start not in is_open]
 
 
-def _find_session_ends(inputs: SlotInputs, duration: int) -> dict[int, int]:
+def find_session_ends(inputs: SlotInputs, duration: int) -> dict[int, int]:
     """Find the sessions that differ in length from their event type: an invitee who joins gets the session's end."""
     return {
         claim.session_start: claim.session_end

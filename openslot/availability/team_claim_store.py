@@ -18,8 +18,9 @@ from openslot.teams.models import HostRole
 INSERT_CLAIMS = """
 insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
     holder_network, created_at)
-select w.id, w.host_no, $7::text, $8::uuid, w.starts_at, w.ends_at, tstzrange(w.before, w.after), 1, $9::timestamptz,
-       case when w.place = 1 then $10::text end, case when w.place = 1 then $11::text end, $12::timestamptz
+select w.id, w.host_no, $7::text, $8::uuid, w.starts_at, w.ends_at, tstzrange(w.before, w.after), $13::int,
+       $9::timestamptz, case when w.place = 1 then $10::text end, case when w.place = 1 then $11::text end,
+       $12::timestamptz
 from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
     with ordinality as w (id, host_no, starts_at, ends_at, before, after, place)"""
 INSERT_HELD = """
@@ -42,7 +43,7 @@ update claims set active = false, expires_at = $2
 where id in (select claim_id from held_hosts where hold_id = $1) and active and kind = 'hold' and expires_at > $2
 returning id"""
 HELD = """
-select h.user_id, h.claim_id, h.group_id, u.no as host_no, u.name, c.event_type_id, c.starts_at,
+select h.user_id, h.claim_id, h.group_id, u.no as host_no, u.name, c.event_type_id, c.starts_at, c.ends_at,
        case when h.claim_id = h.hold_id then 'organizer' else 'host' end as role
 from held_hosts h join claims c on c.id = h.claim_id join users u on u.id = h.user_id
 where h.hold_id = $1 and c.active and c.kind = 'hold' and c.expires_at > $2
@@ -54,12 +55,20 @@ select u.id from users u where u.id = any($1::uuid[]) and exists (
     select from unnest($2::timestamptz[], $3::timestamptz[]) as w (before, after)
     join claims c on c.host_no = u.no and c.active and c.during && tstzrange(w.before, w.after))"""
 LAST_HOLD = """
-select max(expires_at) from claims
-where holder = $1 and kind = 'hold' and event_type_id = $2 and starts_at < $4 and ends_at > $3"""
+select max(expires_at) from (
+    select expires_at from claims
+    where holder = $1 and kind = 'hold' and event_type_id = $2 and starts_at < $4 and ends_at > $3
+    union all
+    select t.expires_at from claim_seats t join claims c on c.id = t.claim_id
+    where t.holder = $1 and c.event_type_id = $2 and c.starts_at < $4 and c.ends_at > $3) held"""
 LIVE_HOLDS = """
 select event_type_id, starts_at, expires_at from claims
 where event_type_id = $1 and starts_at >= $2 and starts_at < $3 and active and kind = 'hold' and holder is not null
-  and expires_at > $4"""
+  and expires_at > $4
+union all
+select c.event_type_id, c.starts_at, t.expires_at from claims c join claim_seats t on t.claim_id = c.id
+where c.event_type_id = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and t.active
+  and t.holder is not null and t.expires_at > $4"""
 
 
 class HeldTeam(Struct, frozen=True, kw_only=True):
@@ -67,7 +76,10 @@ class HeldTeam(Struct, frozen=True, kw_only=True):
 
     event_type_id: UUID
     starts_at: datetime
+    ends_at: datetime
     hosts: tuple[ClaimedHost, ...]
+    seat_id: UUID | None = None
+    """Of a session with these hosts."""
 
 
 def insert_claims(
@@ -87,7 +99,7 @@ def insert_claims(
         for each in hosts
     ]
     about = (kind, inputs.event_type.id, expires_at, holder, network_of(holder) if holder else None, now)
-    return Change(INSERT_CLAIMS, (*map(list, zip(*rows, strict=True)), *about), REFUSALS)
+    return Change(INSERT_CLAIMS, (*map(list, zip(*rows, strict=True)), *about, inputs.event_type.seats), REFUSALS)
 
 
 def insert_held(hosts: Sequence[ClaimedHost]) -> Change:
@@ -126,7 +138,10 @@ async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> HeldTeam | None:
         )
         for row in rows
     )
-    return HeldTeam(event_type_id=rows[0]["event_type_id"], starts_at=rows[0]["starts_at"], hosts=hosts)
+    first = rows[0]
+    return HeldTeam(
+        event_type_id=first["event_type_id"], starts_at=first["starts_at"], ends_at=first["ends_at"], hosts=hosts
+    )
 
 
 async def drop_hold(db: Db, hold_id: UUID, *, now: datetime) -> bool:

@@ -31,6 +31,8 @@ from openslot.availability.team_slots import (
     find_host_causes,
     find_team_causes,
     find_working,
+    join_sessions,
+    list_session_hosts,
     list_wanted,
     make_team_query,
 )
@@ -52,7 +54,11 @@ def explain_team_start(inputs: SlotInputs, starts_at: datetime) -> StartExplaine
     judged = {no: _first(find_host_causes(ask_host(query, host), start)) for no, host in query.team.hosts.items()}
     causes = find_team_causes(query, start, judged)
     groups = tuple(_explain_group(query, group, judged) for group in query.team.groups)
-    reasons = tuple(reason for code, cause in causes for reason in _give_reasons(query, code, cause, start, groups))
+    reasons = tuple(
+        reason
+        for code, cause in causes
+        for reason in _give_reasons(query, code, cause, start, groups=groups, judged=judged)
+    )
     return StartExplained(starts_at, _first(causes), reasons, groups)
 
 
@@ -65,7 +71,8 @@ def explain_team_day(inputs: SlotInputs, on: date) -> DayExplained:
     hosts = tuple(HostOfDay(team.hosts[no].name, (free & day.given).bit_count()) for no, free in day.free.items())
     if not day.given:
         return DayExplained(on, starts=0, open=0, reasons=(replace(_TOO_FEW_WORK, closes=0),), hosts=hosts)
-    open_ = day.given & ~day.closed & find_fillable(list_wanted(team), day.free)
+    among = day.given & ~day.closed
+    open_ = join_sessions(day.query, day.free, among & find_fillable(list_wanted(team), day.free), among=among)
     reasons = (*_count_rules(day), *_count_groups(day))
     return DayExplained(on, day.given.bit_count(), open_.bit_count(), reasons, hosts)
 
@@ -84,13 +91,14 @@ class _Day(Struct, frozen=True):
 
     query: TeamQuery
     given: int
-    """The starts at which enough hosts work."""
+    """The starts at which enough hosts work, or a session is."""
 
+    sessions: int
     closed: int
     """What is closed for the whole team."""
 
     free: Mapping[int, int]
-    """When each host who may be chosen is free."""
+    """When each host who may be chosen, or has a session, is free."""
 
 
 def _look_at_day(inputs: SlotInputs, on: date) -> _Day | None:
@@ -99,13 +107,16 @@ def _look_at_day(inputs: SlotInputs, on: date) -> _Day | None:
         return None
     query = make_team_query(inputs, asked=(spans[0][0], spans[-1][1]))
     groups, team = list_wanted(query.team), query.team
-    numbers = sorted(frozenset[int]().union(*(group.hosts for group in groups)))
+    able = frozenset[int]().union(*(group.hosts for group in groups))
+    numbers = able | list_session_hosts(team) & team.hosts.keys()
     asked = 0
     for span in spans:
         asked |= query.grid.between(*span)
-    working = find_fillable(groups, {no: find_working(query, team.hosts[no]) for no in numbers})
-    free = {no: find_free(query, team.hosts[no]) for no in numbers}
-    return _Day(query, query.grid.starts & asked & working, close_for_team(query), free)
+    asked &= query.grid.starts
+    sessions = asked & query.grid.cover((start, start + 1) for start in team.sessions)
+    working = find_fillable(groups, {no: find_working(query, team.hosts[no]) for no in sorted(able)})
+    free = {no: find_free(query, team.hosts[no]) for no in sorted(numbers)}
+    return _Day(query, asked & working | sessions, sessions, close_for_team(query), free)
 
 
 def _count_rules(day: _Day) -> Iterator[Reason]:
@@ -121,10 +132,10 @@ def _count_rules(day: _Day) -> Iterator[Reason]:
 
 def _count_groups(day: _Day) -> Iterator[Reason]:
     """Return at how many starts each group has too few free hosts."""
-    alone = day.given
+    alone = day.given & ~day.sessions
     for number, wanted in enumerate(list_wanted(day.query.team), 1):
         enough = count_at_least(wanted.pick, sorted(wanted.hosts), day.free)
-        short = (day.given & ~enough).bit_count()
+        short = (day.given & ~day.sessions & ~enough).bit_count()
         alone &= enough
         if short:
             sentence = Text("Too few hosts of group %(number)s are free", number=number)
@@ -132,6 +143,9 @@ def _count_groups(day: _Day) -> Iterator[Reason]:
     shared = alone & ~find_fillable(list_wanted(day.query.team), day.free)
     if shared:
         yield replace(_SHARED, closes=shared.bit_count())
+    absent = day.sessions & ~join_sessions(day.query, day.free, 0, among=day.sessions)
+    if absent:
+        yield replace(_ABSENT, closes=absent.bit_count())
 
 
 def _first(causes: Sequence[tuple[Code, int]]) -> Code:
@@ -139,7 +153,7 @@ def _first(causes: Sequence[tuple[Code, int]]) -> Code:
 
 
 def _give_reasons(
-    query: TeamQuery, code: Code, cause: int, start: int, groups: Sequence[GroupExplained]
+    query: TeamQuery, code: Code, cause: int, start: int, *, groups: Sequence[GroupExplained], judged: Judged
 ) -> Iterator[Reason]:
     if code is Code.OFF_GRID:
         step = step_of(query.whole.inputs.event_type) // 60
@@ -148,6 +162,11 @@ def _give_reasons(
     elif code is Code.OUTSIDE_HOURS:
         yield _TOO_FEW_WORK
         yield from _blame_hosts(code, groups)
+    elif code is Code.NO_HOSTS and start in query.team.sessions:
+        yield _ABSENT
+        away = [(no, judged[no]) for no in sorted(query.team.sessions[start].hosts) if no in judged]
+        named = ((query.team.hosts[no].name, why) for no, why in away if why is not Code.OPEN)
+        yield from (Reason(code, _SENTENCES[why].fill(name=name), _REMEDY) for name, why in named)
     elif code is Code.NO_HOSTS:
         short = [group for group in groups if group.can_be_chosen < group.pick]
         yield from (Reason(code, group.sentence, _REMEDY) for group in short) if short else (_SHARED,)
@@ -199,6 +218,7 @@ _TOO_FEW_WORK = Reason(Code.OUTSIDE_HOURS, Text("Too few hosts work at this time
 _SHARED = Reason(
     Code.NO_HOSTS, Text("Too few hosts are free: some are in several groups, and can host for one of them"), _REMEDY
 )
+_ABSENT = Reason(Code.NO_HOSTS, Text("A host of the session at this time can't host it any more"), _REMEDY)
 _SENTENCES = {
     Code.OPEN: Text("%(name)s is free", name=""),
     Code.OUTSIDE_HOURS: Text("%(name)s does not work at this time", name=""),

@@ -14,13 +14,15 @@ from zoneinfo import ZoneInfo
 from openslot.availability import team_store
 from openslot.availability.grid import step_of
 from openslot.availability.models import Days, SlotContext, Slots, TeamInputs
-from openslot.availability.slots import spans_of
+from openslot.availability.slots import find_session_ends, spans_of
 from openslot.availability.team_groups import find_fillable
 from openslot.availability.team_slots import (
     TeamQuery,
     find_askable,
     find_free,
     find_worked,
+    join_sessions,
+    list_session_hosts,
     list_wanted,
     make_team_query,
 )
@@ -99,17 +101,19 @@ async def list_team_open(db: Db, found: SlotContext, days: Days, *, viewer: Zone
         return Slots([], duration)
     query = make_team_query(inputs, asked=(spans[0][0], spans[-1][1]))
     open_ = find_askable(query, spans)
-    return Slots(query.grid.list_starts(await _find_open(db, query, open_) if open_ else 0), duration)
+    starts = query.grid.list_starts(await _find_open(db, query, open_) if open_ else 0)
+    return Slots(starts, duration, find_session_ends(inputs, duration))
 
 
 async def _find_open(db: Db, query: TeamQuery, among: int) -> int:
-    """Find at which of some starts enough hosts are free.
+    """Find at which of some starts enough hosts are free, or those of its session.
 
     Who is not read yet is at most free when they work: where that makes no difference, the others are enough.
     """
     versions, question = query.team.versions, _ask(query)
     groups = list_wanted(query.team, among=versions)
     kept = KEPT.find(question, versions, query.whole.inputs.now) if question else {}
+    kept |= await _find_hosting(db, query, question)
     unread = sorted(versions.keys() - kept.keys())
     worked = dict.fromkeys(unread, among)
     if len(unread) > READ_FIRST:
@@ -118,10 +122,22 @@ async def _find_open(db: Db, query: TeamQuery, among: int) -> int:
     while True:
         open_ = find_fillable(groups, free, among=among)
         if not unread or not find_fillable(groups, can, among=among) & ~open_:
-            return open_
+            return join_sessions(query, free, open_, among=among)
         for no, bits in (await _find_free(db, query, unread[:count], question)).items():
             can[no] = free[no] = bits
         unread, count = unread[count:], count * 2
+
+
+async def _find_hosting(db: Db, query: TeamQuery, question: TimesKey | None) -> dict[int, int]:
+    """Find when those who have sessions are free, and that they are at the starts of these: for this question alone."""
+    team, hosting = query.team, list_session_hosts(query.team)
+    if not hosting:
+        return {}
+    sessions = frozenset((start, session.hosts) for start, session in team.sessions.items())
+    asked = (*question, sessions) if question else None
+    kept = KEPT.find(asked, {no: team.versions[no] for no in hosting}, query.whole.inputs.now) if asked else {}
+    unread = hosting - kept.keys()
+    return kept | (await _find_free(db, query, unread, asked) if unread else {})
 
 
 def _ask(query: TeamQuery) -> TimesKey | None:

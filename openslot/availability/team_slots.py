@@ -23,7 +23,9 @@ from openslot.availability.slots import (
     close_holidays,
     close_out_of_office,
     close_weeks,
+    find_session_ends,
     is_askable,
+    leave_sessions,
     make_query,
     spans_of,
 )
@@ -40,11 +42,12 @@ from openslot.core.times import (
 )
 from openslot.schedules.models import Schedule
 from openslot.teams.choice import list_eligible
+from openslot.teams.models import TeamSession
 
 TEAM_RULES = tuple(
     (code, close)
     for code, close in RULES
-    if code in {Code.PAST, Code.WINDOW, Code.NOTICE, Code.DAY_LIMIT, Code.WEEK_LIMIT}
+    if code in {Code.PAST, Code.WINDOW, Code.NOTICE, Code.DAY_LIMIT, Code.WEEK_LIMIT, Code.FULL}
 )
 """What is judged once for all hosts, in the team's calendar."""
 
@@ -132,19 +135,21 @@ class HostQuery(Struct, frozen=True):
 def close_host_days(query: HostQuery) -> list[Closed]:
     """Close the team's days on which a host has as many bookings as they may have; the cause is the day number."""
     host, rules, whole = query.host, query.query.team.rules, query.query.whole
-    return [
+    closed = [
         *close_days(whole, host.taken.booked, rules.host_per_day),
         *close_days(whole, host.booked_in_all, rules.host_total_per_day),
     ]
+    return leave_sessions(closed, host.taken.claims)
 
 
 def close_host_weeks(query: HostQuery) -> list[Closed]:
     """Close the team's weeks in which a host has as many bookings as they may have; the cause is Monday's number."""
     host, rules, whole = query.host, query.query.team.rules, query.query.whole
-    return [
+    closed = [
         *close_weeks(whole, host.taken.booked, rules.host_per_week),
         *close_weeks(whole, host.booked_in_all, rules.host_total_per_week),
     ]
+    return leave_sessions(closed, host.taken.claims)
 
 
 HOST_RULES: tuple[tuple[Code, Callable[[HostQuery], list[Closed]]], ...] = (
@@ -158,12 +163,13 @@ HOST_RULES: tuple[tuple[Code, Callable[[HostQuery], list[Closed]]], ...] = (
 
 
 def list_team_slots(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> Slots:
-    """List the starts at which every group has enough free hosts."""
+    """List the starts at which every group has enough free hosts, or a session has seats left."""
     spans, duration = spans_of(days, viewer), int(inputs.duration.total_seconds())
     if not spans:
         return Slots([], duration)
     query = make_team_query(inputs, asked=(spans[0][0], spans[-1][1]))
-    return Slots(query.grid.list_starts(_find_open(query, spans)), duration)
+    starts = query.grid.list_starts(_find_open(query, spans))
+    return Slots(starts, duration, find_session_ends(inputs, duration))
 
 
 def find_askable(query: TeamQuery, asked: Sequence[Interval]) -> int:
@@ -178,7 +184,7 @@ def list_team_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list
     """List the starts that are closed only because others have taken the time of hosts, or their limits."""
     team = _team_of(inputs)
     hosts = {no: replace(host, taken=Taken(busy=host.taken.busy), booked_in_all=()) for no, host in team.hosts.items()}
-    free = replace(inputs, taken=Taken(), team=replace(team, hosts=hosts))
+    free = replace(inputs, taken=Taken(), team=replace(team, hosts=hosts, sessions={}))
     is_open = set(list_team_slots(inputs, days, viewer=viewer).starts)
     return [start for start in list_team_slots(free, days, viewer=viewer).starts if start not in is_open]
 
@@ -215,7 +221,8 @@ def find_team_causes(query: TeamQuery, start: int, judged: Mapping[int, Code]) -
     first = 1 if causes and causes[0][0] is Code.PAST else 0
     if not query.grid.has(start):
         causes.insert(first, (Code.OFF_GRID, 0))
-    missing = _find_missing(query.team, judged)
+    session = query.team.sessions.get(start)
+    missing = _find_missing(query.team, judged) if session is None else _find_absent(session, judged)
     if missing is Code.OUTSIDE_HOURS:
         causes.insert(first, (missing, 0))
     elif missing is not None:
@@ -231,6 +238,11 @@ def _find_missing(team: TeamInputs, judged: Mapping[int, Code]) -> Code | None:
     working = {no for no, code in judged.items() if code is not Code.OUTSIDE_HOURS}
     is_working = can_fill(list_wanted(team, among=working)) or not can_fill(list_wanted(team))
     return Code.NO_HOSTS if is_working else Code.OUTSIDE_HOURS
+
+
+def _find_absent(session: TeamSession, judged: Mapping[int, Code]) -> Code | None:
+    """Return why nobody can join a session: one of its hosts would not be free for it by now."""
+    return None if all(judged.get(no) is Code.OPEN for no in session.hosts) else Code.NO_HOSTS
 
 
 def find_host_causes(query: HostQuery, start: int) -> list[tuple[Code, int]]:
@@ -290,10 +302,27 @@ def _find_open(query: TeamQuery, asked: Sequence[Interval]) -> int:
     open_ = find_askable(query, asked)
     if not open_:
         return 0
-    groups = list_wanted(query.team)
+    groups, free = list_wanted(query.team), _Bits(query, find_free)
     # When enough hosts work is soon found. Of many who are free then the first ones are enough.
-    open_ &= find_fillable(groups, _Bits(query, find_working))
-    return find_fillable(groups, _Bits(query, find_free), among=open_) if open_ else 0
+    found = open_ & find_fillable(groups, _Bits(query, find_working))
+    found = find_fillable(groups, free, among=found) if found else 0
+    hosting = {no: free[no] for no in list_session_hosts(query.team) if no in query.team.hosts}
+    return join_sessions(query, hosting, found, among=open_)
+
+
+def list_session_hosts(team: TeamInputs) -> frozenset[int]:
+    """List those who have a session, and could be chosen for one."""
+    able = {each.host_no for group in team.groups for each in group.candidates}
+    return frozenset(no for each in team.sessions.values() for no in each.hosts if no in able)
+
+
+def join_sessions(query: TeamQuery, free: Mapping[int, int], found: int, *, among: int) -> int:
+    """Find at which of some starts hosts can be had: those of its session, or else enough of every group."""
+    for start, session in query.team.sessions.items():
+        place = query.grid.between(start, start + 1)
+        can_join = all(free.get(no, 0) & place for no in session.hosts)
+        found = found | place & among if can_join else found & ~place
+    return found
 
 
 class _Bits(dict[int, int]):

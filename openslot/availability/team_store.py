@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.availability import models
+from openslot.availability.team_session_store import list_sessions
 from openslot.availability.team_slots import NOBODY
 from openslot.core.db import Db, Row
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
@@ -18,8 +19,8 @@ from openslot.teams.store import GROUPS, RULES, write_members
 
 _MEMBER = """g.id as group_id, u.no, u.id as user_id, coalesce(h.weight, k.weight) as weight,
     coalesce(h.priority, k.priority) as priority, coalesce(h.credit, 0) as credit, coalesce(h.last_no, 0) as last_no"""
-# The claims of a booking or a hold that is about to change are left out together, whichever of them was named. A
-# booking with several hosts counts once for the limits of its event type.
+# The claims of a booking or a hold that is about to change are left out together, whichever of them was named, or its
+# seat if nobody else sits in the session. A booking with several hosts counts once for the limits of its event type.
 TEAM = f"""
 with changing as materialized (
     select x.claim_id from booking_hosts x
@@ -28,18 +29,25 @@ with changing as materialized (
     select x.claim_id from held_hosts x
     where x.hold_id in (select y.hold_id from held_hosts y where y.claim_id = $3)
     union
+    select x.claim_id from bookings b join booking_hosts x on x.booking_id = b.id
+    where b.seat_id = $3 and not exists (
+        select from claim_seats o where o.claim_id = b.claim_id and o.id <> $3 and o.active
+          and (o.expires_at is null or o.expires_at > $2))
+    union
     select $3::uuid where $3 is not null
 ), members as materialized ({write_members(_MEMBER)}), about as materialized (
     select t.name as team_name, t.slug as team_slug, t.zone as team_zone, {RULES.columns},
            array(select claim_id from changing) as changing, (
         select array_agg(b.start) from (
-            select distinct on (coalesce(h.booking_id, d.hold_id, c.id))
+            select distinct on (coalesce(s.id, h.booking_id, d.hold_id, c.id))
                    date_part('epoch', c.starts_at)::bigint as start
             from claims c
-            left join booking_hosts h on h.claim_id = c.id
-            left join held_hosts d on d.claim_id = c.id
+            left join claim_seats s on s.claim_id = c.id and s.active and (s.expires_at is null or s.expires_at > $2)
+                and s.id is distinct from $3
+            left join booking_hosts h on h.claim_id = c.id and c.seats = 1
+            left join held_hosts d on d.claim_id = c.id and c.seats = 1
             where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
-              and (c.expires_at is null or c.expires_at > $2)
+              and (c.expires_at is null or c.expires_at > $2) and (c.seats = 1 or s.id is not null)
               and c.starts_at >= $4::timestamptz - interval '8 days'
               and c.starts_at < $5::timestamptz + interval '8 days'
               and c.id not in (select claim_id from changing)) b) as booked
@@ -179,11 +187,16 @@ async def find_team(
         for row in rows
         if row["id"] is not None
     )
+    sessions = []
+    if event_type.seats > 1:
+        about = {"seats": event_type.seats, "now": now, "without": without, "changing": head["changing"]}
+        sessions = await list_sessions(db, event_type.id, since=asked_from, until=asked_until, **about)
     team = models.TeamInputs(
         rules=rules,
         groups=groups,
         hosts={},
         versions={no: version for row in rows for no, version in _pair_versions(row)},
+        sessions={claim.session_start: each for claim, each in sessions if claim.session_start is not None},
         changing=head["changing"],
         is_unsettled=not is_listed and bool(head["holds"] or head["has_changed"]),
     )
@@ -193,7 +206,7 @@ async def find_team(
     inputs = replace(
         found.inputs,
         schedule=_to_calendar(found.inputs.schedule, head["team_zone"]),
-        taken=models.Taken(booked=head["booked"] or ()),
+        taken=models.Taken(claims=[claim for claim, _ in sessions], booked=head["booked"] or ()),
         team=team,
     )
     return replace(
@@ -254,12 +267,19 @@ async def list_times(
     )
     return [
         ReadHost(
-            host=_to_host(row),
+            host=_mark_sessions(_to_host(row), team),
             version=row["version"],
             changes_at=min(filter(None, (row["claims_change_at"], row["calendars_close_at"])), default=None),
         )
         for row in rows
     ]
+
+
+def _mark_sessions(host: models.HostInputs, team: models.TeamInputs) -> models.HostInputs:
+    """Let a host be free at the starts of sessions that are theirs already."""
+    own = [start for start, session in team.sessions.items() if host.host_no in session.hosts]
+    marks = [models.Claim(start, start, session_start=start) for start in own]
+    return replace(host, taken=replace(host.taken, claims=[*host.taken.claims, *marks])) if marks else host
 
 
 async def list_hours(db: Db, numbers: Collection[int]) -> list[tuple[Schedule, dict[int, int | None]]]:

@@ -53,7 +53,9 @@ where u.id = $1"""
 
 SESSION = """
 select b.id, b.invitee_name as name, b.invitee_email as email from bookings b
-where b.host_id = $1 and b.claim_id = $2 and b.status = 'CONFIRMED' order by b.created_at, b.id limit 200"""
+where b.claim_id = $2 and b.status = 'CONFIRMED' and (b.host_id = $1 or exists (
+    select from booking_hosts h where h.booking_id = b.id and h.user_id = $1))
+order by b.created_at, b.id limit 200"""
 
 
 async def list_meetings(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> list[CalendarMeeting]:

@@ -60,6 +60,7 @@ async def reassign_booking(
 ) -> Booking:
     """Give a booking of a team to another host at the same time: who is named, or the next one by the team's rule.
 
+    All bookings of a group session go together.
     The owner of the event type may, the managers of the team, and the host for their own place.
     """
     details = await operations.get_for_change(work, ref)
@@ -145,21 +146,23 @@ async def _replace(
     why: AssignmentReason,
     reason: str | None,
 ) -> Booking:
+    """Let somebody else have the place of a host in a booking, or in all bookings of its session."""
     booking = details.booking
+    together = await host_store.lock_session(work.db, booking.claim_id) if booking.seat_id else [details]
     which = ByBooking(booking.event_type_id, booking.minutes)
     try:
         claimed = await team_claims.replace_host(work, which, booking.starts_at, taken, leaving, named=to_user)
     except SlotUnavailable:
         raise (errors.NoOtherHost if to_user is None else errors.HostNotFree) from None
-    await hosts.change(work, booking, taken, claimed, why)
-    changed = replace(booking, sequence=booking.sequence + 1, updated_at=work.now)
+    changed = [replace(each.booking, sequence=each.booking.sequence + 1, updated_at=work.now) for each in together]
+    await hosts.change(work, changed, taken, claimed, why)
     work.stage(store.update_reassigned(changed))
-    now = replace(details, booking=changed, hosts=hosts.show(claimed.hosts))
-    told = hosts.tell(
-        work, BookingReassigned, now, previous_hosts=hosts.show(taken), reason=str(reason) if reason else None
-    )
-    await work.record(told)
-    return changed
+    previous, why_told = hosts.show(taken), str(reason) if reason else None
+    for each, now in zip(together, changed, strict=True):
+        told = replace(each, booking=now, hosts=hosts.show(claimed.hosts))
+        work.stage(hosts.tell(work, BookingReassigned, told, previous_hosts=previous, reason=why_told))
+    await work.record()
+    return next(each for each in changed if each.id == booking.id)
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
@@ -230,7 +233,10 @@ async def _hand_over(work: Work, ref: BookingRef, host: User, *, reason: str) ->
     """Give a booking to the next host; False if the team does not want that, or nobody is free."""
     details = await operations.get_for_change(work, ref)
     taken = await hosts.find(work, details)
-    leaving = next(each for each in taken if each.user_id == host.id)
+    leaving = next((each for each in taken if each.user_id == host.id), None)
+    if leaving is None:
+        # It was handed over with another booking of its session.
+        return True
     if not (await hosting.get_rules(work, details.event_type.id)).replaces_leavers:
         return False
     try:

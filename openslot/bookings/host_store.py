@@ -5,10 +5,15 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.availability.models import ClaimedHost
+from openslot.bookings.models import BookingDetails
+from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, to_details
 from openslot.core.db import Db, count_of
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
 from openslot.teams.store import IS_MANAGED
+
+HostsOfBookings = Mapping[UUID, tuple[ClaimedHost, ...]]
+"""Who hosts each of some bookings, the organizer first."""
 
 INSERT = """
 insert into booking_hosts (booking_id, user_id, group_id, claim_id, role)
@@ -16,11 +21,15 @@ select $1::uuid, w.user_id, w.group_id, w.claim_id, w.role
 from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) as w (user_id, group_id, claim_id, role)"""
 # The organizer first, as everywhere.
 LIST = """
-select h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
+select h.booking_id, h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
 from booking_hosts h join users u on u.id = h.user_id where h.booking_id = any($1) order by h.role = 'host', u.no"""
 REPLACE = """
 update booking_hosts h set user_id = w.new_id from unnest($2::uuid[], $3::uuid[]) as w (old_id, new_id)
-where h.booking_id = $1 and h.user_id = w.old_id"""
+where h.booking_id = any($1::uuid[]) and h.user_id = w.old_id"""
+CHANGE = f"""{INSERT}
+on conflict (booking_id, user_id) do update
+set group_id = excluded.group_id, claim_id = excluded.claim_id, role = excluded.role"""
+LEAVE = "delete from booking_hosts where booking_id = $1 and user_id <> all($2::uuid[])"
 UPCOMING = """
 select b.id from booking_hosts h join bookings b on b.id = h.booking_id
 where h.user_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
@@ -34,21 +43,24 @@ with given as (
     update bookings b set host_id = $1, contact_id = w.contact_id
     from unnest($2::uuid[], $3::uuid[]) as w (id, contact_id) where b.id = w.id)
 update message_consents set host_id = $1 where booking_id = any($2)"""
-# A booking that somebody else owns keeps a claim, which takes nobody's time, when its organizer is erased.
+# Bookings that somebody else owns keep a claim, which takes nobody's time, when their organizer is erased: those of a
+# session the same one, with their seats.
 KEEP_CLAIMS = """
 with left_over as (
-    select b.id as booking_id, b.host_id, c.event_type_id, c.starts_at, c.ends_at, c.during, c.created_at,
-           gen_random_uuid() as new_id
+    select c.id, min(b.host_id::text)::uuid as host_id, c.event_type_id, c.starts_at, c.ends_at, c.during, c.seats,
+           c.created_at, gen_random_uuid() as new_id
     from booking_hosts h join bookings b on b.id = h.booking_id and b.claim_id = h.claim_id
-    join claims c on c.id = h.claim_id
-    where h.user_id = $1 and b.host_id <> $1 limit $2
+    join users u on u.id = h.user_id join claims c on c.id = h.claim_id and c.host_no = u.no
+    where h.user_id = $1 and b.host_id <> $1 group by c.id limit $2
 ), kept as (
     insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, active, created_at)
-    select l.new_id, u.no, 'booking', l.event_type_id, l.starts_at, l.ends_at, l.during, 1, false, l.created_at
+    select l.new_id, u.no, 'booking', l.event_type_id, l.starts_at, l.ends_at, l.during, l.seats, false, l.created_at
     from left_over l join users u on u.id = l.host_id
+), seated as (
+    update claim_seats t set claim_id = l.new_id from left_over l where t.claim_id = l.id
 ), unhosted as (
-    delete from booking_hosts h using left_over l where h.booking_id = l.booking_id and h.user_id = $1)
-update bookings b set claim_id = l.new_id from left_over l where b.id = l.booking_id"""
+    delete from booking_hosts h using left_over l where h.claim_id = l.id and h.user_id = $1)
+update bookings b set claim_id = l.new_id from left_over l where b.claim_id = l.id and b.host_id <> $1"""
 
 
 def insert_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> Change:
@@ -56,14 +68,30 @@ def insert_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> Change:
     return Change(INSERT, (booking_id, *columns))
 
 
-def replace_hosts(booking_id: UUID, replaced: Mapping[UUID, UUID]) -> Change:
-    """Let others host a booking, each with the claim and the role of the one whose place they take."""
-    return Change(REPLACE, (booking_id, list(replaced), list(replaced.values())))
+def replace_hosts(booking_ids: Sequence[UUID], replaced: Mapping[UUID, UUID]) -> Change:
+    """Let others host bookings, each with the claim and the role of the one whose place they take."""
+    return Change(REPLACE, (booking_ids, list(replaced), list(replaced.values())))
 
 
-async def list_hosts(db: Db, *booking_ids: UUID) -> tuple[ClaimedHost, ...]:
-    rows = await db.fetch(LIST, booking_ids)
-    return tuple(ClaimedHost(**{**row, "role": HostRole(row["role"])}) for row in rows)
+def change_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[Change, Change]:
+    """Let the hosts of another session host a booking, with their claims."""
+    added = insert_hosts(booking_id, hosts)
+    return Change(CHANGE, added.args), Change(LEAVE, (booking_id, [each.user_id for each in hosts]))
+
+
+async def list_hosts(db: Db, booking_ids: Sequence[UUID]) -> HostsOfBookings:
+    hosts: dict[UUID, tuple[ClaimedHost, ...]] = {}
+    for row in await db.fetch(LIST, booking_ids):
+        booking_id, fields = row["booking_id"], {name: row[name] for name in ClaimedHost.__struct_fields__}
+        hosts[booking_id] = (*hosts.get(booking_id, ()), ClaimedHost(**{**fields, "role": HostRole(row["role"])}))
+    return hosts
+
+
+async def lock_session(db: Db, claim_id: UUID) -> list[BookingDetails]:
+    """Read who has booked a session of a team, whose event type is locked, and keep others from changing it."""
+    statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
+        where b.claim_id = $1 and b.status = 'CONFIRMED' order by b.id for no key update of b"""
+    return [to_details(row) for row in await db.fetch(statement, claim_id)]
 
 
 async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, team_ids: Sequence[UUID] | None = None) -> list[UUID]:
@@ -80,6 +108,13 @@ async def list_of_event_type(db: Db, event_type_id: UUID, *, now: datetime) -> l
 async def give_to_owner(db: Db, owner_id: UUID, contacts: Mapping[UUID, UUID]) -> None:
     """Make somebody the owner of bookings, each with a contact of theirs."""
     await db.execute(GIVE_TO_OWNER, owner_id, list(contacts), list(contacts.values()))
+
+
+async def has_come(db: Db, session_id: UUID, *, without: UUID) -> bool:
+    """Answer whether somebody else of a session is not known to have missed it."""
+    statement = """select exists (select from bookings
+        where claim_id = $1 and id <> $2 and status = 'CONFIRMED' and not no_show)"""
+    return bool(await db.fetchval(statement, session_id, without))
 
 
 async def is_manager(db: Db, event_type_id: UUID, user_id: UUID) -> bool:

@@ -1,13 +1,21 @@
-"""Who hosts a booking of a team's event type: kept with it, locked for a change, and counted in the ledger."""
+"""Who hosts a booking of a team's event type: kept with it, locked for a change, and counted in the ledger.
+
+A group session counts once, however many seats of it are booked: the ledger knows it by its claim.
+"""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.accounts.store import lock_hosts
-from openslot.availability.models import Claimed, ClaimedHost
+from openslot.availability import claims, team_claims, team_sessions
+from openslot.availability.models import Claimed, ClaimedHost, EventTypeRef
 from openslot.bookings import host_store
 from openslot.bookings.events import BookingEvent
+from openslot.bookings.host_store import HostsOfBookings
 from openslot.bookings.models import Booking, BookingDetails
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
@@ -22,8 +30,13 @@ def show(hosts: Iterable[ClaimedHost]) -> tuple[BookingHost, ...]:
     return tuple(BookingHost(user_id=each.user_id, name=each.name, role=each.role) for each in hosts)
 
 
+def meeting_of(booking: Booking) -> UUID:
+    """Name what is counted for the hosts of a booking: itself, or the session in which it has a seat."""
+    return booking.claim_id if booking.seat_id else booking.id
+
+
 def add(work: Work, booking: Booking, claimed: Claimed) -> None:
-    """Stage who hosts a new booking, and count it for them; a hold that has become it was counted before."""
+    """Stage who hosts a new booking, and count it for them; a hold or a session was counted before."""
     if claimed.hosts:
         work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
         _count(work, booking, claimed)
@@ -46,10 +59,10 @@ async def count_series(work: Work, bookings: Sequence[Booking], taken: Sequence[
 
 def _count(work: Work, booking: Booking, claimed: Claimed) -> None:
     if claimed.hold_id is not None:
-        ledger.keep_hold(work, claimed.hold_id, booking.id)
+        ledger.keep_hold(work, claimed.hold_id, meeting_of(booking))
     for each in claimed.chosen:
         reason = AssignmentReason.SERIES if each.asked.kept else AssignmentReason.BOOKED
-        ledger.assign(work, each.group, each.choice, each.asked, reason, booking_id=booking.id)
+        ledger.assign(work, each.group, each.choice, each.asked, reason, booking_id=meeting_of(booking))
 
 
 def tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more: Any) -> BookingEvent:
@@ -66,34 +79,76 @@ def tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more:
 
 async def find(work: Work, details: BookingDetails) -> tuple[ClaimedHost, ...]:
     """Read who hosts a booking now, whose event type is locked; nobody if it has no team."""
-    return await find_all(work, [details])
+    return (await find_all(work, [details])).get(details.booking.id, ())
 
 
-async def find_all(work: Work, details: Sequence[BookingDetails]) -> tuple[ClaimedHost, ...]:
+async def find_all(work: Work, details: Sequence[BookingDetails]) -> HostsOfBookings:
     """Read who hosts some bookings of one event type now, which is locked; nobody if it has no team."""
     is_team = any(each.event_type.team_id is not None for each in details)
-    ids = [each.booking.id for each in details]
-    return await host_store.list_hosts(work.db, *ids) if is_team else ()
+    return await host_store.list_hosts(work.db, [each.booking.id for each in details]) if is_team else {}
 
 
-async def lock(work: Work, hosts: Iterable[ClaimedHost]) -> None:
-    """Take the locks of hosts, in the order of everybody else."""
-    await lock_hosts(work.db, {each.user_id for each in hosts})
+def list_previous(before: Sequence[ClaimedHost], claimed: Claimed) -> tuple[BookingHost, ...]:
+    """Name who hosted a booking before, if others do now."""
+    have_changed = {each.user_id for each in before} != {each.user_id for each in claimed.hosts}
+    return show(before) if have_changed else ()
+
+
+async def move(
+    work: Work, booking: Booking, before: tuple[ClaimedHost, ...], which: EventTypeRef, starts_at: datetime
+) -> Claimed:
+    """Give a booking another time with its hosts or others, or with those of another session, and count that."""
+    claimed = await team_claims.move(work, which, starts_at, before, seat_id=booking.seat_id)
+    if claimed.claim_id == booking.claim_id:
+        await change(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
+        return claimed
+    if await leave(work, booking, before):
+        await ledger.reverse(work, meeting_of(booking), CreditReason.RESCHEDULED)
+    work.stage(*host_store.change_hosts(booking.id, claimed.hosts))
+    _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
+    return claimed
+
+
+async def leave(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], *, counts: bool = False) -> bool:
+    """Free the hosts of a booking, who are locked, or its seat; return whether nobody else has a seat with them.
+
+    If a session is left to those who hold a seat, it counts only if they book it, or if it `counts` in any case.
+    """
+    if booking.seat_id is None:
+        claims.free_all(work, [each.claim_id for each in hosts])
+        return True
+    others = await team_sessions.leave(work, hosts, booking.seat_id)
+    if not others.booked and others.held_until and not counts:
+        await ledger.hold_again(work, booking.claim_id)
+    return not others.booked and others.held_until is None
+
+
+async def cancel(work: Work, event_type: EventType, hosts: HostsOfBookings, *cancelled: Booking) -> None:
+    """Free the hosts of cancelled bookings, and take back what was counted.
+
+    It is taken back if the invitee cancels, else as the team says. A session stays and counts for who has a seat in it.
+    """
+    await lock_hosts(work.db, {host.user_id for each in hosts.values() for host in each})
+    rules = await hosting.get_rules(work, event_type.id)
+    for each in cancelled:
+        counts = each.cancelled_by != INVITEE and rules.counts_host_cancellations
+        if await leave(work, each, hosts[each.id], counts=counts) and not counts:
+            await ledger.reverse(work, meeting_of(each), CreditReason.CANCELLED)
 
 
 async def change(
-    work: Work, booking: Booking, before: Iterable[ClaimedHost], claimed: Claimed, reason: AssignmentReason
+    work: Work, bookings: Sequence[Booking], before: Iterable[ClaimedHost], claimed: Claimed, reason: AssignmentReason
 ) -> None:
-    """Stage that others host a booking now, and move what was counted for those whose place they take."""
+    """Stage that others host a booking, or all of a session, and move what was counted for whose place they take."""
     if not claimed.replaced:
         return
-    work.stage(host_store.replace_hosts(booking.id, claimed.replaced))
+    work.stage(host_store.replace_hosts([each.id for each in bookings], claimed.replaced))
     chosen = {each.group.id: each for each in claimed.chosen}
     for each in before:
         if each.user_id in claimed.replaced and each.group_id is not None:
             await ledger.move(
                 work,
-                booking.id,
+                meeting_of(bookings[0]),
                 each.group_id,
                 from_user=each.user_id,
                 to_user=claimed.replaced[each.user_id],
@@ -102,22 +157,14 @@ async def change(
             )
 
 
-async def count_cancelled(work: Work, event_type: EventType, *cancelled: Booking) -> None:
-    """Take back what cancelled bookings have counted: always if their invitee cancels, else as the team says."""
-    rules = await hosting.get_rules(work, event_type.id)
-    for each in cancelled:
-        if each.cancelled_by == INVITEE or not rules.counts_host_cancellations:
-            await ledger.reverse(work, each.id, CreditReason.CANCELLED)
-
-
 async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> None:
-    """Take back, or count again, a booking to which nobody came, if the team says that it does not count."""
+    """Take back, or count again, a meeting to which nobody came, if the team says that it does not count."""
     if event_type.team_id is None or (await hosting.get_rules(work, event_type.id)).counts_no_shows:
         return
-    if booking.no_show:
-        await ledger.reverse(work, booking.id, CreditReason.NO_SHOW)
-    else:
-        await ledger.restore(work, booking.id)
+    if not booking.no_show:
+        await ledger.restore(work, meeting_of(booking))
+    elif not booking.seat_id or not await host_store.has_come(work.db, booking.claim_id, without=booking.id):
+        await ledger.reverse(work, meeting_of(booking), CreditReason.NO_SHOW)
 
 
 async def erase_some(work: Work, user_id: UUID, limit: int) -> int:

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability import claims, team_claims
+from openslot.availability import claims
 from openslot.availability.models import Claimed, ClaimKind
 from openslot.bookings import (
     agenda_store,
@@ -56,7 +56,6 @@ from openslot.core.work import Work
 from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.event_types.rules import is_offered
-from openslot.teams.models import AssignmentReason
 
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
@@ -147,9 +146,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
     taken = await hosts.find(work, details)
     cancelled = draft_cancelled(work, replace(details, hosts=hosts.show(taken)), reason=reason)
     if taken:
-        await hosts.lock(work, taken)
-        claims.free_all(work, [each.claim_id for each in taken])
-        await hosts.count_cancelled(work, details.event_type, cancelled)
+        await hosts.cancel(work, details.event_type, {booking.id: taken}, cancelled)
     else:
         claims.free(work, booking.claim_id, booking.seat_id)
     work.stage(store.update_cancelled(cancelled))
@@ -189,10 +186,9 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     which = rules.name_wanted_time(booking, details.event_type)
     before = await hosts.find(work, details)
     if before:
-        claimed = await team_claims.move(work, which, starts_at, before)
-        await hosts.change(work, booking, before, claimed, AssignmentReason.RESCHEDULED)
         if booking.no_show:
             await hosts.count_no_show(work, details.event_type, replace(booking, no_show=False))
+        claimed = await hosts.move(work, booking, before, which, starts_at)
     else:
         claimed = await claims.move(work, booking.claim_id, booking.seat_id, which=which, starts_at=starts_at)
     moved = replace(
@@ -219,7 +215,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         previous_starts_at=booking.starts_at,
         previous_ends_at=booking.ends_at,
         reason=str(reason) if reason else None,
-        previous_hosts=hosts.show(before) if claimed.replaced else (),
+        previous_hosts=hosts.list_previous(before, claimed),
     )
     await work.record(event)
     return moved

@@ -69,9 +69,7 @@ async def cancel_series(work: Work, ref: BookingRef, *, reason: str | None = Non
     cancelled = [operations.draft_cancelled(work, each, reason=reason) for each in upcoming]
     taken = await hosts.find_all(work, upcoming)
     if taken:
-        await hosts.lock(work, taken)
-        claims.free_all(work, [each.claim_id for each in taken])
-        await hosts.count_cancelled(work, upcoming[0].event_type, *cancelled)
+        await hosts.cancel(work, upcoming[0].event_type, taken, *cancelled)
     else:
         claims.free_all(work, [each.claim_id for each in cancelled if each.seat_id is None])
         for each in cancelled:

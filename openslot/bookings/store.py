@@ -57,7 +57,6 @@ CANCEL_SERIES = f"""
 update bookings b set {", ".join(f"{name} = w.{name}" for name in CANCELLED.names)}
 from jsonb_populate_recordset(null::bookings, $1::text::jsonb) w where b.id = w.id"""
 LOCATED = BOOKINGS.stored.only("location", "updated_at")
-REASSIGNED = BOOKINGS.stored.only("sequence", "updated_at")
 MARKED = BOOKINGS.stored.only("no_show", "updated_at")
 # Of a booking `b` and its event type `e`; most have no team, and nothing is looked up.
 HOSTS = """
@@ -293,8 +292,9 @@ def update_moved(booking: Booking) -> Change:
     return _update(MOVED, booking)
 
 
-def update_reassigned(booking: Booking) -> Change:
-    return _update(REASSIGNED, booking)
+def update_reassigned(bookings: Sequence[Booking]) -> Change:
+    statement = "update bookings set sequence = sequence + 1, updated_at = $2 where id = any($1::uuid[])"
+    return Change(statement, ([each.id for each in bookings], bookings[0].updated_at))
 
 
 def update_no_show(booking: Booking) -> Change:

@@ -1,6 +1,7 @@
 """The verbs of the ledger: choices of hosts are counted, given back and moved, and credits always sum up to 0.
 
-All of them run under the lock of the event type. What was staged for it is written before another verb is called.
+All of them run under the lock of the event type. What was staged for it is written before another verb is called. What
+is counted is a booking, or a group session, known by its claim, for all of its bookings.
 """
 
 from collections.abc import Sequence
@@ -111,6 +112,11 @@ def assign(
 def keep_hold(work: Work, hold_id: UUID, booking_id: UUID) -> None:
     """Stage that a hold has become a booking: what it has counted stays."""
     work.stage(ledger_store.keep_hold(hold_id, booking_id))
+
+
+async def hold_again(work: Work, session_id: UUID) -> None:
+    """Let a session count no longer than somebody holds a seat in it: all who have booked it are gone."""
+    await ledger_store.hold_again(work.db, session_id)
 
 
 async def reverse(work: Work, booking_id: UUID, reason: CreditReason) -> None:

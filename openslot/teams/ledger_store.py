@@ -41,6 +41,7 @@ update host_group_members h set credit = h.credit + w.delta, last_no = case when
 from unnest($2::uuid[], $3::bigint[], $4::smallint[]) as w (user_id, delta, served)
 where h.group_id = $1 and h.user_id = w.user_id"""
 KEEP_HOLD = "update assignments set booking_id = $2, hold_id = null where hold_id = $1"
+HOLD_AGAIN = "update assignments set booking_id = null, hold_id = booking_id where booking_id = $1"
 
 # What some choices have changed so far is changed back, to the last millionth.
 GIVE_BACK = """
@@ -214,6 +215,10 @@ def insert_assignment(
 
 def keep_hold(hold_id: UUID, booking_id: UUID) -> Change:
     return Change(KEEP_HOLD, (hold_id, booking_id))
+
+
+async def hold_again(db: Db, session_id: UUID) -> None:
+    await db.execute(HOLD_AGAIN, session_id)
 
 
 async def reverse(db: Db, booking_id: UUID, reason: CreditReason, *, now: datetime) -> UUID | None:

@@ -272,6 +272,15 @@ class CreditReason(StrEnum):
     """Somebody has left the group, and the others have what they had."""
 
 
+class TeamSession(Struct, frozen=True):
+    """A group session that a team hosts: the claim of its organizer, and the numbers of all of its hosts."""
+
+    id: UUID
+    hosts: frozenset[int]
+    end: int
+    """In whole seconds since 1970."""
+
+
 class StoredChoice(Struct, frozen=True, kw_only=True):
     """A choice of hosts as it was made."""
 

@@ -1,13 +1,22 @@
 """Questions to the engine for teams: drawn at random for the oracle, and told in the engine's words."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from openslot.availability.models import Busy, Claim, GroupInputs, HostInputs, SlotInputs, Taken, TeamInputs
+from openslot.availability.models import (
+    Busy,
+    Claim,
+    GroupInputs,
+    HostInputs,
+    SlotInputs,
+    Taken,
+    TeamInputs,
+)
 from openslot.event_types.models import BookingWindow, BusinessDaysWindow, Limits, RangeWindow, RollingWindow
 from openslot.schedules.models import DateOverride, OutOfOffice, TimeRange
-from openslot.teams.models import Balance, Candidate, HostGroup, TeamRules
+from openslot.teams.models import Balance, Candidate, HostGroup, TeamRules, TeamSession
 from tests.availability.cases import (
     COUNTRY,
     ID,
@@ -21,7 +30,7 @@ from tests.availability.cases import (
     make_schedule,
 )
 from tests.availability.oracle import DAY, EPOCH, Minutes
-from tests.availability.team_oracle import HostCase, Member, TeamCase
+from tests.availability.team_oracle import HostCase, Member, SessionCase, TeamCase, list_lattice
 
 ALL_DAY = every_day(TimeRange(0, DAY))
 TEAM_ZONES = (*ZONES, "Asia/Kolkata")
@@ -51,12 +60,18 @@ def as_team(case: TeamCase) -> SlotInputs:
     team = TeamInputs(
         rules=rules,
         groups=tuple(_as_group(place, *each) for place, each in enumerate(case.groups)),
-        hosts={no: _as_host(no, host) for no, host in enumerate(case.hosts, 1)},
+        hosts={no: _as_host(case, no, host) for no, host in enumerate(case.hosts, 1)},
+        sessions={
+            each.start * 60: TeamSession(
+                UUID(int=each.start), frozenset(no + 1 for no in each.hosts), (each.start + case.duration) * 60
+            )
+            for each in case.sessions
+        },
     )
     return SlotInputs(
         event_type=event_type,
         schedule=make_schedule(case.zone, ALL_DAY),
-        taken=Taken(booked=[start * 60 for start in case.booked]),
+        taken=Taken(claims=_list_sessions(case), booked=[start * 60 for start in case.booked]),
         now=_at(case.now),
         team=team,
     )
@@ -77,7 +92,22 @@ def _as_group(place: int, pick: int, members: tuple[Member, ...]) -> GroupInputs
     return GroupInputs(group=group, candidates=candidates)
 
 
-def _as_host(no: int, host: HostCase) -> HostInputs:
+def _list_sessions(case: TeamCase, no: int | None = None) -> list[Claim]:
+    """Tell all sessions, or those of a host."""
+    return [
+        Claim(
+            (each.start - case.before) * 60,
+            (each.start + case.duration + case.after) * 60,
+            session_start=each.start * 60,
+            seats_left=each.left,
+            session_end=(each.start + case.duration) * 60,
+        )
+        for each in case.sessions
+        if no is None or no - 1 in each.hosts
+    ]
+
+
+def _as_host(case: TeamCase, no: int, host: HostCase) -> HostInputs:
     schedule = make_schedule(
         host.zone,
         tuple(tuple(TimeRange(*each) for each in hours) for hours in host.weekly),  # type: ignore[arg-type]
@@ -85,17 +115,19 @@ def _as_host(no: int, host: HostCase) -> HostInputs:
         out_of_office=tuple(OutOfOffice(_at(start), _at(end)) for start, end in host.away),
         holidays=COUNTRY if host.holidays else None,
     )
+    sessions = _list_sessions(case, no)
+    starts = [each.session_start for each in sessions if each.session_start is not None]
     taken = Taken(
-        claims=[Claim(start * 60, end * 60) for start, end in host.claims],
+        claims=[*(Claim(start * 60, end * 60) for start, end in host.claims), *sessions],
         busy=[Busy(start * 60, end * 60) for start, end in host.busy],
-        booked=[start * 60 for start in host.booked],
+        booked=[*(start * 60 for start in host.booked), *starts],
     )
     return HostInputs(
         host_no=no,
         name=f"Host {no}",
         schedule=schedule,
         taken=taken,
-        booked_in_all=[start * 60 for start in host.booked_in_all],
+        booked_in_all=[*(start * 60 for start in host.booked_in_all), *starts],
     )
 
 
@@ -121,7 +153,7 @@ def draw_team_case(chance: Random) -> TeamCase:
     hosts = tuple(_draw_host(chance, zone, first, days) for _ in range(chance.randint(0, 5)))
     near = first + timedelta(days=chance.randint(-1, 1))
     windows: list[tuple[str, int] | tuple[date, date]] = [("rolling", 60), ("rolling", 60), ("businessDays", 3)]
-    return TeamCase(
+    case = TeamCase(
         zone=zone,
         viewer=chance.choice([zone, chance.choice(TEAM_ZONES)]),
         first=first,
@@ -141,6 +173,22 @@ def draw_team_case(chance: Random) -> TeamCase:
         host_limits_in_all=_draw_limits(chance),
         booked=tuple(_draw_instants(chance, base, days, 3)),
     )
+    return _draw_sessions(chance, case) if hosts and chance.random() < 0.3 else case
+
+
+def _draw_sessions(chance: Random, case: TeamCase) -> TeamCase:
+    """Let some starts have sessions whose hosts have nothing else at that time, as the database assures."""
+    grid, sessions = list(list_lattice(case)), list[SessionCase]()
+    apart = case.before + case.duration + case.after
+    for start in chance.sample(grid, min(len(grid), 3)):
+        taken = {no for each in sessions if abs(each.start - start) < apart for no in each.hosts}
+        free = sorted({each.host for _, members in case.groups for each in members} - taken)
+        hosts = frozenset(chance.sample(free, chance.randint(min(1, len(free)), len(free))))
+        if hosts:
+            sessions.append(SessionCase(start, hosts, chance.choice([0, 1, 4])))
+    have = frozenset[int]().union(*(each.hosts for each in sessions))
+    idle = tuple(replace(host, claims=()) if no in have else host for no, host in enumerate(case.hosts))
+    return replace(case, hosts=idle, sessions=tuple(sessions))
 
 
 def _draw_host(chance: Random, zone: str, first: date, days: int) -> HostCase:

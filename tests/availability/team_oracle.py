@@ -37,6 +37,13 @@ class Member:
 
 
 @dataclass(frozen=True)
+class SessionCase:
+    start: int
+    hosts: frozenset[int]
+    left: int
+
+
+@dataclass(frozen=True)
 class TeamCase:
     zone: str
     viewer: str
@@ -56,6 +63,7 @@ class TeamCase:
     host_limits: tuple[int | None, int | None] = (None, None)
     host_limits_in_all: tuple[int | None, int | None] = (None, None)
     booked: tuple[int, ...] = ()
+    sessions: tuple[SessionCase, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ def consult_team(case: TeamCase) -> TeamOpinion:
         at: frozenset(
             no
             for no, host in enumerate(case.hosts)
-            if is_free(case, host, working[no], at) and is_within(case, host, at)
+            if is_free(case, host, working[no], at)
+            and (has_session(case, no, at) or (is_untaken(case, no, at) and is_within(case, no, at)))
         )
         for at in grid
     }
@@ -92,8 +101,27 @@ def consult_team(case: TeamCase) -> TeamOpinion:
     }
     able = [list_able(members, case.max_lead) for _, members in case.groups]
     picks = [pick for pick, _ in case.groups]
-    opened = [at for at in grid if judged[at] and can_serve(picks, [each & free[at] for each in able])]
+    opened = [at for at in grid if judged[at] and can_host(case, at, picks, able, free[at])]
     return TeamOpinion(grid, free, able, opened)
+
+
+def can_host(case: TeamCase, at: int, picks: list[int], able: list[frozenset[int]], free: frozenset[int]) -> bool:
+    """Tell whether a session has a seat and its hosts, or else hosts can be had."""
+    for session in case.sessions:
+        if session.start == at:
+            return session.left > 0 and session.hosts <= free
+    return can_serve(picks, [each & free for each in able])
+
+
+def has_session(case: TeamCase, no: int, at: int) -> bool:
+    return any(each.start == at and no in each.hosts for each in case.sessions)
+
+
+def is_untaken(case: TeamCase, no: int, at: int) -> bool:
+    begin, end = at - case.before, at + case.duration + case.after
+    sessions = [each.start for each in case.sessions if no in each.hosts]
+    own = [(start - case.before, start + case.duration + case.after) for start in sessions]
+    return not any(start < end and until > begin for start, until in (*case.hosts[no].claims, *own))
 
 
 def list_lattice(case: TeamCase) -> Iterator[int]:
@@ -133,13 +161,14 @@ def is_free(case: TeamCase, host: HostCase, working: bytearray, at: int) -> bool
     if any(start < end and until > at for start, until in host.away):
         return False
     begin, end = at - case.before, end + case.after
-    return not any(start < end and until > begin for start, until in (*host.claims, *host.busy))
+    return not any(start < end and until > begin for start, until in host.busy)
 
 
-def is_within(case: TeamCase, host: HostCase, at: int) -> bool:
+def is_within(case: TeamCase, no: int, at: int) -> bool:
     """Tell whether a host's limits, counted in the team's calendar, allow one more."""
-    return counts_allow(case.zone, at, host.booked, case.host_limits) and counts_allow(
-        case.zone, at, host.booked_in_all, case.host_limits_in_all
+    host, sessions = case.hosts[no], tuple(each.start for each in case.sessions if no in each.hosts)
+    return counts_allow(case.zone, at, (*host.booked, *sessions), case.host_limits) and counts_allow(
+        case.zone, at, (*host.booked_in_all, *sessions), case.host_limits_in_all
     )
 
 

@@ -41,6 +41,7 @@ ROUNDS = 10 if LONG else 1
 ANSWERS = {200, 303, 400, 404, 409, 410, 429}
 WINDOW = RollingWindow(120)
 DAY = timedelta(days=1)
+SEATS = 4
 Clients = list[httpx2.AsyncClient]
 numbers = count()
 
@@ -76,6 +77,12 @@ class Meeting(Struct, frozen=True, kw_only=True):
     """One of three, at the start."""
     weekly: BookedSeries
     """One of three in two weeks, an hour after the start."""
+    seated: EventType
+    """Two of three for a group of four."""
+    session: tuple[Booking, ...]
+    """Two seats of a group, three days after the start."""
+    seat: Hold
+    """A third one."""
 
     async def send(self, method: str, path: str, json: object = None) -> int:
         """Send a request to one of the web processes, from an address of its own."""
@@ -108,6 +115,9 @@ async def prepare(runtime: Runtime, clients: Clients) -> Meeting:
     collective = await book_team(runtime, both, start + 2 * DAY)
     held = await hold_team(runtime, team.event_type, start)
     weekly = await book_weeks(runtime, team.event_type, start + timedelta(hours=1), weeks=2)
+    seated = await offer(runtime, team.id, team.owner, team.hosts, [(2, [0, 1, 2])], booking_window=WINDOW, seats=SEATS)
+    session = tuple([await book_team(runtime, seated, start + 3 * DAY) for _ in range(2)])
+    seat = await hold_team(runtime, seated, start + 3 * DAY)
     return Meeting(
         runtime=runtime,
         clients=clients,
@@ -119,6 +129,9 @@ async def prepare(runtime: Runtime, clients: Clients) -> Meeting:
         collective=collective,
         held=held,
         weekly=weekly,
+        seated=seated,
+        session=session,
+        seat=seat,
     )
 
 
@@ -158,7 +171,7 @@ async def drop(at: Meeting) -> int:
 async def expire(at: Meeting) -> None:
     """Let the hold expire in this very moment, and the minute's job come by."""
     await at.runtime.pool.execute(
-        """update claims set expires_at = now() where kind = 'hold'
+        """update claims set expires_at = least(expires_at, now()) where kind = 'hold'
         and id in (select claim_id from held_hosts where hold_id = $1)""",
         at.held.id,
     )
@@ -204,6 +217,48 @@ async def move_one(at: Meeting) -> int:
     return await at.send("POST", f"/api/public/manage/{token}/reschedule", {"newStartTime": iso(at.start)})
 
 
+async def sit_down(at: Meeting) -> int:
+    """Join the session, with the held seat or without, or open one at the start that everybody wants."""
+    start = random.choice([at.start, *(each.starts_at for each in at.session)])
+    more = {"holdId": str(at.seat.id)} if start != at.start and random.random() < 0.5 else {}
+    return await at.book(at.seated, start, **more)
+
+
+async def hold_seat(at: Meeting) -> int:
+    start = random.choice([at.start, at.session[0].starts_at])
+    body = {"eventTypeId": str(at.seated.id), "startTime": iso(start)}
+    return await at.send("POST", "/api/public/holds", body)
+
+
+async def give_seat_up(at: Meeting) -> int | None:
+    """Drop the held seat, or let it expire in this very moment."""
+    if random.random() < 0.5:
+        return await at.send("DELETE", f"/api/public/holds/{at.seat.id}")
+    await at.runtime.pool.execute(
+        "update claim_seats set expires_at = least(expires_at, now()) where id = $1 and holder is not null", at.seat.id
+    )
+    await expire_holds(at.runtime.work(SYSTEM))
+    return None
+
+
+async def leave_session(at: Meeting) -> int:
+    token = manage_token(at.runtime, random.choice(at.session).id)
+    return await at.send("POST", f"/api/public/manage/{token}/cancel")
+
+
+async def change_session(at: Meeting) -> int:
+    """Move a seat to the start that everybody wants, alone or after the others."""
+    token = manage_token(at.runtime, random.choice(at.session).id)
+    return await at.send("POST", f"/api/public/manage/{token}/reschedule", {"newStartTime": iso(at.start)})
+
+
+async def hand_session_over(at: Meeting) -> None:
+    booking = random.choice(at.session)
+    host_id = await at.runtime.pool.fetchval("select user_id from booking_hosts where booking_id = $1", booking.id)
+    async with at.runtime.transaction(OPERATOR) as work:
+        await handovers.reassign_booking(work, BookingRef(booking.id, None), from_user=host_id)
+
+
 async def leave(at: Meeting) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, at.team.organization, at.team.hosts[random.choice([0, 2])])
@@ -218,6 +273,7 @@ WRITERS: tuple[Writer, ...] = (
     *(book_one, book_both, book_own, book_held, hold_one, hold_both, drop, expire),
     *(cancel, reschedule, reassign, leave, disable),
     *(book_series, cancel_series, move_one),
+    *(sit_down, hold_seat, give_seat_up, leave_session, change_session, hand_session_over),
 )
 
 
@@ -260,6 +316,33 @@ async def test_of_many_who_book_one_start_as_many_as_there_are_hosts_get_one_eac
         )
         assert {row["user_id"] for row in hosts} == {each.id for each in team.hosts}
         assert len(hosts) == 7
+    assert await find_disorder(runtime.pool) == {}
+    assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
+
+
+async def test_of_many_who_book_one_session_as_many_as_there_are_seats_get_one_with_the_same_hosts(
+    runtime: Runtime, clients: Clients, postgres_log: Path
+) -> None:
+    for _ in range(10 if LONG else 1):
+        team = await open_team(runtime, 5, groups=[(2, range(5))], booking_window=WINDOW, seats=7)
+        await book_team(runtime, team.event_type, workday(1))
+        start = workday(0)
+        sent = [clients[n % 2].post("/api/bookings", json=wish(team.event_type, start)) for n in range(100)]
+        statuses = Counter(answer.status_code for answer in await asyncio.gather(*sent))
+        assert statuses == {200: 7, 409: 93}
+        hosts = await runtime.pool.fetch(
+            """select h.user_id from booking_hosts h join bookings b on b.id = h.booking_id
+            where b.event_type_id = $1 and b.starts_at = $2""",
+            team.event_type.id,
+            start,
+        )
+        assert Counter(Counter(row["user_id"] for row in hosts).values()) == {7: 2}
+        claims = await runtime.pool.fetchval(
+            "select count(*) from claims where event_type_id = $1 and starts_at = $2 and active",
+            team.event_type.id,
+            start,
+        )
+        assert claims == 2
     assert await find_disorder(runtime.pool) == {}
     assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
 

@@ -36,8 +36,8 @@ left join claims c on c.id = coalesce(h.claim_id, b.claim_id) left join claim_se
 where b.status = 'CONFIRMED' and not coalesce(
     c.active and c.kind <> 'hold' and c.expires_at is null and c.host_no = u.no
     and c.starts_at = b.starts_at and c.ends_at = b.ends_at and c.during @> tstzrange(b.starts_at, b.ends_at)
-    and (c.kind = 'session') = (b.seat_id is not null)
-    and (b.seat_id is null or t.active and t.claim_id = c.id and t.expires_at is null), false)"""
+    and (c.kind = 'session' or h.claim_id is not null and c.seats > 1) = (b.seat_id is not null)
+    and (b.seat_id is null or t.active and t.claim_id = b.claim_id and t.expires_at is null), false)"""
 # Two confirmed bookings that have one claim or one seat between them.
 SHARED = """
 select count(*) from bookings a join bookings b on a.id < b.id and a.claim_id = b.claim_id
@@ -96,12 +96,38 @@ where b.status = 'CONFIRMED' and (
         is distinct from array[b.claim_id]
     or (select count(*) from booking_hosts h where h.booking_id = b.id)
         <> (select sum(g.pick) from host_groups g where g.event_type_id = e.id))"""
-# Two bookings, or a booking and a hold, that have one claim of a host between them.
+# Two meetings, or a meeting and a hold, that have one claim of a host between them.
 HOSTS_SHARED = """
 select count(*) from (
     select from (
-        select h.claim_id from booking_hosts h join bookings b on b.id = h.booking_id and b.status = 'CONFIRMED'
-        union all select claim_id from held_hosts) k group by k.claim_id having count(*) > 1) x"""
+        select h.claim_id, case when b.seat_id is null then b.id else b.claim_id end as meeting
+        from booking_hosts h join bookings b on b.id = h.booking_id and b.status = 'CONFIRMED'
+        union all select claim_id, hold_id from held_hosts) k
+    group by k.claim_id having count(distinct k.meeting) > 1) x"""
+# Bookings of a session with different hosts, two sessions of a team at one start, seats in a session that is over, and
+# what is held by seats while it is booked, or booked while it is held.
+SESSIONS = """
+select (select count(*) from (
+            select from (select b.claim_id, b.id, array_agg(h.user_id order by h.user_id) as hosts
+                         from bookings b join booking_hosts h on h.booking_id = b.id
+                         where b.seat_id is not null and b.status = 'CONFIRMED' group by b.id) s
+            group by s.claim_id having count(distinct s.hosts) > 1) x)
+     + (select count(*) from (
+            select from claims c join event_types e on e.id = c.event_type_id and e.team_id is not null
+            where c.active and c.seats > 1 and (c.expires_at is null or c.expires_at > now())
+              and exists (select from claim_seats t where t.claim_id = c.id)
+            group by e.id, c.starts_at having count(*) > 1) x)
+     + (select count(*) from claim_seats t join claims c on c.id = t.claim_id
+        where t.active and t.holder is null and not c.active)
+     + (select count(*) from held_hosts d join claims c on c.id = d.claim_id where c.kind = 'booking')"""
+# Meetings of teams that are not counted once for each of their hosts, where no-shows and cancellations count.
+COUNTED = """
+select count(*) from (
+    select distinct case when b.seat_id is null then b.id else b.claim_id end as meeting, h.group_id, h.user_id
+    from bookings b join booking_hosts h on h.booking_id = b.id join host_groups g on g.id = h.group_id
+    where b.status = 'CONFIRMED' and not b.no_show) m
+where 1 <> (select coalesce(sum(x.served), 0) from assignments a join credit_entries x on x.assignment_id = a.id
+            where a.booking_id = m.meeting and a.group_id = m.group_id and x.user_id = m.user_id)"""
 # Groups whose credits do not sum up to nothing, and members whose credit is not the sum of their entries.
 CREDITS = """
 select (select count(*) from (select from host_group_members group by group_id having sum(credit) <> 0) x)
@@ -119,6 +145,8 @@ FAULTS = {
     "hosts left behind": HOSTS_LEFT_BEHIND,
     "unhosted": UNHOSTED,
     "hosts shared": HOSTS_SHARED,
+    "sessions": SESSIONS,
+    "counted": COUNTED,
     "credits": CREDITS,
 }
 

@@ -54,6 +54,7 @@ class Booked:
         self.id = id_
         self.hosts = hosts
         self.claim = claim
+        self.held_at = MONDAY
 
 
 class Ledger(RuleBasedStateMachine):
@@ -102,6 +103,7 @@ class Ledger(RuleBasedStateMachine):
     def book(self, event_type: int, away: set[int], held: bool) -> None:
         made = self.do(self._book, self.event_types[event_type], {self.users[each].id for each in away}, held=held)
         if made is not None:
+            made.held_at = self.clock.now
             (self.holds if held else self.booked).append(made)
 
     async def _book(self, work: Work, event_type_id: UUID, away: set[UUID], *, held: bool) -> Booked | None:
@@ -182,12 +184,36 @@ class Ledger(RuleBasedStateMachine):
         change = "active = false" if dropped else "expires_at = created_at"
         await work.db.execute(f"update claims set {change} where id = $1", hold.claim)
 
-    @rule(place=which)
-    def keep_hold(self, place: int) -> None:
-        if self.holds:
-            hold = self.holds.pop(place % len(self.holds))
+    @rule(place=which, session=booleans())
+    def keep_hold(self, place: int, session: bool) -> None:
+        """A session is counted by its claim, and once, however many join it."""
+        live = [each for each in self.holds if each.held_at + timedelta(minutes=9) > self.clock.now]
+        if live:
+            hold = live[place % len(live)]
+            self.holds.remove(hold)
+            if session and hold.claim is not None:
+                hold.id = hold.claim
             self.do(self._keep_hold, hold)
             self.booked.append(hold)
+
+    @rule(place=which)
+    def hold_again(self, place: int) -> None:
+        """All who have booked a session have cancelled, and somebody holds a seat in it."""
+        sessions = [each for each in self.booked if each.id == each.claim]
+        if sessions:
+            session = sessions[place % len(sessions)]
+            self.do(self._hold_again, session)
+            self.booked.remove(session)
+            session.held_at = self.clock.now
+            self.holds.append(session)
+
+    async def _hold_again(self, work: Work, session: Booked) -> None:
+        await work.db.execute(
+            "update claims set kind = 'hold', expires_at = $2 where id = $1",
+            session.claim,
+            work.now + timedelta(minutes=10),
+        )
+        await ledger.hold_again(work, session.id)
 
     async def _keep_hold(self, work: Work, hold: Booked) -> None:
         await work.db.execute("update claims set expires_at = null, kind = 'booking' where id = $1", hold.claim)

@@ -6,6 +6,7 @@ import re
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -142,3 +143,15 @@ async def test_a_visit_counts_once_for_the_owner_with_the_source_of_the_first_pa
         (owner, offered.id, "direct", 1),
         (owner, offered.id, "search.example", 1),
     ]
+
+
+async def test_seats_of_a_session_show_what_is_left_until_it_is_full(
+    client: httpx2.AsyncClient, runtime: Runtime, offered: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await event_types.change_event_type(work, replace(offered, seats=3))
+    for left in ("2 seats left", "1 seat left"):
+        await book(client, PAGE)
+        assert f'value="{TEN}">10:00 <small>{left}</small>' in (await client.get(PAGE, params={"tz": "UTC"})).text
+    await book(client, PAGE)
+    assert f'value="{TEN}"' not in (await client.get(PAGE, params={"tz": "UTC"})).text

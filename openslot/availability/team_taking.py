@@ -1,0 +1,251 @@
+"""How the time of a team's hosts is taken: read, judged, chosen, locked in order, and judged once more.
+
+Hosts are chosen without their locks, so that others can go on meanwhile. The chosen are locked and judged once more; if
+one of them was taken in between, the locks are given back, and the next ones are chosen.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from openslot.accounts.store import lock_hosts
+from openslot.availability import claim_store, store, team_claim_store
+from openslot.availability.errors import InvalidStartTime, SlotUnavailable
+from openslot.availability.explain import explain_start
+from openslot.availability.models import (
+    NO_START,
+    ChosenHosts,
+    Claimed,
+    ClaimedHost,
+    ClaimKind,
+    Code,
+    EventTypeRef,
+    SlotContext,
+)
+from openslot.availability.months import check_asked
+from openslot.availability.slots import is_askable
+from openslot.availability.team_hosts import choose_hosts, give, list_free, name_hosts, pair, team_of
+from openslot.availability.team_slots import judge_hosts, judge_team
+from openslot.availability.team_store import reread_hosts
+from openslot.core.events import make_changes
+from openslot.core.work import Work
+from openslot.event_types.errors import EventTypeNotFound
+from openslot.teams import ledger
+from openslot.teams.choice import repeat
+
+
+class _Lost(Exception):
+    """Some of the chosen were taken before they were locked."""
+
+    def __init__(self, hosts: Collection[UUID]) -> None:
+        self.hosts = hosts
+
+
+async def take(
+    work: Work,
+    found: SlotContext,
+    starts: Sequence[datetime],
+    free: Collection[int],
+    *,
+    kind: ClaimKind,
+    expires_at: datetime | None = None,
+    holder: str | None = None,
+    given_up: UUID | None = None,
+    without: Sequence[ClaimedHost] = (),
+    locking: Sequence[ClaimedHost] = (),
+) -> list[Claimed]:
+    """Choose free hosts and insert their claims for each start; who is lost on the way is left out of the next choice.
+
+    A hold that is given up frees its hosts in the same step. Others whose session is left are locked with the chosen.
+    """
+    picks = {each.group.id: each.group.pick for each in team_of(found).groups}
+    lost = set[UUID]()
+    while True:
+        chosen = choose_hosts(found, free, picks, without=lost)
+        if chosen is None:
+            raise SlotUnavailable
+        meetings = [name_hosts(found, chosen) for _ in starts]
+        try:
+            async with work.attempt():
+                await _lock_and_judge(work, found, starts, meetings[0], without=without, locking=locking)
+                if given_up is not None:
+                    await team_claim_store.drop_hold(work.db, given_up, now=work.now)
+                taken = team_claim_store.insert_claims(
+                    found.inputs, starts, meetings, kind=kind, expires_at=expires_at, holder=holder, now=work.now
+                )
+                await make_changes(work.db, [taken])
+        except (_Lost, SlotUnavailable) as fault:
+            lost |= await _list_lost(work, fault, found, starts, meetings[0])
+            continue
+        counted = _repeat(chosen, len(starts))
+        return [
+            claimed(found, start, hosts, chosen=each)
+            for start, hosts, each in zip(starts, meetings, counted, strict=True)
+        ]
+
+
+def _repeat(chosen: tuple[ChosenHosts, ...], meetings: int) -> list[tuple[ChosenHosts, ...]]:
+    """Count the same hosts for each of several meetings."""
+    times = meetings - 1
+    later = [
+        [replace(each, asked=asked, choice=choice) for asked, choice in repeat(each.asked, each.choice, times=times)]
+        for each in chosen
+    ]
+    return [chosen, *zip(*later, strict=True)]
+
+
+async def rehost(
+    work: Work,
+    found: SlotContext,
+    starts_at: datetime,
+    hosts: Sequence[ClaimedHost],
+    leaving: Sequence[ClaimedHost],
+    *,
+    is_moved: bool,
+    named: UUID | None = None,
+) -> Claimed:
+    """Move the claims of a booking to a time, and those of hosts who can't or shall not host it to others.
+
+    Hosts who stay are judged only if the booking moves.
+    """
+    staying = {each.user_id for each in hosts if each not in leaving}
+    picks: dict[UUID, int] = {}
+    for each in leaving:
+        if each.group_id is None:
+            raise SlotUnavailable
+        picks[each.group_id] = picks.get(each.group_id, 0) + 1
+    free, lost = list_free(found, starts_at), {each.user_id for each in hosts}
+    while True:
+        chosen = choose_hosts(found, free, picks, without=lost, named=named)
+        if chosen is None:
+            raise SlotUnavailable
+        replaced = pair(leaving, chosen)
+        new = {each.user_id: each for group in chosen for each in group.asked.candidates}
+        now = tuple(give(found, each, new[replaced[each.user_id]]) if each in leaving else each for each in hosts)
+        judged = now if is_moved else [each for each in now if each.user_id not in staying]
+        try:
+            async with work.attempt():
+                await _lock_and_judge(work, found, [starts_at], judged, without=hosts)
+                await make_changes(work.db, [team_claim_store.move_claims(found.inputs, starts_at, now)])
+        except (_Lost, SlotUnavailable) as fault:
+            gone = await _list_lost(work, fault, found, [starts_at], judged)
+            if not gone.isdisjoint(staying):
+                raise SlotUnavailable from None
+            lost |= gone
+            continue
+        return claimed(found, starts_at, now, chosen=chosen, replaced=replaced)
+
+
+async def _lock_and_judge(
+    work: Work,
+    found: SlotContext,
+    starts: Sequence[datetime],
+    hosts: Sequence[ClaimedHost],
+    *,
+    without: Sequence[ClaimedHost] = (),
+    locking: Sequence[ClaimedHost] = (),
+) -> None:
+    """Lock hosts in order, with those whose claims are given up, and judge them again by what is there now."""
+    await lock_hosts(work.db, {each.user_id for each in (*hosts, *without, *locking)})
+    numbers, changing = [each.host_no for each in hosts], [each.claim_id for each in without]
+    again = await reread_hosts(work.db, found, numbers, starts=starts, changing=changing)
+    free = list_free(again, *starts)
+    # A request that began before a host left, and had to wait, would escape the release of the host's bookings.
+    gone = {no for no, host in team_of(again).hosts.items() if host.left_at is not None and host.left_at > work.now}
+    lost = [each.user_id for each in hosts if each.host_no not in free or each.host_no in gone]
+    if lost:
+        raise _Lost(lost)
+    for no, host in team_of(again).hosts.items():
+        if host.has_stale:
+            await claim_store.expire(work.db, no, now=work.now)
+
+
+async def _list_lost(
+    work: Work,
+    fault: _Lost | SlotUnavailable,
+    found: SlotContext,
+    starts: Sequence[datetime],
+    hosts: Sequence[ClaimedHost],
+) -> set[UUID]:
+    """List whom a try has lost; what the constraint refused was taken by somebody who has not asked for the lock."""
+    if isinstance(fault, _Lost):
+        return set(fault.hosts)
+    user_ids = [each.user_id for each in hosts]
+    return await team_claim_store.list_taken(work.db, user_ids, found.inputs, starts) or set(user_ids)
+
+
+async def find(
+    work: Work,
+    which: EventTypeRef,
+    starts_at: datetime,
+    *,
+    without: UUID | None = None,
+    until: datetime | None = None,
+) -> SlotContext:
+    """Read what decides about a start, or about all until another, for all who could host it.
+
+    The claims of a booking, a hold or a session that is about to change are left out, by the first of them, or a seat.
+    """
+    found = await store.find_setting(
+        work.db,
+        which,
+        asked_from=starts_at,
+        asked_until=until or starts_at + timedelta(seconds=1),
+        now=work.now,
+        without=without,
+    )
+    if found is None:
+        raise EventTypeNotFound
+    check_asked(which, found)
+    return found
+
+
+async def judge(
+    work: Work, which: EventTypeRef, starts_at: datetime, *, field: str = "startTime", without: UUID | None = None
+) -> tuple[SlotContext, set[int]]:
+    """Read what decides about a start that may be booked, with a settled ledger, and list who is free then."""
+    found = await find(work, which, starts_at, without=without)
+    if team_of(found).is_unsettled:
+        await ledger.settle(work, found.inputs.event_type.id)
+        found = await find(work, which, starts_at, without=without)
+    judged = judge_hosts(found.inputs, starts_at) if is_askable(starts_at) else {}
+    if check_start(found, starts_at, field=field, judged=judged) is not Code.OPEN:
+        raise SlotUnavailable
+    return found, {no for no, code in judged.items() if code is Code.OPEN}
+
+
+def check_start(
+    found: SlotContext, starts_at: datetime, *, field: str, judged: Mapping[int, Code] | None = None
+) -> Code:
+    """Judge a start, and refuse one that could never be asked for; its hosts may be judged before."""
+    code = judge_team(found.inputs, starts_at, judged=judged)
+    if code in NO_START:
+        raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
+    return code
+
+
+def claimed(
+    found: SlotContext,
+    starts_at: datetime,
+    hosts: tuple[ClaimedHost, ...],
+    *,
+    chosen: tuple[ChosenHosts, ...] = (),
+    replaced: Mapping[UUID, UUID] = {},
+    hold_id: UUID | None = None,
+    seat_id: UUID | None = None,
+    ends_at: datetime | None = None,
+) -> Claimed:
+    return Claimed(
+        claim_id=hosts[0].claim_id,
+        seat_id=seat_id,
+        event_type=found.inputs.event_type,
+        starts_at=starts_at,
+        ends_at=ends_at or starts_at + found.inputs.duration,
+        link=found.link,
+        hosts=hosts,
+        chosen=chosen,
+        replaced=replaced,
+        hold_id=hold_id,
+    )
