@@ -6,9 +6,9 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.availability.models import ChosenHosts, ClaimedHost, Code, SlotContext, TeamInputs
+from openslot.availability.models import ChosenHosts, ClaimedHost, SlotContext, TeamInputs
 from openslot.availability.team_groups import HostsWanted, fill
-from openslot.availability.team_slots import judge_hosts
+from openslot.availability.team_slots import list_free_hosts
 from openslot.core.ids import new_id
 from openslot.teams.choice import choose
 from openslot.teams.models import Candidate, ChoiceAsked, HostChoice, HostRole
@@ -98,8 +98,7 @@ def _name_of(found: SlotContext, host_no: int) -> str:
 
 def list_free(found: SlotContext, *starts: datetime) -> set[int]:
     """List who is free at all of some starts."""
-    free = ({no for no, code in judge_hosts(found.inputs, each).items() if code is Code.OPEN} for each in starts)
-    return set.intersection(*free)
+    return set.intersection(*(list_free_hosts(found.inputs, each) for each in starts))
 
 
 def team_of(found: SlotContext) -> TeamInputs:

@@ -210,6 +210,16 @@ def judge_hosts(inputs: SlotInputs, starts_at: datetime) -> dict[int, Code]:
     return judged
 
 
+def list_free_hosts(inputs: SlotInputs, starts_at: datetime) -> set[int]:
+    """List the numbers of hosts who are free for a meeting, as `judge_hosts` does, without a reason for the others."""
+    start = floor_second(starts_at)
+    query = make_team_query(inputs, asked=(start, start + 1))
+    place, rest = divmod(start - query.grid.first, query.grid.unit)
+    if rest:
+        return {no for no, code in judge_hosts(inputs, starts_at).items() if code is Code.OPEN}
+    return {no for no, host in query.team.hosts.items() if find_free(query, host) >> place & 1}
+
+
 def find_team_causes(query: TeamQuery, start: int, judged: Mapping[int, Code]) -> list[tuple[Code, int]]:
     """List every rule that closes a start for the whole team, each with its cause, in the order in which they count."""
     causes: list[tuple[Code, int]] = [

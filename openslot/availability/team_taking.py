@@ -27,7 +27,7 @@ from openslot.availability.models import (
 from openslot.availability.months import check_asked
 from openslot.availability.slots import is_askable
 from openslot.availability.team_hosts import choose_hosts, give, list_free, name_hosts, pair, team_of
-from openslot.availability.team_slots import judge_hosts, judge_team
+from openslot.availability.team_slots import judge_team
 from openslot.availability.team_store import reread_hosts
 from openslot.core.events import make_changes
 from openslot.core.work import Work
@@ -210,17 +210,17 @@ async def judge(
     if team_of(found).is_unsettled:
         await ledger.settle(work, found.inputs.event_type.id)
         found = await find(work, which, starts_at, without=without)
-    judged = judge_hosts(found.inputs, starts_at) if is_askable(starts_at) else {}
-    if check_start(found, starts_at, field=field, judged=judged) is not Code.OPEN:
+    free = list_free(found, starts_at) if is_askable(starts_at) else set()
+    # If enough are free, why the others are not does not matter.
+    is_open = judge_team(found.inputs, starts_at, judged=dict.fromkeys(free, Code.OPEN)) is Code.OPEN
+    if not is_open and check_start(found, starts_at, field=field) is not Code.OPEN:
         raise SlotUnavailable
-    return found, {no for no, code in judged.items() if code is Code.OPEN}
+    return found, free
 
 
-def check_start(
-    found: SlotContext, starts_at: datetime, *, field: str, judged: Mapping[int, Code] | None = None
-) -> Code:
-    """Judge a start, and refuse one that could never be asked for; its hosts may be judged before."""
-    code = judge_team(found.inputs, starts_at, judged=judged)
+def check_start(found: SlotContext, starts_at: datetime, *, field: str) -> Code:
+    """Judge a start, and refuse one that could never be asked for."""
+    code = judge_team(found.inputs, starts_at)
     if code in NO_START:
         raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
     return code

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from random import Random, SystemRandom
 from typing import cast
@@ -14,7 +14,7 @@ from msgspec.structs import replace as change
 from openslot.availability import team_listing, team_store
 from openslot.availability.explain import explain_day, explain_start
 from openslot.availability.models import Code, Days, SlotContext, SlotInputs, TeamInputs
-from openslot.availability.team_slots import judge_hosts, judge_team, list_team_slots
+from openslot.availability.team_slots import judge_hosts, judge_team, list_free_hosts, list_team_slots
 from openslot.core.db import Db
 from openslot.schedules.models import Schedule
 from tests.availability.cases import LONG
@@ -40,6 +40,10 @@ def test_engine_and_oracle_list_and_judge_alike() -> None:
             at = datetime.fromtimestamp(start * 60, UTC)
             judged = judge_hosts(inputs, at)
             assert {no - 1 for no, code in judged.items() if code is Code.OPEN} == opinion.free[start], case
+            for minutes in (0, 5, 7):
+                near = at + timedelta(minutes=minutes)
+                free = {no for no, code in judge_hosts(inputs, near).items() if code is Code.OPEN}
+                assert list_free_hosts(inputs, near) == free, case
             assert (judge_team(inputs, at) is Code.OPEN) == (start in opinion.open), case
             explained = explain_start(inputs, at)
             assert explained.code is judge_team(inputs, at), case
