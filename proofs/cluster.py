@@ -6,7 +6,7 @@ import platform
 import signal
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,20 @@ from typing import Any
 import asyncpg
 import httpx2
 import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from openslot.core.embedded.cluster import unprivileged
+from proofs.figures import Impossible
 from proofs.proxy import FaultProxy
+from tests.support.forked import Forked, openslot
 from tests.support.ports import held_port
 
 ROOT = Path(__file__).parent.parent
 POINT_PGBOUNCER = ROOT / "deploy/point-pgbouncer"
+INSTALL = ROOT / "scripts/install-cluster"
 # How soon a primary that is gone is replaced, in seconds: Patroni's own defaults are 30, 10 and 10.
-LEASE, LOOK_EVERY, RETRY_FOR = 4, 1, 2
+QUICK = {"ttl": 4, "loop_wait": 1, "retry_timeout": 2}
 PARAMETERS = {
     "shared_buffers": "16MB",
     "max_connections": 60,
@@ -65,12 +70,24 @@ class Daemon:
             self._process.wait(30)
 
 
+class Ports(Struct, frozen=True):
+    """Where etcd is for a server, and where the other one finds its PostgreSQL and its Patroni."""
+
+    etcd: int
+    postgres: int
+    rest: int
+
+
 class Node(Daemon):
     """A PostgreSQL server and the Patroni that starts it, makes it the primary or a standby, and mends it."""
 
-    def __init__(self, place: Path, *, name: str, port: int, rest_port: int, settings: dict[str, Any]) -> None:
-        self.name, self.port = name, port
-        self._rest = f"http://127.0.0.1:{rest_port}"
+    def __init__(
+        self, place: Path, *, name: str, ports: "Ports", settings: dict[str, Any], lines: Sequence[FaultProxy]
+    ) -> None:
+        self.name, self.port = name, ports.postgres
+        self.lines = lines
+        """How it reaches etcd, and how the other one reaches its PostgreSQL and its Patroni."""
+        self._rest = f"http://127.0.0.1:{ports.rest}"
         place.mkdir()
         file = place / "patroni.yaml"
         # JSON is YAML.
@@ -109,12 +126,10 @@ class Node(Daemon):
 class Cluster:
     """The servers, and the addresses that an installation is given."""
 
-    def __init__(self, nodes: Sequence[Node], pooler: Daemon, pooler_port: int, etcd: dict[str, FaultProxy]) -> None:
+    def __init__(self, nodes: Sequence[Node], pooler: Daemon, pooler_port: int) -> None:
         self.nodes = nodes
         self.pooler = pooler
         self.pooler_port = pooler_port
-        self.etcd = etcd
-        """The line of each node to etcd, if it is to be cut."""
 
     @property
     def direct_url(self) -> str:
@@ -133,9 +148,19 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster(place: Path, *, synchronous: bool = True, cuts_etcd: bool = False) -> AsyncIterator[Cluster]:
-    """Run all of them until the end of the `async with`; it begins when the standby follows the primary."""
+async def cluster(
+    place: Path, *, synchronous: bool = True, proxied: bool = False, timing: Mapping[str, int] = QUICK
+) -> AsyncIterator[Cluster]:
+    """Run all of them until the end of the `async with`; it begins when the standby follows the primary.
+
+    With `proxied`, the lines of a server to etcd and to the other one can be cut.
+    """
+    await asyncio.to_thread(_install)
+    # The first process that is forked takes seconds, in which no proxy of this event loop would pass anything on.
+    await asyncio.to_thread(lambda: Forked(openslot, "--help", out=place / "help").wait())
     async with AsyncExitStack() as stack:
+        # The proxies have closed their lines by then, and their tasks end a moment later.
+        stack.push_async_callback(asyncio.sleep, 0.2)
 
         def take_port() -> int:
             return stack.enter_context(held_port())
@@ -146,18 +171,16 @@ async def cluster(place: Path, *, synchronous: bool = True, cuts_etcd: bool = Fa
         stack.callback(etcd.stop)
         etcd.start()
         await wait_for(lambda: _has_version(etcd_port))
-        lines: dict[str, FaultProxy] = {}
         nodes = []
         for name in ("one", "two"):
-            if cuts_etcd:
-                lines[name] = await stack.enter_async_context(FaultProxy("127.0.0.1", etcd_port).running())
-            port, rest_port = take_port(), take_port()
-            way = lines[name].port if cuts_etcd else etcd_port
-            settings = _patroni(place / name, port, rest_port, etcd=way, pooler=pooler.place, synchronous=synchronous)
-            node = Node(place / name, name=name, port=port, rest_port=rest_port, settings=settings)
-            stack.callback(node.stop)
-            nodes.append(node)
-        running = Cluster(nodes, pooler, pooler_port, lines)
+            own = Ports(etcd_port, take_port(), take_port())
+            lines = [FaultProxy("127.0.0.1", port) for port in astuple(own)] if proxied else []
+            for line in lines:
+                await stack.enter_async_context(line.running())
+            shown = Ports(*(line.port for line in lines)) if proxied else own
+            settings = _patroni(place / name, own, shown, pooler.place, {**timing, "synchronous_mode": synchronous})
+            nodes.append(Node(place / name, name=name, ports=own, settings=settings, lines=lines))
+            stack.callback(nodes[-1].stop)
         one, two = nodes
         one.start()
         await wait_for(lambda: one.is_("primary"))
@@ -166,7 +189,13 @@ async def cluster(place: Path, *, synchronous: bool = True, cuts_etcd: bool = Fa
         await wait_for(lambda: two.is_("synchronous" if synchronous else "replica"))
         stack.callback(pooler.stop)
         pooler.start()
-        yield running
+        yield Cluster(nodes, pooler, pooler_port)
+
+
+def _install() -> None:
+    done = subprocess.run([INSTALL], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Impossible(f"scripts/install-cluster could not install what is needed: {done.stderr.strip()}")
 
 
 async def wait_for(holds: Callable[[], Coroutine[Any, Any, bool]], *, within: float = 90) -> float:
@@ -185,7 +214,8 @@ async def _has_version(etcd_port: int) -> bool:
 
 
 async def _get(url: str) -> httpx2.Response | None:
-    async with httpx2.AsyncClient(timeout=2) as client:
+    # Certificates would be read anew each time.
+    async with httpx2.AsyncClient(timeout=2, verify=False) as client:
         with suppress(httpx2.TransportError):
             return await client.get(url)
     return None
@@ -235,28 +265,22 @@ log_disconnections = 0
     return Daemon(place, "/usr/sbin/pgbouncer", str(place / "pgbouncer.ini"))
 
 
-def _patroni(place: Path, port: int, rest_port: int, *, etcd: int, pooler: Path, synchronous: bool) -> dict[str, Any]:
-    address, rest = f"127.0.0.1:{port}", f"127.0.0.1:{rest_port}"
-    point = f"{POINT_PGBOUNCER} 127.0.0.1 {port} {pooler}/databases.ini {pooler}/pid"
+def _patroni(place: Path, own: Ports, shown: Ports, pooler: Path, rules: Mapping[str, Any]) -> dict[str, Any]:
+    """Write Patroni's settings: where it listens, where the other one finds it, and the rules that both keep."""
+    point = f"{POINT_PGBOUNCER} 127.0.0.1 {own.postgres} {pooler}/databases.ini {pooler}/pid"
     return {
         "scope": "openslot",
-        "restapi": {"listen": rest, "connect_address": rest},
-        "etcd3": {"host": f"127.0.0.1:{etcd}", "use_proxies": True},
+        "restapi": {"listen": f"127.0.0.1:{own.rest}", "connect_address": f"127.0.0.1:{shown.rest}"},
+        "etcd3": {"host": f"127.0.0.1:{shown.etcd}", "use_proxies": True},
         "watchdog": {"mode": "off"},
         "bootstrap": {
-            "dcs": {
-                "ttl": LEASE,
-                "loop_wait": LOOK_EVERY,
-                "retry_timeout": RETRY_FOR,
-                "synchronous_mode": synchronous,
-                "postgresql": {"use_pg_rewind": True, "parameters": PARAMETERS},
-            },
+            "dcs": {**rules, "postgresql": {"use_pg_rewind": True, "parameters": PARAMETERS}},
             "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
             "pg_hba": ["host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"],
         },
         "postgresql": {
-            "listen": address,
-            "connect_address": address,
+            "listen": f"127.0.0.1:{own.postgres}",
+            "connect_address": f"127.0.0.1:{shown.postgres}",
             "data_dir": str(place / "data"),
             "bin_dir": str(max(Path("/usr/lib/postgresql").glob("*/bin"))),
             "pgpass": str(place / "pgpass"),

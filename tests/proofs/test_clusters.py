@@ -1,6 +1,5 @@
 """The short form of each proof that needs a cluster: every figure is within its bound."""
 
-import subprocess
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -8,18 +7,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from proofs.figures import Figure
+from proofs.figures import Figure, Impossible
 
-INSTALL = Path(__file__).parents[2] / "scripts/install-cluster"
 MEMORY = Path("/dev/shm")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _engines() -> None:
-    """PostgreSQL of Debian, Patroni, etcd and PgBouncer."""
-    done = subprocess.run([INSTALL], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"scripts/install-cluster could not install what is needed: {done.stderr.strip()}")
 
 
 @pytest.fixture
@@ -33,5 +23,8 @@ def place() -> Iterator[Path]:
 
 @pytest.mark.parametrize("part", ["failover"])
 def test_every_figure_is_kept(part: str, place: Path) -> None:
-    figures: list[Figure] = import_module(f"proofs.{part}").prove(place, short=True)
+    try:
+        figures: list[Figure] = import_module(f"proofs.{part}").prove(place, short=True)
+    except Impossible as fault:
+        pytest.skip(str(fault))
     assert [str(figure) for figure in figures if not figure.is_kept] == []
