@@ -33,7 +33,7 @@ MOST_PER_ROUND = 120
 # What `serve` waits at most before it starts the database again, and the recovery of that database.
 BACK_WITHIN = 45.0
 ALLOWED = {"OPENSLOT_OUTBOUND_ALLOW": "127.0.0.0/8", "OPENSLOT_LIMIT_KEY": "1000000"}
-PAGES = ("/mara", "/mara/short")
+PAGES = ("/ida", "/ida/short")
 
 
 class Round(Struct, kw_only=True):
