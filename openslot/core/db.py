@@ -187,6 +187,12 @@ def is_cut_off(fault: BaseException | None) -> bool:
     return is_timeout or (fault is not None and not isinstance(fault, Exception))
 
 
+def is_unlogged(fault: BaseException | None) -> bool:
+    """Return whether a standby was asked for an unlogged table, which it refuses with a code of many meanings."""
+    is_refused = isinstance(fault, asyncpg.FeatureNotSupportedError)
+    return is_refused and getattr(fault, "server_source_function", None) == "get_relation_info"
+
+
 class ConnectionPool:
     """Lends a limited number of connections; when all are in use, callers wait in line, up to a time limit."""
 
@@ -286,7 +292,7 @@ class ConnectionPool:
 
         Nor is one to a server that has become read-only: a new connection may find the server that took its place.
         """
-        is_lost = is_cut_off(fault) or isinstance(fault, asyncpg.ReadOnlySQLTransactionError)
+        is_lost = is_cut_off(fault) or isinstance(fault, asyncpg.ReadOnlySQLTransactionError) or is_unlogged(fault)
         if not connection.is_closed() and (is_lost or connection.is_in_transaction()):
             connection.terminate()
         self._pass_on(None if connection.is_closed() else connection)
@@ -371,3 +377,5 @@ class PooledConnection:
         self, _kind: type[BaseException] | None, fault: BaseException | None, _trace: TracebackType | None
     ) -> None:
         self._pool.give_back(self._connection, fault)
+        if is_unlogged(fault):
+            raise asyncpg.ReadOnlySQLTransactionError(str(fault)) from fault

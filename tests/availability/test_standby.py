@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -18,6 +19,7 @@ from openslot.bookings.models import BookingWanted, Invitee
 from openslot.core import reading
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings
+from openslot.core.db import ConnectionPool
 from openslot.core.migrate import migrate
 from openslot.core.times import at_second
 from openslot.core.work import Runtime, Work
@@ -200,3 +202,17 @@ def test_the_documentation_states_the_bound() -> None:
     page = (Path(__file__).parents[2] / "docs" / "database.md").read_text("utf-8")
 
     assert f"**{reading.OLDEST + reading.LOOK_EVERY:.0f} seconds old at most**" in page
+
+
+async def test_a_standby_that_is_asked_for_an_unlogged_table_counts_as_one_that_cannot_write(
+    servers: tuple[str, str], served: Runtime
+) -> None:
+    """A primary that has become a standby is asked so by the next request, which gets 503 instead of 500."""
+    pool = ConnectionPool(partial(asyncpg.connect, servers[1]), max_=1, wait_seconds=30)
+    backend = await pool.fetchval("select pg_backend_pid()")
+    with pytest.raises(asyncpg.ReadOnlySQLTransactionError, match="unlogged"):
+        await pool.fetchval("select count(*) from rate_log")
+    assert await pool.fetchval("select pg_backend_pid()") != backend
+    with pytest.raises(asyncpg.FeatureNotSupportedError):
+        await pool.fetchval("select count(*) from users for update")
+    await pool.close()
