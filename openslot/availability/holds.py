@@ -5,13 +5,11 @@ from datetime import datetime, timedelta
 from math import ceil
 from zoneinfo import ZoneInfo
 
-from msgspec.structs import replace
-
 from openslot.access.door import network_of
 from openslot.availability import claim_store, store, team_claim_store
 from openslot.availability.claim_store import LiveHold
 from openslot.availability.errors import DayHoldLimitExceeded, HoldLimitExceeded, SlotRecentlyHeld
-from openslot.availability.models import ClaimKind, Days, SlotContext, SlotInputs
+from openslot.availability.models import Days, SlotContext, SlotInputs
 from openslot.availability.slots import list_slots, spans_of
 from openslot.availability.team_slots import list_team_slots
 from openslot.core.times import at_second, date_of, floor_second, get_zone, local_day
@@ -97,17 +95,9 @@ def day_of(inputs: SlotInputs, starts_at: datetime) -> tuple[Days, datetime, dat
     return Days(on, on), at_second(spans[0][0]), at_second(spans[-1][1])
 
 
-def check_team_share(work: Work, left: SlotInputs, days: Days, others: Sequence[LiveHold]) -> None:
+def check_team_share(work: Work, free: SlotInputs, left: SlotInputs, days: Days, others: Sequence[LiveHold]) -> None:
     """Refuse a hold of a team's event type, which is among what was read, if holds close more than their share."""
-    team, zone = left.team, get_zone(left.schedule.zone)
-    if team is None or len(others) < ALWAYS:
-        return
-    hosts = {
-        no: replace(host, taken=replace(host.taken, claims=[c for c in host.taken.claims if c.kind != ClaimKind.HOLD]))
-        for no, host in team.hosts.items()
-    }
-    free = replace(left, team=replace(team, hosts=hosts))
-    if closes_too_much(free, left, days, zone, share=work.runtime.settings.hold_share):
+    if closes_too_much(free, left, days, get_zone(left.schedule.zone), share=work.runtime.settings.hold_share):
         raise _refuse(work, others)
 
 

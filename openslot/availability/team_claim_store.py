@@ -1,6 +1,6 @@
 """All SQL of what a team's event type takes: a claim of each host, and who is kept with a hold."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -69,6 +69,11 @@ union all
 select c.event_type_id, c.starts_at, t.expires_at from claims c join claim_seats t on t.claim_id = c.id
 where c.event_type_id = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and t.active
   and t.holder is not null and t.expires_at > $4"""
+
+HELD_CLAIMS = """
+select id from claims
+where host_no = any($1) and starts_at < $3 and ends_at > $2 and active and kind = 'hold' and seats = 1
+  and expires_at > $4"""
 
 
 class HeldTeam(Struct, frozen=True, kw_only=True):
@@ -167,3 +172,10 @@ async def list_live_holds(
     db: Db, event_type_id: UUID, *, since: datetime, until: datetime, now: datetime
 ) -> list[LiveHold]:
     return [LiveHold(**row) for row in await db.fetch(LIVE_HOLDS, event_type_id, since, until, now)]
+
+
+async def list_held_claims(
+    db: Db, numbers: Collection[int], *, since: datetime, until: datetime, now: datetime
+) -> list[UUID]:
+    """List the claims of holds on some hosts, whatever they are held for; seats that are held in sessions are not."""
+    return [row["id"] for row in await db.fetch(HELD_CLAIMS, list(numbers), since, until, now)]

@@ -14,6 +14,7 @@ from openslot.availability.slots import is_askable, repeat_weekly
 from openslot.availability.team_groups import keep_most
 from openslot.availability.team_hosts import list_free, team_of
 from openslot.availability.team_slots import judge_hosts, judge_team, list_wanted
+from openslot.availability.team_store import reread_hosts
 from openslot.availability.team_taking import check_start, claimed, find, judge, rehost, take
 from openslot.core.errors import Invalid
 from openslot.core.times import get_zone
@@ -99,7 +100,11 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     await work.apply()
     if len(held) >= holds.ALWAYS:
         day, first, until = holds.day_of(found.inputs, starts_at)
-        holds.check_team_share(work, (await find(work, which, first, until=until)).inputs, day, held)
+        left = await find(work, which, first, until=until)
+        numbers = team_of(left).hosts.keys()
+        closing = await team_claim_store.list_held_claims(work.db, numbers, since=first, until=until, now=work.now)
+        open_ = await reread_hosts(work.db, left, numbers, starts=(first, until), changing=closing)
+        holds.check_team_share(work, open_.inputs, left.inputs, day, held)
     return Hold(id=taken.seat_id or taken.claim_id, expires_at=expires_at)
 
 

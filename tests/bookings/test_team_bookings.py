@@ -1,13 +1,15 @@
 """Bookings of a team: a claim for every host, the next host when one is taken, and what becomes of them afterwards."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from openslot.accounts.store import lock_host
 from openslot.availability import claims
-from openslot.availability.errors import HoldNotFound, SlotUnavailable
+from openslot.availability.errors import DayHoldLimitExceeded, HoldNotFound, SlotUnavailable
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef, BookingWanted, Invitee
@@ -184,6 +186,20 @@ async def test_a_hold_of_several_hosts_is_one_hold_of_an_address(runtime: Runtim
         await hold_team(runtime, team.event_type, MONDAY.replace(hour=hour) + timedelta(days=1), holder="10.0.0.1")
 
     assert await runtime.pool.fetchval("select count(*) from claims where kind = 'hold' and active") == 12
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1, 2), (50, 8), (100, 16)])
+async def test_holds_close_only_a_share_of_a_teams_day(runtime: Runtime, share: int, expected: int) -> None:
+    runtime.settings = replace(runtime.settings, hold_share=share)
+    team = await open_team(runtime, 1)
+    taken = 0
+    with suppress(DayHoldLimitExceeded):
+        for number in range(16):
+            at = MONDAY.replace(hour=9) + timedelta(days=1, minutes=30 * number)
+            await hold_team(runtime, team.event_type, at, holder=f"10.0.0.{number}")
+            taken += 1
+
+    assert taken == expected
 
 
 async def test_a_cancelled_booking_frees_every_host_and_their_credit(runtime: Runtime) -> None:
