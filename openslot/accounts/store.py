@@ -277,6 +277,7 @@ LOCK_TEAM_EVENT_TYPE = f"take_turn({TEAMS}, r.no)"
 LOCK_TIME = f"""
 case when e.team_id is null then {LOCK_HOST}
      else (select {LOCK_TEAM_EVENT_TYPE} from team_rules r where r.event_type_id = e.id) end"""
+TRY = "try_of_hosts"
 TRY_LOCK_HOST = f"pg_try_advisory_xact_lock({HOSTS}, $1::bigint::int)"
 
 
@@ -320,6 +321,20 @@ async def lock_leavers(db: Db, user_ids: Sequence[UUID]) -> None:
 async def lock_hosts(db: Db, user_ids: Collection[UUID]) -> None:
     """Wait for the locks of several hosts, in the order of everybody else."""
     await db.execute(LOCK_TEAMMATES, [], list(user_ids))
+
+
+async def lock_for_try(db: Db, host_nos: Collection[int]) -> None:
+    """Wait for the locks of several hosts, in the order of everybody else, in a savepoint: all in one round trip.
+
+    `give_back` ends what was tried, with the locks. The commit needs no other end of the savepoint.
+    """
+    turns = "; ".join(f"select take_turn({HOSTS}, {no:d})" for no in sorted(host_nos))
+    await db.execute(f"savepoint {TRY}; {turns}")
+
+
+async def give_back(db: Db) -> None:
+    """Undo what was done since the last `lock_for_try`, and give back its locks."""
+    await db.execute(f"rollback to savepoint {TRY}")
 
 
 async def try_lock_host(db: Db, host_no: int) -> bool:

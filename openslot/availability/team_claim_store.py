@@ -1,6 +1,6 @@
 """All SQL of what a team's event type takes: a claim of each host, and who is kept with a hold."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -10,8 +10,8 @@ from openslot.access.door import network_of
 from openslot.availability.claim_store import REFUSALS, LiveHold, span_of
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ClaimedHost, ClaimKind, SlotInputs
-from openslot.core.db import Db
-from openslot.core.events import Change
+from openslot.core.db import Db, count_of
+from openslot.core.events import Change, refusing
 from openslot.teams.models import HostRole
 
 # The first claim alone has a holder: however many hosts it takes, it is one hold of an address.
@@ -23,6 +23,14 @@ select w.id, w.host_no, $7::text, $8::uuid, w.starts_at, w.ends_at, tstzrange(w.
        $12::timestamptz
 from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
     with ordinality as w (id, host_no, starts_at, ends_at, before, after, place)"""
+# The same, if nothing has changed since hosts were read without their locks, and nobody of them has left since the
+# request began.
+INSERT_IF_UNCHANGED = f"""{INSERT_CLAIMS}
+where not exists (
+    select from unnest($14::bigint[], $15::bigint[]) as seen (host_no, version)
+    left join users u on u.no = seen.host_no
+    where u.no is null or u.left_at > $12
+       or seen.version is distinct from (select bit_xor(x.token) from host_changes x where x.host_no = u.no))"""
 INSERT_HELD = """
 insert into held_hosts (claim_id, hold_id, user_id, group_id)
 select w.claim_id, $1::uuid, w.user_id, w.group_id
@@ -105,6 +113,16 @@ def insert_claims(
     ]
     about = (kind, inputs.event_type.id, expires_at, holder, network_of(holder) if holder else None, now)
     return Change(INSERT_CLAIMS, (*map(list, zip(*rows, strict=True)), *about, inputs.event_type.seats), REFUSALS)
+
+
+async def insert_if_unchanged(db: Db, taken: Change, versions: Mapping[int, int | None]) -> bool:
+    """Insert claims if their hosts have these versions still, and return whether they have; they are locked.
+
+    The statement begins when the locks are held: it sees all that was changed under them before.
+    """
+    with refusing([taken]):
+        tag = await db.execute(INSERT_IF_UNCHANGED, *taken.args, list(versions), list(versions.values()))
+    return count_of(tag) > 0
 
 
 def insert_held(hosts: Sequence[ClaimedHost]) -> Change:

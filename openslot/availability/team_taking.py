@@ -1,16 +1,17 @@
-"""How the time of a team's hosts is taken: read, judged, chosen, locked in order, and judged once more.
+"""How the time of a team's hosts is taken: read, judged, chosen, locked in order, and judged again if it has changed.
 
-Hosts are chosen without their locks, so that others can go on meanwhile. The chosen are locked and judged once more; if
-one of them was taken in between, the locks are given back, and the next ones are chosen.
+Hosts are chosen without their locks, so that others can go on meanwhile. The chosen are locked; if one of them has
+changed in between, they are judged once more. If one was taken, the locks are given back, and the next are chosen.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.accounts.store import lock_hosts
+from openslot.accounts.store import give_back, lock_for_try
 from openslot.availability import claim_store, store, team_claim_store
 from openslot.availability.errors import InvalidStartTime, SlotUnavailable
 from openslot.availability.explain import explain_start
@@ -67,23 +68,24 @@ async def take(
         if chosen is None:
             raise SlotUnavailable
         meetings = [name_hosts(found, chosen) for _ in starts]
+        taken = team_claim_store.insert_claims(
+            found.inputs, starts, meetings, kind=kind, expires_at=expires_at, holder=holder, now=work.now
+        )
+        versions = _list_versions(found, meetings[0])
         try:
-            async with work.attempt():
-                await _lock_and_judge(work, found, starts, meetings[0], without=without, locking=locking)
-                if given_up is not None:
-                    await team_claim_store.drop_hold(work.db, given_up, now=work.now)
-                taken = team_claim_store.insert_claims(
-                    found.inputs, starts, meetings, kind=kind, expires_at=expires_at, holder=holder, now=work.now
-                )
-                await make_changes(work.db, [taken])
+            async with _trying(work, (*meetings[0], *without, *locking)):
+                if not (versions and await team_claim_store.insert_if_unchanged(work.db, taken, versions)):
+                    await _judge_again(work, found, starts, meetings[0], without=without)
+                    if given_up is not None:
+                        await team_claim_store.drop_hold(work.db, given_up, now=work.now)
+                    await make_changes(work.db, [taken])
+            break
         except (_Lost, SlotUnavailable) as fault:
             lost |= await _list_lost(work, fault, found, starts, meetings[0])
-            continue
-        counted = _repeat(chosen, len(starts))
-        return [
-            claimed(found, start, hosts, chosen=each)
-            for start, hosts, each in zip(starts, meetings, counted, strict=True)
-        ]
+    counted = _repeat(chosen, len(starts))
+    return [
+        claimed(found, start, hosts, chosen=each) for start, hosts, each in zip(starts, meetings, counted, strict=True)
+    ]
 
 
 def _repeat(chosen: tuple[ChosenHosts, ...], meetings: int) -> list[tuple[ChosenHosts, ...]]:
@@ -126,8 +128,8 @@ async def rehost(
         now = tuple(give(found, each, new[replaced[each.user_id]]) if each in leaving else each for each in hosts)
         judged = now if is_moved else [each for each in now if each.user_id not in staying]
         try:
-            async with work.attempt():
-                await _lock_and_judge(work, found, [starts_at], judged, without=hosts)
+            async with _trying(work, (*judged, *hosts)):
+                await _judge_again(work, found, [starts_at], judged, without=hosts)
                 await make_changes(work.db, [team_claim_store.move_claims(found.inputs, starts_at, now)])
         except (_Lost, SlotUnavailable) as fault:
             gone = await _list_lost(work, fault, found, [starts_at], judged)
@@ -138,17 +140,34 @@ async def rehost(
         return claimed(found, starts_at, now, chosen=chosen, replaced=replaced)
 
 
-async def _lock_and_judge(
+@asynccontextmanager
+async def _trying(work: Work, hosts: Iterable[ClaimedHost]) -> AsyncIterator[None]:
+    """Lock hosts in order until the commit, or until somebody is lost: then all is undone, and the locks given back."""
+    await lock_for_try(work.db, {each.host_no for each in hosts})
+    try:
+        yield
+    except (_Lost, SlotUnavailable):
+        await give_back(work.db)
+        raise
+
+
+def _list_versions(found: SlotContext, hosts: Sequence[ClaimedHost]) -> dict[int, int | None] | None:
+    """List which versions of hosts were judged; None if there is more to do than to insert their claims."""
+    team = team_of(found)
+    if team.changing or any(team.hosts[each.host_no].has_stale for each in hosts):
+        return None
+    return {each.host_no: team.versions[each.host_no] for each in hosts}
+
+
+async def _judge_again(
     work: Work,
     found: SlotContext,
     starts: Sequence[datetime],
     hosts: Sequence[ClaimedHost],
     *,
     without: Sequence[ClaimedHost] = (),
-    locking: Sequence[ClaimedHost] = (),
 ) -> None:
-    """Lock hosts in order, with those whose claims are given up, and judge them again by what is there now."""
-    await lock_hosts(work.db, {each.user_id for each in (*hosts, *without, *locking)})
+    """Judge hosts by what is there now that they are locked, with those whose claims are given up."""
     numbers, changing = [each.host_no for each in hosts], [each.claim_id for each in without]
     again = await reread_hosts(work.db, found, numbers, starts=starts, changing=changing)
     free = list_free(again, *starts)

@@ -88,13 +88,16 @@ set credit = h.credit + excluded.credit, last_no = greatest(h.last_no, excluded.
 returning (select g.event_type_id from host_groups g where g.id = h.group_id)"""
 
 MEMBERS = write_members("g.id as group_id, u.id as user_id, u.no as host_no, coalesce(h.weight, k.weight) as weight")
+# `offset 0`: the members of these groups are found by their group, however many others there are.
+STANDINGS_OF_GROUPS = """host_groups g
+    cross join lateral (select * from host_group_members x where x.group_id = g.id offset 0) h"""
 # Holds that nobody has booked, and whether the credits of a group are not those of its members of this moment.
-UNSETTLED_COLUMNS = """array(
+UNSETTLED_COLUMNS = f"""array(
     select a.hold_id from host_groups g join assignments a on a.group_id = g.id
     where g.event_type_id = $1 and a.hold_id is not null and not exists (
         select from claims c where c.id = a.hold_id and c.active and c.kind = 'hold' and c.expires_at > $2)) as holds,
   exists (
-    select from host_groups g join host_group_members h on h.group_id = g.id
+    select from {STANDINGS_OF_GROUPS}
     left join members m on m.group_id = h.group_id and m.user_id = h.user_id
     where g.event_type_id = $1
       and ((h.credit <> 0 and m.user_id is null) or (h.joined_at is not null) <> coalesce(m.weight > 0, false)))
@@ -103,7 +106,7 @@ UNSETTLED_COLUMNS = """array(
     where m.weight > 0
       and not exists (select from host_group_members h where h.group_id = m.group_id and h.user_id = m.user_id))
   or exists (
-    select from host_groups g join host_group_members h on h.group_id = g.id
+    select from {STANDINGS_OF_GROUPS}
     where g.event_type_id = $1 group by g.id having sum(h.credit) <> 0) as has_changed"""
 UNSETTLED = f"with members as materialized ({MEMBERS}) select {UNSETTLED_COLUMNS}"
 STANDINGS = f"""

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.store import lock_host
+from openslot.accounts.store import lock_host, update_left
 from openslot.availability import claims
 from openslot.availability.errors import DayHoldLimitExceeded, HoldNotFound, SlotUnavailable
 from openslot.availability.models import ById
@@ -92,6 +92,30 @@ async def test_a_host_who_is_away_meanwhile_is_judged_again(runtime: Runtime) ->
         await asyncio.sleep(0.3)
         assert not waiting.done()
     assert await list_hosts(runtime, (await waiting).id) == [team.hosts[1].id]
+
+
+async def test_a_host_who_leaves_meanwhile_is_not_chosen(runtime: Runtime) -> None:
+    team = await open_team(runtime, 2)
+    async with runtime.transaction(OPERATOR) as other:
+        await lock_host(other.db, team.hosts[0].id)
+        # The release of their bookings has not seen this one; what takes their time has not changed.
+        await update_left(other.db, team.hosts[0].id, left_at=runtime.clock() + timedelta(seconds=1))
+        waiting = asyncio.create_task(book_team(runtime, team.event_type, AT))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+    assert await list_hosts(runtime, (await waiting).id) == [team.hosts[1].id]
+
+
+async def test_a_host_who_is_changed_without_becoming_busy_stays_chosen(runtime: Runtime) -> None:
+    team = await open_team(runtime, 2)
+    async with runtime.transaction(OPERATOR) as other:
+        await lock_host(other.db, team.hosts[0].id)
+        await other.db.execute("insert into host_changes (host_no) values ($1)", team.hosts[0].no)
+        waiting = asyncio.create_task(book_team(runtime, team.event_type, AT))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+    assert await list_hosts(runtime, (await waiting).id) == [team.hosts[0].id]
+    assert await find_disorder(runtime.pool) == {}
 
 
 async def test_choices_of_one_event_type_are_made_one_after_the_other(runtime: Runtime) -> None:
