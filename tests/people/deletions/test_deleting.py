@@ -326,6 +326,8 @@ async def test_a_preview_names_what_would_be_cancelled_and_counts_the_rest(
     assert [(each.invitee_name, each.starts_at) for each in preview.upcoming] == [("Jonas Okafor", TEN)]
     assert preview.counts == {
         "upcoming": 1,
+        "handed_over": 0,
+        "team_event_types": 0,
         "bookings": 1,
         "event_types": 1,
         "contacts": 1,
