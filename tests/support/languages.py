@@ -14,7 +14,7 @@ from openslot.i18n.languages import LANGUAGES
 
 LOCALES = Path(openslot.__file__).parent / "i18n/locales"
 # What hosts have named, and names of fields and operations of the API.
-NOT_OURS = {"30 minute meeting", "Group", "Your phone number", "error"} | {
+NOT_OURS = {"30 minute meeting", "Group", "Group – Mara Lindqvist", "Your phone number", "error"} | {
     *("Create a booking", "Cancel a booking", "Reschedule a booking", "Create a booking link"),
     *("Create a contact", "Delete a contact"),
 }
