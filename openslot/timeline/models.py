@@ -44,7 +44,7 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     plans_others: bool
     """Whether it only finds out what is to be done."""
     recipient: str | None
-    """Who is written to; None if nobody is, or if it is the host."""
+    """Who is written to; None if nobody is, or if it is the host and an earlier version has not noted whom."""
     place: str | None
     """The address of the endpoint, the name of the calendar, the CRM or a channel; None if it no longer exists."""
     state: EffectState
@@ -52,6 +52,7 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     next_try_at: datetime
     finished_at: datetime | None
     error: str | None
+    is_to_host: bool = False
     in_mailbox: bool = False
     """Whether it is a mail that stays in the embedded mailbox, so that nobody gets it."""
 

@@ -195,7 +195,6 @@ def _to_effect(row: Row) -> TimelineEffect:
     domain = row["reaction"].partition(".")[0]
     kind = KINDS.get(row["reaction"]) or PLANNERS.get(domain, EffectKind.OTHER)
     role, _, email = (row["target"] or "").partition(":")
-    is_mail = kind in MAILS and role != "host"
     is_message = kind in MESSAGES
     state, status = EffectState(row["state"]), row.get("message_status")
     return TimelineEffect(
@@ -204,7 +203,8 @@ def _to_effect(row: Row) -> TimelineEffect:
         event_type=row["event_type"],
         kind=kind,
         plans_others=row["reaction"] not in KINDS and domain in PLANNERS,
-        recipient=email or None if is_mail or is_message else None,
+        recipient=email or None if kind in MAILS or is_message else None,
+        is_to_host=kind in MAILS and role == "host",
         place=role if is_message else row["place"],
         state=STATES.get(MessageStatus(status), state) if status else state,
         attempts=row["attempts"],

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.bookings.conferences import NO_LINK_REASONS, NOBODY_WAITS
@@ -205,6 +206,8 @@ def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
     note = (REASONS.get(effect.error) or show(effect.error)) if effect.error else None
     is_failing = effect.state is EffectState.DEAD or _is_retried(effect)
     shows_note = is_failing or effect.state is EffectState.SKIPPED or _is_stopped(effect)
+    if effect.is_to_host and effect.recipient == user.email:
+        effect = replace(effect, recipient=None)
     return Step(
         id=effect.id,
         title=PLANNING[effect.kind] if effect.plans_others else _NAMES[effect.kind](effect),

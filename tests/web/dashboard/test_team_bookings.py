@@ -10,6 +10,7 @@ from openslot.bookings.models import Booking
 from openslot.core.work import Runtime
 from tests.bookings.support import AT
 from tests.support.clocks import MovingClock
+from tests.support.effects import work_off
 from tests.support.host import open_session
 from tests.support.live import connect
 from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
@@ -64,6 +65,16 @@ async def test_the_list_names_the_team_and_the_other_hosts(
 ) -> None:
     assert "Sales, with Ana" in (await jim.get("/bookings")).text
     assert "Sales, with Ana and Jim" in (await member.get("/bookings")).text
+
+
+async def test_the_owner_reads_which_host_was_written_to(
+    runtime: Runtime, clock: MovingClock, member: httpx2.AsyncClient, hosts: list[User], booking: Booking
+) -> None:
+    await work_off(runtime, clock)
+    page = (await member.get(f"/bookings/{booking.id}")).text
+    for each in hosts[:2]:
+        assert f"Confirmation to {each.email}" in page
+    assert "Confirmation to you" not in page
 
 
 async def test_the_page_of_a_booking_shows_a_host_who_hosts_it_and_nothing_of_the_owners(
