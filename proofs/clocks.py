@@ -180,6 +180,8 @@ async def _check_expiry(set_up: Scene, set_: Machine, steps: Sequence[timedelta]
                 await guest.send("GET", "/me")
             may_pass = -by > ago
             wrong += guest.answers[200] if not may_pass else 0
+    # So many refusals would close the door to this address for a minute.
+    await set_up.runtime.pool.execute("delete from rate_log")
     set_.clock.step = timedelta()
     return [Figure("expired keys accepted for longer than the step", wrong, at_most=0)]
 

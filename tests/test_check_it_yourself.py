@@ -51,6 +51,13 @@ def test_every_promise_has_a_command_a_mutant_and_its_last_figures() -> None:
     assert [title for title, text in promises.items() if "\nMutants: " not in text or "\nLast" not in text] == []
 
 
+def test_every_part_of_the_proofs_is_on_the_page() -> None:
+    named = {part for command in COMMANDS if (found := PROVE.fullmatch(command)) for part in (found[1] or "").split()}
+
+    # The tests with a long count are named one by one.
+    assert named == PARTS.keys() - {"tests"}
+
+
 def test_every_mutant_is_on_the_page_and_no_other() -> None:
     before_the_table = PAGE.partition("<!-- mutants: begin -->")[0]
     lines = re.findall(r"^Mutants: (.*?)\nLast", before_the_table, re.MULTILINE | re.DOTALL)
