@@ -54,8 +54,8 @@ async def replay_team(work: Work, team: Slug) -> Answer:
     found = await teams.get_team_by_slug(work, team)
     made = await replays.replay(work, found.id)
     text = (
-        f"{made.equal} of {made.choices} choices are the same when they are made again; {made.named} hosts were named. "
-        f"{made.credits} credits were summed up."
+        f"{made.equal} of {made.choices} choices are the same when they are made again; "
+        f"hosts named by hand: {made.named}. {made.credits} credits were summed up."
     )
     differences = [pick(each, "group_id assignment_id message") for each in made.differences]
     return Answer(
