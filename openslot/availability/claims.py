@@ -25,8 +25,8 @@ from openslot.availability.models import (
     SlotInputs,
     Weeks,
 )
-from openslot.availability.months import check_asked
 from openslot.availability.slots import is_askable, judge, repeat_weekly
+from openslot.availability.team_taking import find
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Invalid, require
 from openslot.core.times import at_second, floor_second, get_zone
@@ -231,17 +231,7 @@ async def _find(
     work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None, until: datetime | None = None
 ) -> SlotContext:
     """Read what decides about a start, or about all until another, with the host's expired holds out of the way."""
-    found = await store.find_setting(
-        work.db,
-        which,
-        asked_from=starts_at,
-        asked_until=until or starts_at + timedelta(seconds=1),
-        now=work.now,
-        without=without,
-    )
-    if found is None:
-        raise EventTypeNotFound
-    check_asked(which, found)
+    found = await find(work, which, starts_at, without=without, until=until)
     # A request that began before the host left, and had to wait, would escape the cancellation of the host's bookings.
     if found.host_left_at is not None and found.host_left_at > work.now:
         raise SlotUnavailable

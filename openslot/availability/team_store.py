@@ -203,15 +203,18 @@ async def find_team(
     if not is_listed:
         hosts = await list_hosts(db, team, team.versions, since=asked_from, until=asked_until, now=now)
         team = replace(team, hosts=hosts)
-    inputs = replace(
-        found.inputs,
-        schedule=_to_calendar(found.inputs.schedule, head["team_zone"]),
-        taken=models.Taken(claims=[claim for claim, _ in sessions], booked=head["booked"] or ()),
-        team=team,
-    )
+    taken = models.Taken(claims=[claim for claim, _ in sessions], booked=head["booked"] or ())
+    return _show_as_team(found, head, team, taken)
+
+
+def _show_as_team(
+    found: models.SlotContext, head: Row, team: models.TeamInputs, taken: models.Taken
+) -> models.SlotContext:
+    """Put the team in the owner's place: its hosts, its calendar and its name."""
+    schedule = _to_calendar(found.inputs.schedule, head["team_zone"])
     return replace(
         found,
-        inputs=inputs,
+        inputs=replace(found.inputs, schedule=schedule, taken=taken, team=team),
         claim_ids=[],
         has_stale=False,
         host_name=head["team_name"],

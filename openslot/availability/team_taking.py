@@ -203,7 +203,7 @@ async def find(
     without: UUID | None = None,
     until: datetime | None = None,
 ) -> SlotContext:
-    """Read what decides about a start, or about all until another, for all who could host it.
+    """Read what decides about a start, or about all until another, for the host, or all of a team who could host it.
 
     The claims of a booking, a hold or a session that is about to change are left out, by the first of them, or a seat.
     """
