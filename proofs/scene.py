@@ -87,10 +87,7 @@ class Scene(Struct, kw_only=True):
     async def kill_database(self) -> None:
         """Kill PostgreSQL without warning, and start it again."""
         lines = (self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
-        process = psutil.Process(int(lines[0]))
-        process.kill()
-        # As long as it is a zombie, its lock on the port seems to be somebody's.
-        await asyncio.to_thread(process.wait)
+        psutil.Process(int(lines[0])).kill()
         await asyncio.to_thread(start_server, self.data_dir, options=self.database_options)
 
 

@@ -268,6 +268,8 @@ class NewEffect(NamedTuple):
     """Whether others that are due are started before it."""
     parent_id: UUID | None = None
     """The effect that was expanded into it and others."""
+    id: UUID | None = None
+    """None if nobody has to know it before it is inserted."""
 
 
 async def insert_events(
@@ -331,7 +333,7 @@ def _effect_columns(wanted: Sequence[NewEffect], *, now: datetime) -> tuple[obje
     return (
         [each.parent_id for each in wanted],
         now,
-        [new_id() for _ in wanted],
+        [each.id or new_id() for each in wanted],
         [each.event_id for each in wanted],
         [each.reaction.name for each in wanted],
         [each.target for each in wanted],

@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
+from uuid import UUID
 
 import asyncpg
 import structlog
@@ -23,6 +24,7 @@ from openslot.core.effects import (
 )
 from openslot.core.events import Change, Effect, NewEffect, insert_effects, make_each
 from openslot.core.holding import LOOK_AGAIN_AFTER, hold_effect
+from openslot.core.ids import new_id
 from openslot.core.outages import reason
 from openslot.core.work import (
     Done,
@@ -32,7 +34,6 @@ from openslot.core.work import (
     Reaction,
     Runtime,
     Skipped,
-    Target,
     TryLater,
     Waits,
     Work,
@@ -169,9 +170,8 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
             settlement = Settlement(EffectEnding(effect, "skipped", error=reason))
         case Done(vendor_id=vendor_id, changes=changes, write=write):
             settlement = Settlement(EffectEnding(effect, "done", vendor_id=vendor_id), changes, write)
-        case Expanded(targets, changes):
-            wanted = tuple(_expand(runtime, effect, target, gate) for target in targets)
-            settlement = Settlement(EffectEnding(effect, "done"), changes, wanted=wanted)
+        case Expanded():
+            return await _expand(runtime, effect, outcome, gate)
     return await _store(runtime, settlement)
 
 
@@ -220,16 +220,27 @@ async def store_expanded(runtime: Runtime, settlements: Sequence[Settlement]) ->
     return await store_done(runtime, settlements)
 
 
-def _expand(runtime: Runtime, effect: Effect, target: Target, gate: Gate) -> NewEffect:
-    """Plan the effect for a target; one that the gate would turn away is scheduled for its turn."""
-    reaction = runtime.wiring.reaction(target.reaction)
-    if reaction is None:
-        raise UnknownReaction(target.reaction)
-    new = NewEffect(effect.event_id, reaction, target.target, target.lane, parent_id=effect.id)
-    if reaction.destination is not to_target:
-        return new
-    wait = gate.foresee(reaction.name, Destination(target.target, effect.tenant_id), now=runtime.clock())
-    return new if wait is None else new._replace(yields=True, after=wait.after, reason=wait.reason)
+async def _expand(runtime: Runtime, effect: Effect, outcome: Expanded, gate: Gate) -> timedelta | None:
+    """Plan an effect for each target; one that the gate would turn away comes in its turn, or when it is called."""
+    wanted: list[NewEffect] = []
+    refusals: dict[UUID, Rejected] = {}
+    for target in outcome.targets:
+        reaction = runtime.wiring.reaction(target.reaction)
+        if reaction is None:
+            raise UnknownReaction(target.reaction)
+        id_ = new_id()
+        new = NewEffect(effect.event_id, reaction, target.target, target.lane, parent_id=effect.id, id=id_)
+        to = Destination(target.target, effect.tenant_id)
+        wait = gate.foresee(reaction.name, to, now=runtime.clock()) if reaction.destination is to_target else None
+        if wait is not None:
+            new = new._replace(yields=True, after=wait.after, reason=wait.reason)
+            refusals[id_] = wait
+        wanted.append(new)
+    ending = EffectEnding(effect, "done")
+    next_in = await _store(runtime, Settlement(ending, outcome.changes, wanted=tuple(wanted)))
+    for id_, refusal in refusals.items():
+        gate.wait(refusal, EffectAttempt(id_, round=0), now=runtime.clock())
+    return next_in
 
 
 @insists

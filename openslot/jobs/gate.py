@@ -111,11 +111,14 @@ class TargetHealth(Struct):
         self.waiting.pop(attempt, None)
         self.called.pop(attempt, None)
 
-    def call(self, *, now: datetime) -> list[EffectAttempt]:
-        """Choose who may come before their turn, because there is room; whoever has waited longest comes first."""
+    def call(self, *, now: datetime, at_least: int = 0) -> list[EffectAttempt]:
+        """Choose who may come before their turn, because there is room; whoever has waited longest comes first.
+
+        As many as there is room for if it is quick; otherwise `at_least` so many, if nobody is on their way.
+        """
         while self.called and now - next(iter(self.called.values())) > ARRIVES_WITHIN:
             del self.called[next(iter(self.called))]
-        free = self.allowance - self.inside - len(self.called) if self.is_quick else 0
+        free = (self.allowance if self.is_quick else at_least) - self.inside - len(self.called)
         chosen = list(islice(self.waiting, max(free, 0)))
         self.called.update(dict.fromkeys(chosen, now))
         for attempt in chosen:
@@ -232,11 +235,13 @@ class Gate:
         del self._inside[place]
         self._young.pop(place, None)
         place.count(-1)
+        took = place.measure(now=now)
         if answered is not None:
-            place.health.learn(took=place.measure(now=now), answered=answered)
+            place.health.learn(took=took, answered=answered)
         if answered is False:
             place.owner.failed_at = now
-        self._called += place.health.call(now=now)
+        # Whoever was slow and has just answered quickly gets the next one, and is quick again after a few of them.
+        self._called += place.health.call(now=now, at_least=int(answered is True and took <= QUICK))
 
     def wait(self, refusal: Rejected, attempt: EffectAttempt, *, now: datetime) -> None:
         """Remember who was turned away, so that they are called as soon as there is room."""

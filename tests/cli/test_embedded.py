@@ -38,16 +38,22 @@ async def people(url: str) -> int:
         await connection.close()
 
 
-async def test_a_lock_whose_pid_is_another_programs_by_now_does_not_keep_it_from_starting(home: Installation) -> None:
-    stale = f"{os.getpid()}\n{home.data_dir}/postgres\n1\n5432\n{home.data_dir}/postgres\n\n0 0\nready   \n"
-    (home.data_dir / "postgres" / "postmaster.pid").write_text(stale)
-    (home.data_dir / "postgres" / ".s.PGSQL.5432.lock").write_text(stale)
-    assert find_server(home.data_dir) is None
-    server = start_server(home.data_dir)
-    try:
-        assert await people(server.url) == 3
-    finally:
-        stop_server(home.data_dir)
+@pytest.mark.parametrize("port", ["5432", "23490"])
+async def test_a_lock_whose_pid_is_another_programs_by_now_does_not_keep_it_from_starting(
+    home: Installation, port: str
+) -> None:
+    # PostgreSQL takes no notice of its own parent, but of any other program.
+    with subprocess.Popen(["sleep", "600"]) as other:
+        stale = f"{other.pid}\n{home.data_dir}/postgres\n1\n{port}\n{home.data_dir}/postgres\n\n0 0\nready   \n"
+        (home.data_dir / "postgres" / "postmaster.pid").write_text(stale)
+        (home.data_dir / "postgres" / f".s.PGSQL.{port}.lock").write_text(stale)
+        try:
+            assert find_server(home.data_dir) is None
+            server = start_server(home.data_dir, options={"port": port})
+            assert await people(server.url) == 3
+        finally:
+            stop_server(home.data_dir)
+            other.kill()
     assert find_server(home.data_dir) is None
 
 

@@ -16,6 +16,7 @@ from openslot.jobs.gate import (
     Gate,
     Owner,
     Place,
+    Rejected,
 )
 from tests.jobs.gate_visits import (
     KIND,
@@ -250,6 +251,51 @@ def test_what_waited_for_its_owner_is_called_when_its_target_answers() -> None:
     assert isinstance(place, Place)
     gate.leave(place, answered=True, now=NOW + SHORT)
     assert gate.take_called() == waits[1:2]
+
+
+def test_what_waits_at_a_target_that_was_silent_is_called_one_by_one_until_it_is_quick_again() -> None:
+    gate, to = Gate(places=PLACES), somewhere()
+    visit(gate, to, takes=LONG, answered=False)
+    place = enter(gate, to)
+    waits = [EffectAttempt(new_id(), 0) for _ in range(30)]
+    for attempt in waits:
+        refusal = gate.foresee(KIND, to, now=NOW)
+        assert refusal is not None
+        gate.wait(refusal, attempt, now=NOW)
+    gate.leave(place, answered=True, now=NOW + SHORT)
+    called: list[EffectAttempt] = []
+    most = 0
+    while coming := gate.take_called():
+        called += coming
+        most = max(most, len(coming))
+        assert most == 1 or gate._targets[KIND, to.target].is_quick
+        for attempt in coming:
+            inside = gate.enter(KIND, to, now=NOW, attempt=attempt)
+            assert isinstance(inside, Place)
+            gate.leave(inside, answered=True, now=NOW + SHORT)
+
+    assert called == waits
+    assert most > 1
+
+
+def test_nobody_is_called_to_a_target_that_answers_slowly_nor_again_and_again_where_the_owner_has_no_place() -> None:
+    gate, owner_id = Gate(places=PLACES), new_id()
+    to = somewhere(owner_id)
+    visit(gate, to, takes=LONG, answered=False)
+    place = enter(gate, to)
+    attempt = EffectAttempt(new_id(), 1)
+    gate.wait(turn_away(gate, to), attempt, now=NOW)
+    gate.leave(place, answered=True, now=NOW + QUICK + SHORT)
+    assert gate.take_called() == []
+
+    visit(gate, to)
+    assert gate.take_called() == [attempt]
+    for _ in range(gate.slow_owner_places):
+        enter(gate, somewhere(owner_id))
+    refusal = gate.enter(KIND, to, now=NOW, attempt=attempt)
+    assert isinstance(refusal, Rejected)
+    gate.wait(refusal, attempt, now=NOW)
+    assert gate.take_called() == []
 
 
 def test_the_long_wait_of_a_failing_target_is_not_that_of_a_quick_one_of_the_same_owner() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -24,16 +25,19 @@ from openslot.core.work import (
     Work,
     to_target,
 )
+from openslot.jobs import gate as gates
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 from tests.jobs.support import settled
-from tests.support.effects import run_attempt, working
+from tests.support.effects import WITHIN, run_attempt, working
 
 SEND = "probe.send"
 YIELDS = "select yields from effects where reaction = $1 and state = 'queued' order by no"
 # Later than any test takes.
 LATER = "update effects set next_try_at = now() + interval '1 hour' where round = 1"
+COUNT_UNPLANNED = "select count(*) from effects where reaction = 'probe.write' and state <> 'done'"
+COUNT_PUT_OFF = "select count(*) from effects where state <> 'done' and attempts = 0"
 PLANNED = "select id, round from effects where reaction = $1 and state = 'queued' order by no"
 
 
@@ -72,10 +76,15 @@ async def put_back(runtime: Runtime) -> list[bool]:
     return [bool(row["waits"]) for row in rows]
 
 
-async def poke(runtime: Runtime, gate: Gate) -> None:
-    """Let something happen that is sent to both targets."""
+async def record(runtime: Runtime) -> None:
+    """Let something happen that is to be sent to both targets."""
     async with runtime.transaction(OPERATOR) as work:
         await work.record(Poked(thing=new_id()))
+
+
+async def poke(runtime: Runtime, gate: Gate) -> None:
+    """Let something happen, and plan what is sent to both targets."""
+    await record(runtime)
     await run_all(runtime, "probe.write", gate)
 
 
@@ -244,6 +253,34 @@ async def test_what_would_be_turned_away_is_planned_for_its_turn_at_once(setting
         ]
 
 
+async def test_what_was_planned_while_a_target_was_silent_is_sent_once_it_answers_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first turn is that of the one that finds the target awake; in their turns the others would take minutes."""
+    monkeypatch.setattr(gates, "QUICK", timedelta(milliseconds=200))
+    monkeypatch.setattr(gates, "HANGING_GUESS", timedelta(seconds=2))
+    is_awake = asyncio.Event()
+
+    async def send() -> Outcome:
+        if is_awake.is_set():
+            return Done()
+        await is_awake.wait()
+        raise TryLater("silence", after=timedelta(hours=1))
+
+    async with open_runtime(settings, wiring=wired(fan_out, more=(sending(send),))) as runtime, working(runtime):
+        await record(runtime)
+        await asyncio.sleep(1)
+        for _ in range(40):
+            await record(runtime)
+        async with asyncio.timeout(WITHIN):
+            while await runtime.pool.fetchval(COUNT_UNPLANNED):
+                await asyncio.sleep(0.05)
+        is_awake.set()
+        async with asyncio.timeout(20):
+            while await runtime.pool.fetchval(COUNT_PUT_OFF):
+                await asyncio.sleep(0.05)
+
+
 async def test_a_destination_that_can_not_be_told_is_a_failed_try(settings: Settings) -> None:
     homeless = Reaction(name="probe.homeless", on=(Poked,), run=fan_out, destination=to_target)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done), homeless))) as runtime:
@@ -260,7 +297,5 @@ async def test_a_destination_that_can_not_be_told_is_a_failed_try(settings: Sett
 async def test_a_worker_runs_with_any_number_of_places(settings: Settings, places: int) -> None:
     chosen = replace(settings, worker_concurrency=places)
     async with open_runtime(chosen, wiring=wired(fan_out, more=(sending(done),))) as runtime, working(runtime):
-        async with runtime.transaction(OPERATOR) as work:
-            await work.record(Poked(thing=new_id()))
-
+        await record(runtime)
         assert await settled(runtime) == ["done"] * 3

@@ -170,7 +170,9 @@ def _forget_dead_server(directory: Path) -> None:
         time.sleep(0.05)
     if is_dead:
         (directory / "postmaster.pid").unlink(missing_ok=True)
-        (socket_directory(directory) / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
+        # No other server has a socket there, and an operator may have chosen another port.
+        for lock in socket_directory(directory).glob(".s.PGSQL.*.lock"):
+            lock.unlink(missing_ok=True)
 
 
 def _has_survivors(directory: Path) -> bool:
