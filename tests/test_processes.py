@@ -72,6 +72,24 @@ def test_waits():
         time.sleep(0.01)
 """
 
+# Each waits until another process runs one too, unless that takes a minute; a process takes the next one in advance.
+SPREAD = """
+import os, time
+from pathlib import Path
+
+import pytest
+
+@pytest.mark.promise
+@pytest.mark.spread
+@pytest.mark.parametrize("n", range(4))
+def test_waits_for_another(n):
+    place = Path(__file__).parent
+    (place / f"{os.getpid()}.process").touch()
+    while len(list(place.glob("*.process"))) < 2 and time.time() < Path(__file__).stat().st_mtime + 60:
+        time.sleep(0.01)
+    assert len(list(place.glob("*.process"))) > 1
+"""
+
 # Each kind of test appends a letter to a file of its own whenever it is run.
 TRIED = """
 import os, pytest
@@ -221,6 +239,12 @@ def test_a_promise_has_no_second_try(tried: tuple[Path, int, str, dict[str, str]
     folder, _, _, outcomes = tried
     assert outcomes["test_tried.test_promise"] == "failure"
     assert (folder / "test_promise.tries").read_text() == "x"
+
+
+def test_tests_of_a_file_are_spread_if_they_say_so(tmp_path: Path) -> None:
+    (tmp_path / "test_spread.py").write_text(SPREAD)
+    code, said, _ = run(tmp_path)
+    assert code == 0, said
 
 
 def test_many_failures_are_no_accident(tmp_path: Path) -> None:

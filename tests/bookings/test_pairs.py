@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
-from itertools import chain, combinations_with_replacement
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,13 @@ from tests.bookings.rounds import PARTS, WEEKS, Need, Round, Writer, find_faults
 from tests.bookings.writers import ALL, BOOKERS, WRITERS, book_with_hold, cancel_all, confirm, drop
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
-from tests.support.races import WebPair, find_disorder
+from tests.support.races import WebPair, find_disorder, split_pairs
 from tests.support.wait_list import forget_offers
 
 __all__ = ["clock"]
 
-ROUNDS = 10 if os.environ.get("OPENSLOT_LONG") else 1
+# Rounds of each pair, and pairs in a test: what is looked through after a pair grows with the rounds before it.
+ROUNDS, PAIRS = (10, 50) if os.environ.get("OPENSLOT_LONG") else (1, 150)
 ANSWERS = {200, 303, 400, 404, 409, 410}
 OF_GROUPS = [each for each, needs in WRITERS.items() if not needs & {Need.SERIES, Need.WEEKS}]
 OF_DURATIONS = [each for each, needs in WRITERS.items() if needs <= {Need.HOLD, Need.BOOKING, Need.TEAM}]
@@ -37,6 +38,11 @@ KINDS: dict[str, tuple[list[Writer], dict[str, Any]]] = {
     "group": (OF_GROUPS, {"seats": 2}),
     "durations": (OF_DURATIONS, {"durations": (15, 30, 60)}),
     "one address": (list(BOOKERS), {"is_limited": True}),
+}
+TESTED = {
+    f"{kind} {part}": (changes, pairs)
+    for kind, (of_kind, changes) in KINDS.items()
+    for part, pairs in split_pairs(of_kind, PAIRS).items()
 }
 
 
@@ -57,13 +63,17 @@ async def prepare_for(runtime: Runtime, clients: list[httpx2.AsyncClient], *pair
     return await prepare(runtime, clients, set(chain.from_iterable(WRITERS[each] for each in pair)), **kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.spread
+@pytest.mark.parametrize(("changes", "pairs"), TESTED.values(), ids=TESTED)
 async def test_no_pair_of_writers_costs_a_booking_its_time(
-    runtime: Runtime, clients: list[httpx2.AsyncClient], kind: str, postgres_log: Path
+    runtime: Runtime,
+    clients: list[httpx2.AsyncClient],
+    changes: dict[str, Any],
+    pairs: list[tuple[Writer, Writer]],
+    postgres_log: Path,
 ) -> None:
-    of_kind, changes = KINDS[kind]
-    for one, other in combinations_with_replacement(of_kind, 2):
-        made = [await prepare_for(runtime, clients, one, other, **changes) for _ in range(ROUNDS)]
+    for one, other in pairs:
+        made = await asyncio.gather(*(prepare_for(runtime, clients, one, other, **changes) for _ in range(ROUNDS)))
         statuses = [await meet(at, one, other) for at in made]
 
         names = f"{one.__name__} and {other.__name__} answered {statuses}"

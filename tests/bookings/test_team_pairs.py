@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
-from itertools import chain, combinations_with_replacement, count
+from itertools import chain, count
 from pathlib import Path
 from uuid import UUID
 
@@ -31,13 +31,13 @@ from openslot.http.errors import status_of
 from openslot.people import operations as people
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
-from tests.support.races import WebPair, find_disorder, iso, workday
+from tests.support.races import WebPair, find_disorder, iso, split_pairs, workday
 from tests.support.teams import HostedTeam, book_team, book_weeks, hold_team, offer, open_team
 
 __all__ = ["clock"]
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
-ROUNDS = 10 if LONG else 1
+ROUNDS, PAIRS = (10, 50) if LONG else (1, 150)
 ANSWERS = {200, 303, 400, 404, 409, 410, 429}
 WINDOW = RollingWindow(120)
 DAY = timedelta(days=1)
@@ -290,9 +290,16 @@ async def meet(at: Meeting, *writers: Writer) -> list[int]:
     return await asyncio.gather(*map(come, writers))
 
 
-async def test_no_pair_of_writers_costs_a_team_its_time(runtime: Runtime, clients: Clients, postgres_log: Path) -> None:
-    for one, other in combinations_with_replacement(WRITERS, 2):
-        made = [await prepare(runtime, clients) for _ in range(ROUNDS)]
+TESTED = split_pairs(WRITERS, PAIRS)
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("pairs", TESTED.values(), ids=TESTED)
+async def test_no_pair_of_writers_costs_a_team_its_time(
+    runtime: Runtime, clients: Clients, pairs: list[tuple[Writer, Writer]], postgres_log: Path
+) -> None:
+    for one, other in pairs:
+        made = await asyncio.gather(*(prepare(runtime, clients) for _ in range(ROUNDS)))
         statuses = [await meet(at, one, other, one, other) for at in made]
 
         names = f"{one.__name__} and {other.__name__} answered {statuses}"

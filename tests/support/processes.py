@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,25 +115,29 @@ def _last_line(session: pytest.Session, report: dict[str, Any]) -> str:
 
 
 class Tickets:
-    """The tests of a file go to one process, which shares what is made once for the file."""
+    """The tests of a file go to one process, which shares what is made once for the file; those to spread do not."""
 
     def __init__(self, items: Sequence[pytest.Item]) -> None:
-        self._files: list[list[int]] = []
-        for _, group in groupby(range(len(items)), key=lambda number: items[number].path):
-            self._files.append(list(group))
+        self._together: list[list[int]] = []
+        for _, group in groupby(range(len(items)), key=lambda number: _go_together(items[number])):
+            self._together.append(list(group))
         self._reading, writing = os.pipe()
-        for number in range(len(self._files)):
+        for number in range(len(self._together)):
             os.write(writing, number.to_bytes(TICKET_SIZE))
         os.close(writing)
 
     def __iter__(self) -> Iterator[int]:
         while ticket := os.read(self._reading, TICKET_SIZE):
-            yield from self._files[int.from_bytes(ticket)]
+            yield from self._together[int.from_bytes(ticket)]
 
     def withdraw(self) -> None:
         """Leave nothing to take for any process."""
         while os.read(self._reading, 65536):
             pass
+
+
+def _go_together(item: pytest.Item) -> tuple[Path, str]:
+    return item.path, item.nodeid if item.get_closest_marker("spread") else ""
 
 
 def _begin(session: pytest.Session, tickets: Iterable[int]) -> tuple[Connection, Any]:

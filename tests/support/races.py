@@ -3,11 +3,12 @@
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import combinations_with_replacement
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from uuid import UUID
 
 from argon2 import PasswordHasher
@@ -23,6 +24,7 @@ from tests.support.forked import Forked, openslot
 from tests.support.ports import held_port
 from tests.support.shared_database import SharedDatabase, sharing_with_processes
 
+T = TypeVar("T")
 FREE = 1_000_000
 # Two live claims of one host that share time.
 OVERLAPS = """
@@ -40,8 +42,9 @@ where b.status = 'CONFIRMED' and not coalesce(
     and (b.seat_id is null or t.active and t.claim_id = b.claim_id and t.expires_at is null), false)"""
 # Two confirmed bookings that have one claim or one seat between them.
 SHARED = """
-select count(*) from bookings a join bookings b on a.id < b.id and a.claim_id = b.claim_id
-where a.status = 'CONFIRMED' and b.status = 'CONFIRMED' and a.seat_id is not distinct from b.seat_id"""
+select count(*) from (
+    select from bookings where status = 'CONFIRMED' and claim_id is not null
+    group by claim_id, seat_id having count(*) > 1) x"""
 OVERBOOKED = """
 select count(*) from claims c where c.active
 and (select count(*) from claim_seats t where t.claim_id = c.id and t.active) > c.seats"""
@@ -157,6 +160,12 @@ class WebPair(Struct, frozen=True, kw_only=True):
     settings: Settings
     urls: tuple[str, ...]
     database: SharedDatabase
+
+
+def split_pairs(writers: Iterable[T], size: int) -> dict[str, list[tuple[T, T]]]:
+    """Name the parts of all pairs of writers, each of which is tested by itself."""
+    pairs = list(combinations_with_replacement(writers, 2))
+    return {f"from {first}": pairs[first : first + size] for first in range(0, len(pairs), size)}
 
 
 async def find_disorder(db: Db) -> dict[str, int]:
