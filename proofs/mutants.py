@@ -104,6 +104,23 @@ MUTANTS = (
         ("jobs/effects.py", "@insists\nasync def _store(", "async def _store("),
     ),
     mutant(
+        "our own outage as somebody else's fault",
+        "jobs/test_full_disk.py::"
+        "test_a_reaction_whose_connection_is_killed_or_that_finds_nobody_listening_loses_no_try",
+        ("core/db.py", "return is_lost(fault) or isinstance(fault, kinds)", "return isinstance(fault, kinds)"),
+    ),
+    mutant(
+        "a worker that never gives up",
+        "jobs/test_full_disk.py::test_a_worker_that_has_to_stop_leaves_a_result_that_can_not_be_stored_"
+        "and_its_effect_is_taken_up_again",
+        ("jobs/effects.py", "self.ends_at = min(self.ends_at, ", "self.ends_at = max(self.ends_at, "),
+    ),
+    mutant(
+        "an endpoint that stays slow",
+        "jobs/test_places.py::test_what_was_planned_while_a_target_was_silent_is_sent_once_it_answers_again",
+        ("jobs/gate.py", "at_least=int(answered is True and took <= QUICK)", "at_least=0"),
+    ),
+    mutant(
         "an answer before the disk has it",
         "journeys/test_restarted_database.py::test_nothing_acknowledged_is_lost_when_postgresql_is_killed",
         ("core/db.py", '"timezone": "UTC", "jit": "off"}', '"timezone": "UTC", "synchronous_commit": "off"}'),

@@ -30,8 +30,7 @@ HOSTS = ("ada", "ben", "cleo", "dan", "eva", "finn")
 PAUSE = 0.1
 STARTS_A_DAY = 8 * 6
 AGAIN_AFTER = 0.1
-# An effect whose tries have all met an outage is tried again minutes later.
-DRAINED_WITHIN = 300
+DRAINED_WITHIN = 120
 NO_LIMITS: Mapping[str, str] = {}
 BOOKED = "select id, invitee_email, host_id, starts_at from bookings where status = 'CONFIRMED'"
 

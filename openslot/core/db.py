@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import asyncpg
 
 from openslot.core.errors import StartupError
-from openslot.core.outages import LOST, OUTAGE, reason
+from openslot.core.outages import LOST, OUTAGE, is_lost, reason
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
 
 OLDEST_SERVER = 150000
@@ -187,6 +187,12 @@ def is_cut_off(fault: BaseException | None) -> bool:
     return is_timeout or (fault is not None and not isinstance(fault, Exception))
 
 
+def is_unavailable(fault: BaseException) -> bool:
+    """Return whether the database could not be asked or had no room, which is no fault of whoever asked it."""
+    kinds = (asyncpg.InsufficientResourcesError, asyncpg.ReadOnlySQLTransactionError, PoolTimeoutError)
+    return is_lost(fault) or isinstance(fault, kinds)
+
+
 def is_unlogged(fault: BaseException | None) -> bool:
     """Return whether a standby was asked for an unlogged table, which it refuses with a code of many meanings."""
     is_refused = isinstance(fault, asyncpg.FeatureNotSupportedError)
@@ -292,8 +298,8 @@ class ConnectionPool:
 
         Nor is one to a server that has become read-only: a new connection may find the server that took its place.
         """
-        is_lost = is_cut_off(fault) or isinstance(fault, asyncpg.ReadOnlySQLTransactionError) or is_unlogged(fault)
-        if not connection.is_closed() and (is_lost or connection.is_in_transaction()):
+        is_useless = is_cut_off(fault) or isinstance(fault, asyncpg.ReadOnlySQLTransactionError) or is_unlogged(fault)
+        if not connection.is_closed() and (is_useless or connection.is_in_transaction()):
             connection.terminate()
         self._pass_on(None if connection.is_closed() else connection)
 

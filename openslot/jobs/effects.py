@@ -1,11 +1,13 @@
 """Run one attempt of one effect, and store its result."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import wraps
-from typing import NamedTuple, ParamSpec, TypeVar
+from time import monotonic
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -13,6 +15,7 @@ import structlog
 
 from openslot import __version__
 from openslot.core.actor import SYSTEM, Destination, EffectAttempt
+from openslot.core.db import is_unavailable
 from openslot.core.effects import (
     EffectEnding,
     Finish,
@@ -25,7 +28,7 @@ from openslot.core.effects import (
 from openslot.core.events import Change, Effect, NewEffect, insert_effects, make_each
 from openslot.core.holding import LOOK_AGAIN_AFTER, hold_effect
 from openslot.core.ids import new_id
-from openslot.core.outages import reason
+from openslot.core.outages import OUTAGE, is_lost, reason
 from openslot.core.work import (
     Done,
     Expanded,
@@ -44,9 +47,9 @@ from openslot.jobs.gate import Gate, Rejected, hand_over_delay, next_delay
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
 CRASHES_ALLOWED = 5
 AT_ONCE = timedelta()
-# The disk of the database is full, or its memory.
-NO_ROOM = asyncpg.InsufficientResourcesError
-ROOM_AGAIN_AFTER = timedelta(seconds=5)
+# How soon it is tried again to ask the database if it can't be reached, or if its disk is full, or its memory.
+REACHED_AGAIN_AFTER, ROOM_AGAIN_AFTER = timedelta(seconds=1), timedelta(seconds=5)
+GIVES_UP_AFTER = timedelta(seconds=5)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,19 +57,49 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 
-def insists(store: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """Store a result again and again while the database has no room for it: what was done must not be done twice."""
+class Insistence:
+    """Until when results that can't be stored are kept: for ever, or for a few seconds when the worker has to stop."""
+
+    def __init__(self) -> None:
+        self.ends_at = math.inf
+
+    def begin(self) -> None:
+        self.ends_at = math.inf
+
+    def end(self) -> None:
+        self.ends_at = min(self.ends_at, monotonic() + GIVES_UP_AFTER.total_seconds())
+
+
+class Unstored(Exception):
+    """A result could not be stored before the worker had to stop; the effect is taken up again."""
+
+
+def insists(store: Callable[Concatenate[Runtime, P], Awaitable[T]]) -> Callable[Concatenate[Runtime, P], Awaitable[T]]:
+    """Store a result again and again while the database can't: what was done must not be done twice."""
 
     @wraps(store)
-    async def insist(*args: P.args, **kwargs: P.kwargs) -> T:
+    async def insist(runtime: Runtime, /, *args: P.args, **kwargs: P.kwargs) -> T:
         while True:
             try:
-                return await store(*args, **kwargs)
-            except NO_ROOM as fault:
-                log.warning("The result can't be stored yet; trying again", error=reason(fault))
-                await asyncio.sleep(ROOM_AGAIN_AFTER.total_seconds())
+                return await store(runtime, *args, **kwargs)
+            except Exception as fault:
+                if not is_unavailable(fault):
+                    raise
+                left = runtime.one(Insistence).ends_at - monotonic()
+                if left <= 0:
+                    raise Unstored(reason(fault)) from fault
+                await asyncio.sleep(min(_note_unavailable(fault).total_seconds(), left))
 
     return insist
+
+
+def _note_unavailable(fault: Exception) -> timedelta:
+    """Tell the log that the database can't be used, and return when to ask it again."""
+    if is_lost(fault) or isinstance(fault, asyncpg.ReadOnlySQLTransactionError):
+        OUTAGE.mention(fault)
+        return REACHED_AGAIN_AFTER
+    log.warning("The database has no room; trying again", error=reason(fault))
+    return ROOM_AGAIN_AFTER
 
 
 class UnknownReaction(Exception):
@@ -88,7 +121,7 @@ async def run_effect(runtime: Runtime, effect: Effect, gate: Gate | None = None)
     gate = gate or Gate(places=1)
     next_in = await _run(runtime, effect, reaction, gate)
     if called := gate.take_called():
-        await hurry(runtime.pool, called, now=runtime.clock())
+        await _call(runtime, called)
         return AT_ONCE
     return next_in
 
@@ -99,6 +132,8 @@ async def _run(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
         if isinstance(outcome, Rejected):
             return await _put_back(runtime, effect, outcome, gate)
         return await _settle(runtime, effect, outcome, gate)
+    except Unstored:
+        raise
     except UnknownReaction as unknown:
         return await _hand_over(runtime, effect, unknown)
     except GiveUp as fault:
@@ -133,11 +168,18 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
 
 
 async def _react(work: Work, effect: Effect, reaction: Reaction) -> Outcome | Rejected:
-    """Run the reaction; that the database has no room is no fault of its own."""
+    """Run the reaction; that the database can't be asked, or has no room, is no fault of its own or of its target."""
     try:
         return await reaction.run(work, effect)
-    except NO_ROOM as fault:
-        return Rejected(reason(fault), ROOM_AGAIN_AFTER, is_quick=False)
+    except Exception as fault:
+        if not is_unavailable(fault):
+            raise
+        return Rejected(reason(fault), _note_unavailable(fault), is_quick=False)
+
+
+@insists
+async def _call(runtime: Runtime, attempts: Sequence[EffectAttempt]) -> None:
+    await hurry(runtime.pool, attempts, now=runtime.clock())
 
 
 @insists

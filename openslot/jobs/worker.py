@@ -18,7 +18,7 @@ from openslot.core.ids import new_id
 from openslot.core.outages import OUTAGE, reason
 from openslot.core.work import Periodic, Runtime
 from openslot.jobs import store
-from openslot.jobs.effects import run_effect
+from openslot.jobs.effects import Insistence, Unstored, run_effect
 from openslot.jobs.gate import Gate
 from openslot.jobs.periodic import claim_run, run_periodic, until_next
 
@@ -36,6 +36,7 @@ log = structlog.get_logger()
 async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
     """Run until told to stop, and start again whenever the database was unreachable."""
     worker = Worker(runtime)
+    runtime.one(Insistence).begin()
     pause = 0.5
     while not stop.is_set():
         try:
@@ -50,7 +51,7 @@ async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
                 await asyncio.wait_for(stop.wait(), pause)
             pause = min(pause * 2, LONGEST_PAUSE)
     await worker.finish_running()
-    with suppress(*DOWN):
+    with suppress(*DOWN, asyncpg.PostgresError):
         await store.delete_beat(runtime.pool, worker.id)
 
 
@@ -104,6 +105,8 @@ class Worker:
                 task.cancel()
 
     async def finish_running(self) -> None:
+        """Wait for what is running, but not for a database that can't store its results."""
+        self._runtime.one(Insistence).end()
         while running := [*self._effects, *self._periodic.values()]:
             await asyncio.wait(running)
 
@@ -200,5 +203,7 @@ def _report(task: asyncio.Task[None]) -> None:
         return
     if isinstance(fault, DOWN):
         OUTAGE.begin(reason(fault))
+    elif isinstance(fault, Unstored):
+        log.warning("A result could not be stored before the stop; its effect is taken up again", error=str(fault))
     else:
         log.error("The result could not be stored", exc_info=fault)
