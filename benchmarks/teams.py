@@ -22,7 +22,7 @@ from openslot.accounts.operations import get_user
 from openslot.accounts.plans import Plan
 from openslot.availability import operations as availability
 from openslot.availability import schemas, team_listing, team_slots, team_store
-from openslot.availability.models import ByBooking, ById, SlotContext
+from openslot.availability.models import ById, ByPage, ByTeamPage, SlotContext
 from openslot.availability.schemas import write_slots
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee
@@ -90,13 +90,19 @@ async def _measure_all(here: Stage) -> None:
     async with open_runtime_at(here) as runtime:
         async with runtime.transaction(OPERATOR) as work:
             hosts = [await get_user(work, each.id) for each in made]
-            one, small, large, booked = await _make_event_types(work, hosts)
+            ids = await _make_event_types(work, hosts)
         await runtime.pool.execute("vacuum analyze")
+        # As visitors ask: by the address of the page.
+        one, small, large = (
+            ByPage(hosts[0].username, "one"),
+            ByTeamPage("everybody", "small"),
+            ByTeamPage("everybody", "large"),
+        )
         await _print_free_times(runtime, one, small, large)
-        await _print_bookings(runtime, one, booked)
+        await _print_bookings(runtime, ids["one"], ids["booked"])
 
 
-async def _make_event_types(work: Work, hosts: list[User]) -> list[UUID]:
+async def _make_event_types(work: Work, hosts: list[User]) -> dict[str, UUID]:
     """Add an event type that one host has, and three of a team of all, of which some or all hosts are picked."""
     organization = await organizations.add_organization(work, name="Bench", slug="bench", plan=Plan.BUSINESS)
     for each in hosts:
@@ -107,20 +113,20 @@ async def _make_event_types(work: Work, hosts: list[User]) -> list[UUID]:
     ten = await teams.add_team(work, organization, name="Ten", zone=ZONE)
     await teams.add_members(work, ten, [each.id for each in hosts[-BOOKED:]])
     schedule, *_ = await schedules.list_schedules(work, hosts[0])
-    made = []
+    made = {}
     for slug, count in (("one", 1), ("small", SMALL), ("large", HOSTS), ("booked", BOOKED)):
         wanted = event_types.draft(work, schedule, name=slug, slug=slug, duration_minutes=30)
         wanted = replace(wanted, slot_interval_minutes=15)
         if count == 1:
-            made.append((await event_types.add_event_type(work, schedule, wanted)).id)
+            made[slug] = (await event_types.add_event_type(work, schedule, wanted)).id
             continue
         pool = GroupWanted(hosts=tuple(HostWanted(user_id=each.id) for each in hosts[-count:]))
         team, rules = ten if count == BOOKED else everybody, TeamRules(event_type_id=new_id())
-        made.append((await hosting.add_team_event_type(work, team, hosts[0], wanted, groups=[pool], rules=rules)).id)
+        made[slug] = (await hosting.add_team_event_type(work, team, hosts[0], wanted, groups=[pool], rules=rules)).id
     return made
 
 
-async def _print_free_times(runtime: Runtime, one: UUID, small: UUID, large: UUID) -> None:
+async def _print_free_times(runtime: Runtime, one: ByPage, small: ByTeamPage, large: ByTeamPage) -> None:
     first = system_clock().date()
     month = await _best(runtime, lambda: _list(runtime, one, first, days=31))
     days = await _best(runtime, lambda: _list(runtime, small, first, days=62))
@@ -143,10 +149,10 @@ def _print_row(name: str, took: Took, *, beside: Took | None = None, aim: float 
     print(f"{name:<40}{clock}{took.cpu:>9.2f}{ratios[1]:>9}")
 
 
-async def _list(runtime: Runtime, event_type_id: UUID, first: date, *, days: int) -> SlotContext:
+async def _list(runtime: Runtime, which: ByPage | ByTeamPage, first: date, *, days: int) -> SlotContext:
     found, slots, zone = await availability.list_open(
-        runtime.work(OPERATOR),
-        ByBooking(event_type_id),
+        runtime.work(PUBLIC),
+        which,
         timezone=ZONE,
         first=first,
         last=first + timedelta(days=days - 1),
@@ -191,9 +197,9 @@ async def _print_bookings(runtime: Runtime, one: UUID, team: UUID) -> None:
 
 async def _list_starts(runtime: Runtime, event_type_id: UUID, first: date) -> list[int]:
     """List open starts, each an hour after the last or more."""
-    work, last = runtime.work(OPERATOR), first + timedelta(days=61)
+    work, last = runtime.work(PUBLIC), first + timedelta(days=61)
     _, slots, _ = await availability.list_open(
-        work, ByBooking(event_type_id), timezone=ZONE, first=first + timedelta(days=1), last=last
+        work, ById(event_type_id), timezone=ZONE, first=first + timedelta(days=1), last=last
     )
     chosen: list[int] = []
     for start in slots.starts:

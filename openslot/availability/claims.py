@@ -231,7 +231,7 @@ async def _find(
     work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None, until: datetime | None = None
 ) -> SlotContext:
     """Read what decides about a start, or about all until another, with the host's expired holds out of the way."""
-    found = await find(work, which, starts_at, without=without, until=until)
+    found = await find(work, which, starts_at, without=without, until=until, is_team=False)
     # A request that began before the host left, and had to wait, would escape the cancellation of the host's bookings.
     if found.host_left_at is not None and found.host_left_at > work.now:
         raise SlotUnavailable

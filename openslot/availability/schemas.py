@@ -48,7 +48,7 @@ _DATES, _LOCAL, _UTC = _Dates(), _LocalClock(), _UtcClock()
 
 def write_slots(slots: Slots, *, viewer: ZoneInfo) -> bytes:
     """Write slots as a JSON list: date and time as the viewer's clock shows them, start and end in UTC."""
-    return b"[" + ",".join(starmap(write_day, _split_days(slots, viewer))).encode() + b"]"
+    return b"[%b]" % b",".join(starmap(write_day, _split_days(slots, viewer)))
 
 
 def _split_days(slots: Slots, viewer: ZoneInfo) -> Iterator[tuple[tuple[int, ...], int, int]]:
@@ -73,7 +73,7 @@ def _split_days(slots: Slots, viewer: ZoneInfo) -> Iterator[tuple[tuple[int, ...
 
 
 @lru_cache(maxsize=KEPT_DAYS)
-def write_day(starts: tuple[int, ...], offset: int, duration: int) -> str:
+def write_day(starts: tuple[int, ...], offset: int, duration: int) -> bytes:
     """Write the slots of a day in UTC; a process keeps those that were written last."""
     written: list[str] = []
     at = 0
@@ -81,7 +81,7 @@ def write_day(starts: tuple[int, ...], offset: int, duration: int) -> str:
         until = bisect_left(starts, _dates_end(starts[at], offset, duration), at)
         written += _write_run(starts[at:until], offset, duration)
         at = until
-    return ",".join(written)
+    return ",".join(written).encode()
 
 
 def _dates_end(start: int, offset: int, duration: int) -> int:

@@ -13,7 +13,7 @@ from openslot.accounts.models import PLAIN_PAGE
 from openslot.accounts.profile_store import BRAND, PAGE_BRAND, to_page_brand
 from openslot.availability import models
 from openslot.availability.grid import Interval
-from openslot.availability.team_store import find_team
+from openslot.availability.team_group_store import TEAM_COLUMNS, TEAM_TABLES, list_groups, read_team
 from openslot.core.db import Db, Row
 from openslot.core.ids import fingerprint
 from openslot.core.times import ceil_second, floor_second
@@ -30,18 +30,29 @@ WAIT_LIST = "wait list"
 MAX_OFFERS = 100
 """How many event types of a host are looked at for the share of holds, the held one first."""
 
+_HOST = """u.no as host_no, u.name as host_name, u.username as host_username, u.zone as host_zone,
+       u.left_at as host_left_at"""
+
+
+def _write_setting(columns: str, tables: str) -> str:
+    """Write the SQL of an event type with its owner and its schedule; which one it is follows."""
+    return f"""
+select {EVENT_TYPES.columns}, {SCHEDULES.columns}, {_HOST}, {columns}
+from event_types e
+join users u on u.id = e.owner_id
+join schedules s on s.id = e.schedule_id
+{tables}
+where u.disabled_at is null and """
+
+
 # The starts of two meetings that touch are at most a day apart, the longest duration, plus 8 hours of buffer for each.
 # The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides. Seconds are
 # written out as bigint: PostgreSQL would take their sum with an integer for one that ends in 2038. `offset 0` keeps a
 # session's seats from being counted again for each column that depends on them. Few claims are sessions: what
 # only sessions have is not read for the others. The time of a team's owner does not matter.
-SETTING = f"""
-select {EVENT_TYPES.columns}, {SCHEDULES.columns}, u.no as host_no, u.name as host_name, u.username as host_username,
-       u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, unread.*, counted.*
-from event_types e
-join users u on u.id = e.owner_id
-join schedules s on s.id = e.schedule_id
-cross join lateral (
+SETTING = _write_setting(
+    "away.*, taken.*, busy.*, unread.*, counted.*",
+    """cross join lateral (
     select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
     from out_of_office o
     where e.team_id is null and o.owner_id = e.owner_id and o.ends_at > to_timestamp($1::bigint)
@@ -87,8 +98,9 @@ cross join lateral (
       and ($4::uuid is null or c.id <> $4 and t.id is distinct from $4)
       and (c.expires_at is null or c.expires_at > $3) and (c.kind <> 'session' or t.id is not null)
       and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
-      and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
-where u.disabled_at is null and """
+      and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted""",
+)
+OF_TEAM = _write_setting(TEAM_COLUMNS, TEAM_TABLES)
 # The same as if nothing were held, for all that a host offers, and as it is.
 OF_HOST = f"{SETTING}e.owner_id = $5 and e.active and e.team_id is null order by e.id <> $6, e.id limit {MAX_OFFERS}"
 OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hold'").replace(
@@ -105,15 +117,6 @@ exists (
             select r.entries from reminder_settings r
             where r.host_id = u.id and (r.event_type_id = e.id or r.event_type_id is null)
             order by r.event_type_id nulls last limit 1)) x))"""
-# A page also shows how its host looks, and asks whether messages are wanted.
-OF_PAGE = SETTING.replace(
-    "counted.*",
-    f"counted.*, u.photo as host_photo, b.color as host_color, {PAGE_BRAND}, {SENDS_MESSAGES} as sends_messages",
-    1,
-).replace("join schedules s on", f"left join lateral ({BRAND}) b on true join schedules s on", 1)
-# The same for an event type that is not saved, as if it were the only row of its table.
-DRAFTED = SETTING.replace("from event_types e", "from jsonb_populate_record(null::event_types, $5::text::jsonb) e", 1)
-
 _Session = tuple[int, int, str, int | None, int, int, UUID]
 _sessions = msgspec.json.Decoder(list[_Session])
 
@@ -127,21 +130,27 @@ async def find_setting(
     now: datetime,
     without: UUID | None = None,
     is_listed: bool = False,
+    is_team: bool = False,
 ) -> models.SlotContext | None:
     """Read what decides about the starts of a span, without a claim or seat that is about to change and its event.
 
-    Where free times are listed, the time of a team's hosts is read later (`team_listing`).
+    Where free times are listed, the time of a team's hosts is read later (`team_listing`). Of what is known to be a
+    team's, the time of its owner is not asked for.
     """
-    statement, arguments = _write_statement(which)
-    # The statement knows the default duration alone: for another one it reads so much further.
-    asked = floor_second(asked_from), ceil_second(asked_until) + (which.minutes or 0) * 60
-    row = await db.fetchrow(statement, *asked, now, without, *arguments)
-    found = _to_context(row, now, minutes=which.minutes) if row else None
-    if found is None or found.inputs.event_type.team_id is None:
-        return found
-    return await find_team(
-        db, found, asked_from=asked_from, asked_until=asked_until, without=without, is_listed=is_listed
-    )
+    if not is_team and not isinstance(which, models.ByTeamPage):
+        statement, arguments = _write_statement(which, SETTING, first=5)
+        # The statement knows the default duration alone: for another one it reads so much further.
+        asked = floor_second(asked_from), ceil_second(asked_until) + (which.minutes or 0) * 60
+        row = await db.fetchrow(statement, *asked, now, without, *arguments)
+        if row is None or row["team_id"] is None:
+            return _to_context(row, now, minutes=which.minutes) if row else None
+    about, arguments = _write_statement(which, OF_TEAM, first=1)
+    has_id = isinstance(which, models.ById | models.ByBooking)
+    rows = await list_groups(db, about, *arguments, has_id=has_id, now=None if is_listed else now)
+    if not rows:
+        return None
+    found = _to_context(rows[0], now, minutes=which.minutes)
+    return await read_team(db, found, rows, asked_from=asked_from, asked_until=asked_until, without=without)
 
 
 async def list_settings(
@@ -158,23 +167,45 @@ async def list_settings(
     return [replace(each, minutes=minutes) for each in found for minutes in each.event_type.all_durations]
 
 
-def _write_statement(which: models.EventTypeRef | models.Drafted) -> tuple[str, tuple[Any, ...]]:
+def _write_statement(
+    which: models.EventTypeRef | models.Drafted, setting: str, *, first: int
+) -> tuple[str, tuple[Any, ...]]:
+    """Write which event type is read, with the arguments from the first free number on."""
     if isinstance(which, models.Drafted):
-        return f"{DRAFTED}s.owner_id = e.owner_id", (to_record(which.event_type),)
-    condition, arguments = condition_of(which, first=5)
-    statement = OF_PAGE if isinstance(which, models.ByPage | models.ByTeamPage) else SETTING
+        return f"{_with_draft(setting, f'${first}')}s.owner_id = e.owner_id", (to_record(which.event_type),)
+    condition, arguments = condition_of(which, first=first)
+    if isinstance(which, models.ByPage | models.ByTeamPage):
+        setting = _with_page(setting)
     if isinstance(which, models.ByPage | models.ByTeamPage | models.ById) and which.token is not None:
         # The token is the last argument.
-        statement = _with_link(statement, f"${4 + len(arguments)}")
-    return statement + condition, arguments
+        setting = _with_link(setting, f"${first - 1 + len(arguments)}")
+    return setting + condition, arguments
 
 
 @cache
-def _with_link(statement: str, token: str) -> str:
-    link = f"left join booking_links l on l.event_type_id = e.id and l.token_hash = {token}"
-    return statement.replace("counted.*", f"counted.*, {LINKS.columns}", 1).replace(
-        "join schedules s on", f"{link} join schedules s on", 1
+def _with_draft(setting: str, draft: str) -> str:
+    """Read an event type that is not saved, as if it were the only row of its table."""
+    return setting.replace(
+        "from event_types e", f"from jsonb_populate_record(null::event_types, {draft}::text::jsonb) e", 1
     )
+
+
+@cache
+def _with_page(setting: str) -> str:
+    """Read also how the host of a page looks, and whether it asks if messages are wanted."""
+    shown = f"u.photo as host_photo, b.color as host_color, {PAGE_BRAND}, {SENDS_MESSAGES} as sends_messages"
+    return _add(setting, shown, f"left join lateral ({BRAND}) b on true")
+
+
+@cache
+def _with_link(setting: str, token: str) -> str:
+    link = f"left join booking_links l on l.event_type_id = e.id and l.token_hash = {token}"
+    return _add(setting, LINKS.columns, link)
+
+
+def _add(setting: str, columns: str, table: str) -> str:
+    added = setting.replace(_HOST, f"{_HOST}, {columns}", 1)
+    return added.replace("join schedules s on", f"{table} join schedules s on", 1)
 
 
 def condition_of(which: models.EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:
@@ -207,28 +238,20 @@ def _visible(token: str) -> str:
 
 
 def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> models.SlotContext:
-    away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
-    plain = list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()))
-    sessions = _sessions.decode(row["sessions"]) if row["sessions"] else []
-    taken = models.Taken(
-        claims=[*plain, *(models.Claim(*session[:-1]) for session in sessions)],
-        busy=[
-            *map(models.Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
-            *map(models.Busy.always, row["unread_sources"] or ()),
-        ],
-        booked=row["counted_starts"] or (),
-    )
+    """Read an event type, and what takes its owner's time; of a team's that was not asked for."""
+    of_team = row["team_id"] is not None
+    away, taken, claim_ids = ((), models.Taken(), []) if of_team else _read_time(row)
     inputs = models.SlotInputs(
         event_type=EVENT_TYPES.read(row),
-        schedule=SCHEDULES.read(row, out_of_office=tuple(away)),
+        schedule=SCHEDULES.read(row, out_of_office=away),
         taken=taken,
         now=now,
         minutes=minutes,
     )
     return models.SlotContext(
         inputs=inputs,
-        claim_ids=[*([None] * len(plain)), *(session[-1] for session in sessions)],
-        has_stale=row["has_stale"],
+        claim_ids=claim_ids,
+        has_stale=not of_team and row["has_stale"],
         host_no=row["host_no"],
         host_name=row["host_name"],
         host_username=row["host_username"],
@@ -240,6 +263,22 @@ def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> model
         sends_messages=row.get("sends_messages") or False,
         link=LINKS.read(row) if row.get("l_id") else None,
     )
+
+
+def _read_time(row: Row) -> tuple[tuple[OutOfOffice, ...], models.Taken, list[UUID | None]]:
+    """Read when a host is away, what else takes their time, and which of the claims are sessions."""
+    away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
+    plain = list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()))
+    sessions = _sessions.decode(row["sessions"]) if row["sessions"] else []
+    taken = models.Taken(
+        claims=[*plain, *(models.Claim(*session[:-1]) for session in sessions)],
+        busy=[
+            *map(models.Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
+            *map(models.Busy.always, row["unread_sources"] or ()),
+        ],
+        booked=row["counted_starts"] or (),
+    )
+    return tuple(away), taken, [*([None] * len(plain)), *(session[-1] for session in sessions)]
 
 
 UPSERT_SOURCE = """

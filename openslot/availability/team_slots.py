@@ -217,7 +217,12 @@ def list_free_hosts(inputs: SlotInputs, starts_at: datetime) -> set[int]:
     place, rest = divmod(start - query.grid.first, query.grid.unit)
     if rest:
         return {no for no, code in judge_hosts(inputs, starts_at).items() if code is Code.OPEN}
-    return {no for no, host in query.team.hosts.items() if find_free(query, host) >> place & 1}
+    return {
+        no
+        for no, host in query.team.hosts.items()
+        if _find_worked_by(query, host) >> place & 1
+        and not any(first <= start < until for first, until, _ in _close_host(query, host))
+    }
 
 
 def find_team_causes(query: TeamQuery, start: int, judged: Mapping[int, Code]) -> list[tuple[Code, int]]:
@@ -358,13 +363,25 @@ def close_for_team(query: TeamQuery) -> int:
 
 def find_free(query: TeamQuery, host: HostInputs) -> int:
     """Find the bits of the instants at which a host could begin a meeting."""
-    whole, grid, schedule = query.whole, query.grid, host.schedule
-    inputs = SlotInputs(event_type=whole.inputs.event_type, schedule=schedule, taken=host.taken, now=whole.inputs.now)
-    # It has no hours: these, and the holidays in them, are found for all hosts that have the same.
+    closed, worked = _close_host(query, host), _find_worked_by(query, host)
+    return worked & ~query.grid.cover(closed) if closed else worked
+
+
+def _close_host(query: TeamQuery, host: HostInputs) -> list[Closed]:
+    """List what is closed of a host's hours.
+
+    The query has none: these, and the holidays in them, are found for all hosts that have the same.
+    """
+    whole = query.whole
+    inputs = SlotInputs(
+        event_type=whole.inputs.event_type, schedule=host.schedule, taken=host.taken, now=whole.inputs.now
+    )
     asked = HostQuery(host, query, replace(whole, inputs=inputs))
-    closed = [span for _, close in HOST_RULES for span in close(asked)]
-    worked = find_worked(grid, _as_hours(schedule), whole.duration)
-    return worked & ~grid.cover(closed) if closed else worked
+    return [span for _, close in HOST_RULES for span in close(asked)]
+
+
+def _find_worked_by(query: TeamQuery, host: HostInputs) -> int:
+    return find_worked(query.grid, _as_hours(host.schedule), query.whole.duration)
 
 
 def find_working(query: TeamQuery, host: HostInputs) -> int:

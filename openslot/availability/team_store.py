@@ -1,4 +1,4 @@
-"""All SQL of a team's availability: one statement reads its groups, another the time of all hosts together."""
+"""All SQL of the time of a team's hosts, which one statement reads for all of them together."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
@@ -9,61 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.availability import models
-from openslot.availability.team_session_store import list_sessions
 from openslot.availability.team_slots import NOBODY
 from openslot.core.db import Db, Row
-from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
-from openslot.teams.ledger_store import UNSETTLED_COLUMNS, count_served
-from openslot.teams.models import Candidate
-from openslot.teams.store import GROUPS, RULES, write_members
+from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, WeeklyHours
 
-_MEMBER = """g.id as group_id, u.no, u.id as user_id, coalesce(h.weight, k.weight) as weight,
-    coalesce(h.priority, k.priority) as priority, coalesce(h.credit, 0) as credit, coalesce(h.last_no, 0) as last_no"""
-# The claims of a booking or a hold that is about to change are left out together, whichever of them was named, or its
-# seat if nobody else sits in the session. A booking with several hosts counts once for the limits of its event type.
-TEAM = f"""
-with changing as materialized (
-    select x.claim_id from booking_hosts x
-    where x.booking_id in (select y.booking_id from booking_hosts y where y.claim_id = $3)
-    union
-    select x.claim_id from held_hosts x
-    where x.hold_id in (select y.hold_id from held_hosts y where y.claim_id = $3)
-    union
-    select x.claim_id from bookings b join booking_hosts x on x.booking_id = b.id
-    where b.seat_id = $3 and not exists (
-        select from claim_seats o where o.claim_id = b.claim_id and o.id <> $3 and o.active
-          and (o.expires_at is null or o.expires_at > $2))
-    union
-    select $3::uuid where $3 is not null
-), members as materialized ({write_members(_MEMBER)}), about as materialized (
-    select t.name as team_name, t.slug as team_slug, t.zone as team_zone, {RULES.columns},
-           array(select claim_id from changing) as changing, (
-        select array_agg(b.start) from (
-            select distinct on (coalesce(s.id, h.booking_id, d.hold_id, c.id))
-                   date_part('epoch', c.starts_at)::bigint as start
-            from claims c
-            left join claim_seats s on s.claim_id = c.id and s.active and (s.expires_at is null or s.expires_at > $2)
-                and s.id is distinct from $3
-            left join booking_hosts h on h.claim_id = c.id and c.seats = 1
-            left join held_hosts d on d.claim_id = c.id and c.seats = 1
-            where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
-              and (c.expires_at is null or c.expires_at > $2) and (c.seats = 1 or s.id is not null)
-              and c.starts_at >= $4::timestamptz - interval '8 days'
-              and c.starts_at < $5::timestamptz + interval '8 days'
-              and c.id not in (select claim_id from changing)) b) as booked
-    from event_types e join teams t on t.id = e.team_id join team_rules r on r.event_type_id = e.id
-    where e.id = $1
-), gathered as (
-    select group_id, array_agg(no) as host_nos, array_agg(user_id) as user_ids, array_agg(weight) as weights,
-           array_agg(priority) as priorities, array_agg(credit) as credits, array_agg(last_no) as last_nos,
-           array_agg((select bit_xor(x.token) from host_changes x where x.host_no = m.no)) as versions
-    from (select * from members order by group_id, no) m group by group_id
-)
-select about.*, {GROUPS.columns}, gathered.*
-from about left join host_groups g on g.event_type_id = $1 left join gathered on gathered.group_id = g.id
-order by g.position"""
-# Before hosts are chosen, it is also asked whether the ledger is settled.
-TEAM_AND_LEDGER = TEAM.replace("select about.*,", f"select about.*, {UNSETTLED_COLUMNS},", 1)
 # Everything of all hosts at once: hosts, from when to when, now, from when to when claims count, whether limits count
 # those of which event type, and claims that are left out. What takes a host's time is not told to their team, and not
 # read.
@@ -136,8 +85,6 @@ with crowded as (
 )
 select count(*) from deleted"""
 
-_DAY = (TimeRange(0, 1440),)
-ALWAYS: WeeklyHours = (_DAY, _DAY, _DAY, _DAY, _DAY, _DAY, _DAY)
 NEVER: WeeklyHours = ((), (), (), (), (), (), ())
 # The starts of two meetings that touch are at most a day and both buffers apart; limits count whole weeks.
 _REACH, _REACH_OF_LIMITS = timedelta(hours=40), timedelta(days=8)
@@ -159,71 +106,6 @@ class ReadHost(msgspec.Struct, frozen=True, kw_only=True):
     """When the next hold expires, or a calendar closes because it was not read again."""
 
 
-async def find_team(
-    db: Db,
-    found: models.SlotContext,
-    *,
-    asked_from: datetime,
-    asked_until: datetime,
-    without: UUID | None,
-    is_listed: bool = False,
-) -> models.SlotContext:
-    """Read the hosts of a team's event type, and their time, instead of its owner's.
-
-    What belongs to the booking or the hold of a claim that is about to change is left out. Where free times are listed,
-    the time of hosts is read later.
-    """
-    event_type, now = found.inputs.event_type, found.inputs.now
-    statement = TEAM if is_listed else TEAM_AND_LEDGER
-    rows = await db.fetch(statement, event_type.id, now, without, asked_from, asked_until)
-    if not rows:
-        return found
-    head = rows[0]
-    rules = RULES.read(head)
-    members = {row["id"]: _list_candidates(row) for row in rows if row["id"] is not None}
-    candidates = await count_served(db, members, rules=rules, now=now)
-    groups = tuple(
-        models.GroupInputs(group=GROUPS.read(row), candidates=candidates[row["id"]])
-        for row in rows
-        if row["id"] is not None
-    )
-    sessions = []
-    if event_type.seats > 1:
-        about = {"seats": event_type.seats, "now": now, "without": without, "changing": head["changing"]}
-        sessions = await list_sessions(db, event_type.id, since=asked_from, until=asked_until, **about)
-    team = models.TeamInputs(
-        rules=rules,
-        groups=groups,
-        hosts={},
-        versions={no: version for row in rows for no, version in _pair_versions(row)},
-        sessions={claim.session_start: each for claim, each in sessions if claim.session_start is not None},
-        changing=head["changing"],
-        is_unsettled=not is_listed and bool(head["holds"] or head["has_changed"]),
-    )
-    if not is_listed:
-        hosts = await list_hosts(db, team, team.versions, since=asked_from, until=asked_until, now=now)
-        team = replace(team, hosts=hosts)
-    taken = models.Taken(claims=[claim for claim, _ in sessions], booked=head["booked"] or ())
-    return _show_as_team(found, head, team, taken)
-
-
-def _show_as_team(
-    found: models.SlotContext, head: Row, team: models.TeamInputs, taken: models.Taken
-) -> models.SlotContext:
-    """Put the team in the owner's place: its hosts, its calendar and its name."""
-    schedule = _to_calendar(found.inputs.schedule, head["team_zone"])
-    return replace(
-        found,
-        inputs=replace(found.inputs, schedule=schedule, taken=taken, team=team),
-        claim_ids=[],
-        has_stale=False,
-        host_name=head["team_name"],
-        host_username=f"team/{head['team_slug']}",
-        host_zone=head["team_zone"],
-        host_photo=None,
-    )
-
-
 async def reread_hosts(
     db: Db,
     found: models.SlotContext,
@@ -237,15 +119,12 @@ async def reread_hosts(
     if team is None:
         return found
     team = replace(team, changing=changing)
-    hosts = await list_hosts(db, team, numbers, since=starts[0], until=starts[-1], now=found.inputs.now)
-    return replace(found, inputs=replace(found.inputs, team=replace(team, hosts=hosts)))
+    asked = {"since": starts[0], "until": starts[-1], "now": found.inputs.now}
+    read = await list_times(db, team, numbers, **asked) if numbers else []
+    return replace(found, inputs=replace(found.inputs, team=replace(team, hosts=by_number(read))))
 
 
-async def list_hosts(
-    db: Db, team: models.TeamInputs, numbers: Collection[int], *, since: datetime, until: datetime, now: datetime
-) -> dict[int, models.HostInputs]:
-    """Read some hosts of a team by their numbers."""
-    read = await list_times(db, team, numbers, since=since, until=until, now=now) if numbers else []
+def by_number(read: Iterable[ReadHost]) -> dict[int, models.HostInputs]:
     return {each.host.host_no: each.host for each in read}
 
 
@@ -287,7 +166,7 @@ def _mark_sessions(host: models.HostInputs, team: models.TeamInputs) -> models.H
 
 async def list_hours(db: Db, numbers: Collection[int]) -> list[tuple[Schedule, dict[int, int | None]]]:
     """Read when some hosts work, away or not: hours, and the versions of all who have them by their numbers."""
-    return [(_to_hours(row), dict(_pair_versions(row))) for row in await db.fetch(HOURS, sorted(numbers))]
+    return [(_to_hours(row), dict(pair_versions(row))) for row in await db.fetch(HOURS, sorted(numbers))]
 
 
 async def tidy_changes(db: Db, *, max_: int = 8) -> int:
@@ -295,16 +174,8 @@ async def tidy_changes(db: Db, *, max_: int = 8) -> int:
     return int(await db.fetchval(TIDY_CHANGES, max_))
 
 
-def _pair_versions(row: Row) -> Iterable[tuple[int, int | None]]:
+def pair_versions(row: Row) -> Iterable[tuple[int, int | None]]:
     return zip(row["host_nos"] or (), row["versions"] or (), strict=True)
-
-
-def _list_candidates(row: Row) -> list[Candidate]:
-    columns = ("host_nos", "user_ids", "weights", "priorities", "credits", "last_nos")
-    return [
-        Candidate(host_no=no, user_id=user_id, weight=weight, priority=priority, credit=credit, last_no=last)
-        for no, user_id, weight, priority, credit, last in zip(*(row[each] or () for each in columns), strict=True)
-    ]
 
 
 def _to_host(row: Row) -> models.HostInputs:
@@ -361,8 +232,3 @@ def read_hours(zone: str, weekly: str, overrides: str, holidays: str | None) -> 
         overrides=_overrides.decode(overrides),
         holidays=_holidays.decode(holidays) if holidays is not None else None,
     )
-
-
-def _to_calendar(schedule: Schedule, zone: str) -> Schedule:
-    """Make the calendar of a team, which counts its days and is never closed."""
-    return Schedule(id=schedule.id, owner_id=schedule.owner_id, name="", zone=zone, weekly_hours=ALWAYS)

@@ -202,8 +202,9 @@ async def find(
     *,
     without: UUID | None = None,
     until: datetime | None = None,
+    is_team: bool = True,
 ) -> SlotContext:
-    """Read what decides about a start, or about all until another, for the host, or all of a team who could host it.
+    """Read what decides about a start, or about all until another, for all of a team who could host it, or the host.
 
     The claims of a booking, a hold or a session that is about to change are left out, by the first of them, or a seat.
     """
@@ -214,6 +215,7 @@ async def find(
         asked_until=until or starts_at + timedelta(seconds=1),
         now=work.now,
         without=without,
+        is_team=is_team,
     )
     if found is None:
         raise EventTypeNotFound

@@ -91,24 +91,25 @@ MEMBERS = write_members("g.id as group_id, u.id as user_id, u.no as host_no, coa
 # `offset 0`: the members of these groups are found by their group, however many others there are.
 STANDINGS_OF_GROUPS = """host_groups g
     cross join lateral (select * from host_group_members x where x.group_id = g.id offset 0) h"""
-# Holds that nobody has booked, and whether the credits of a group are not those of its members of this moment.
-UNSETTLED_COLUMNS = f"""array(
-    select a.hold_id from host_groups g join assignments a on a.group_id = g.id
-    where g.event_type_id = $1 and a.hold_id is not null and not exists (
-        select from claims c where c.id = a.hold_id and c.active and c.kind = 'hold' and c.expires_at > $2)) as holds,
-  exists (
-    select from {STANDINGS_OF_GROUPS}
-    left join members m on m.group_id = h.group_id and m.user_id = h.user_id
-    where g.event_type_id = $1
-      and ((h.credit <> 0 and m.user_id is null) or (h.joined_at is not null) <> coalesce(m.weight > 0, false)))
-  or exists (
-    select from members m
-    where m.weight > 0
-      and not exists (select from host_group_members h where h.group_id = m.group_id and h.user_id = m.user_id))
-  or exists (
-    select from {STANDINGS_OF_GROUPS}
-    where g.event_type_id = $1 group by g.id having sum(h.credit) <> 0) as has_changed"""
-UNSETTLED = f"with members as materialized ({MEMBERS}) select {UNSETTLED_COLUMNS}"
+
+
+def write_unsettled(*, event_type: str = "$1", now: str = "$2") -> str:
+    """Write the SQL of holds that nobody has booked, and whether credits are not those of the `members` of now."""
+    return f"""array(
+        select a.hold_id from host_groups g join assignments a on a.group_id = g.id
+        where g.event_type_id = {event_type} and a.hold_id is not null and not exists (
+            select from claims c
+            where c.id = a.hold_id and c.active and c.kind = 'hold' and c.expires_at > {now})) as holds,
+    exists (
+        select from (select h.* from {STANDINGS_OF_GROUPS} where g.event_type_id = {event_type}) h
+        full join members m on m.group_id = h.group_id and m.user_id = h.user_id
+        group by coalesce(h.group_id, m.group_id)
+        having sum(h.credit) <> 0 or bool_or(
+            (h.credit <> 0 and m.user_id is null) or (h.joined_at is not null) <> coalesce(m.weight > 0, false))
+    ) as has_changed"""
+
+
+UNSETTLED = f"with members as materialized ({MEMBERS}) select {write_unsettled()}"
 STANDINGS = f"""
 with members as materialized ({MEMBERS})
 select coalesce(h.group_id, m.group_id) as group_id, coalesce(h.user_id, m.user_id) as user_id, m.host_no, m.weight,

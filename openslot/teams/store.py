@@ -29,7 +29,7 @@ CHANGEABLE = TEAMS.stored.only("name", "slug", "zone", "external_id", "updated_a
 MEMBERS = Rows(TeamMember, "team_members k")
 MEMBER_CHANGES = MEMBERS.stored.only("weight", "priority", "is_manager", "attributes")
 RULES = Rows(TeamRules, "team_rules r")
-GROUPS = Rows(HostGroup, "host_groups g")
+GROUPS = Rows(HostGroup, "host_groups g", prefix="g_")
 
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 # What an identity provider says of the membership `m`, as plain attributes, and over it what the team says of `k`.
@@ -51,28 +51,37 @@ CAN_HOST = "m.active and u.disabled_at is null"
 IS_MANAGED = f"""exists (
     select from {PEOPLE} where t.id = e.team_id and u.id = {{user_id}} and k.is_manager and {CAN_HOST})"""
 # Who is in the group `g` at this moment and can host. Values of attributes are compared in any letter case.
-_WHO_CAN_HOST = """join event_types e on e.id = g.event_type_id
+HOSTS_OF_GROUPS = """host_groups g join event_types e on e.id = g.event_type_id
 join team_members k on k.team_id = e.team_id join teams t on t.id = k.team_id
 join memberships m on m.organization_id = t.organization_id and m.user_id = k.user_id and m.active
-join users u on u.id = k.user_id and u.disabled_at is null"""
-HOSTS_OF_GROUPS = f"""host_groups g {_WHO_CAN_HOST}
+join users u on u.id = k.user_id and u.disabled_at is null
 left join host_group_members h on h.group_id = g.id and h.user_id = k.user_id"""
-# `offset 0`: who is listed is found first, however many others the team has.
-LISTED_HOSTS = f"""host_groups g
-cross join lateral (select * from host_group_members x where x.group_id = g.id and x.listed offset 0) h
-{_WHO_CAN_HOST} and k.user_id = h.user_id"""
 IS_IN_GROUP = f"""case when g.filter is null then coalesce(h.listed, false) else not exists (
     select from jsonb_each(g.filter) f where not exists (
         select from jsonb_array_elements_text(f.value) v(value)
         where lower(v.value) = lower({ATTRIBUTES} ->> f.key))) end"""
+_STANDING = "y.listed, y.weight, y.priority, y.credit, y.last_no"
+# The same, where who is listed is found first, and then each by a key (`offset 0`), however many others there are.
+_LISTED_FIRST = f"""host_groups g
+cross join lateral (
+    select t.id, t.organization_id from event_types e join teams t on t.id = e.team_id
+    where e.id = g.event_type_id offset 0) t
+cross join lateral (
+    select y.user_id, {_STANDING} from host_group_members y where g.filter is null and y.group_id = g.id and y.listed
+    union all
+    select x.user_id, {_STANDING} from team_members x
+    left join host_group_members y on y.group_id = g.id and y.user_id = x.user_id
+    where g.filter is not null and x.team_id = t.id) h
+cross join lateral (select * from team_members x where x.team_id = t.id and x.user_id = h.user_id offset 0) k
+cross join lateral (
+    select * from memberships x
+    where x.organization_id = t.organization_id and x.user_id = h.user_id and x.active offset 0) m
+cross join lateral (select * from users x where x.id = h.user_id and x.disabled_at is null offset 0) u"""
 
 
-def write_members(columns: str) -> str:
-    """Write the SQL of who is in the groups of the event type $1."""
-    return f"""select {columns} from {LISTED_HOSTS} where g.event_type_id = $1 and g.filter is null
-        union all
-        select {columns} from {HOSTS_OF_GROUPS}
-        where g.event_type_id = $1 and g.filter is not null and {IS_IN_GROUP}"""
+def write_members(columns: str, *, event_type: str = "$1") -> str:
+    """Write the SQL of who is in the groups of an event type."""
+    return f"select {columns} from {_LISTED_FIRST} where g.event_type_id = {event_type} and {IS_IN_GROUP}"
 
 
 GROUP_MEMBERS = Rows(
@@ -347,7 +356,7 @@ async def find_hosting(db: Db, event_type_id: UUID) -> tuple[TeamRules, list[Gro
         return None
     groups: dict[UUID, GroupWanted] = {}
     for row in rows:
-        if row["id"] is None:
+        if row["g_id"] is None:
             continue
         group = GROUPS.read(row)
         wanted = groups.get(group.id) or GroupWanted(id=group.id, pick=group.pick, filter=group.filter)
