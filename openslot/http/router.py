@@ -1,60 +1,65 @@
 """Routing: finds the handler for a path and a method, and the refusal if there is none."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from openslot.core.errors import NotFound
 from openslot.http.doors import Door, Exchange, Handler, Route, RouteMatch
 from openslot.http.errors import MethodNotAllowed
 from openslot.http.handlers import read_handler
-from openslot.routing import Mount, find_declaration
+from openslot.routing import HandlerFunction, Mount, find_declaration
 
 
 class _Node:
     """A node of the routing tree: a path continues with a fixed word, with any value, or with its whole rest."""
 
-    __slots__ = ("rest", "route", "value", "words")
+    __slots__ = ("rest", "template", "value", "words")
 
     def __init__(self) -> None:
         self.words: dict[str, _Node] = {}
         self.value: _Node | None = None
-        self.rest: Route | None = None
-        self.route: Route | None = None
+        self.rest: str | None = None
+        self.template: str | None = None
 
-
-class Router:
-    def __init__(self, doors: Sequence[Door]) -> None:
-        self._doors = {f"{prefix.rstrip('/')}/": door for door in reversed(doors) for prefix in door.prefixes}
-        longest_first = sorted(self._doors, key=len, reverse=True)
-        self._prefix = re.compile("|".join(map(re.escape, longest_first)))
-        self._plain: dict[str, Route] = {}
-        self._root = _Node()
-        self.routes: list[Route] = []
-
-    def add(self, route: Route) -> None:
-        """Add a route; a path without values is matched as a whole."""
-        self.routes.append(route)
-        if "{" not in route.template:
-            self._plain[route.template] = route
-            return
-        node = self._root
-        for part in filter(None, route.template.split("/")):
+    def add(self, template: str) -> None:
+        node = self
+        for part in filter(None, template.split("/")):
             if part.endswith(":path}"):
-                node.rest = route
+                node.rest = template
                 return
             if part.startswith("{"):
                 node.value = node = node.value or _Node()
             else:
                 node = node.words.setdefault(part, _Node())
-        if node.route is not None:
-            raise TypeError(f"{node.route.template} and {route.template} are one path")
-        node.route = route
+        if node.template is not None:
+            raise TypeError(f"{node.template} and {template} are one path")
+        node.template = template
+
+
+class Router:
+    """Routes by their templates; one without values is matched as a whole, others word by word."""
+
+    def __init__(self, doors: Sequence[Door], methods: Mapping[str, Mapping[str, Handler]]) -> None:
+        self._doors = {f"{prefix.rstrip('/')}/": door for door in reversed(doors) for prefix in door.prefixes}
+        longest_first = sorted(self._doors, key=len, reverse=True)
+        self._prefix = re.compile("|".join(map(re.escape, longest_first)))
+        self._routes = {
+            template: Route(
+                template=template,
+                door=self.door_of(template),
+                handlers=dict(handlers),
+                allowed=_allowed(frozenset(handlers)),
+            )
+            for template, handlers in methods.items()
+        }
+        self._root = _grow(tuple(template for template in methods if "{" in template))
+        self.routes = list(self._routes.values())
 
     def find(self, path: str) -> tuple[Door, RouteMatch | None]:
         """Return a path's door, and its route with the values in the path."""
-        route = self._plain.get(path)
-        if route is not None:
+        route = self._routes.get(path)
+        if route is not None and "{" not in path:
             return route.door, (route, ())
         door, found = self.door_of(path), self._follow(path)
         # A placeholder matches any word, so a path of one door may match a route of another.
@@ -74,7 +79,7 @@ class Router:
         parts = list(filter(None, path.split("/")))
         for place, part in enumerate(parts):
             if node.rest is not None:
-                return node.rest, [*values, "/".join(parts[place:])]
+                return self._routes[node.rest], [*values, "/".join(parts[place:])]
             next_node = node.words.get(part)
             if next_node is None:
                 next_node = node.value
@@ -82,7 +87,7 @@ class Router:
             if next_node is None:
                 return None
             node = next_node
-        return (node.route, values) if node.route is not None else None
+        return (self._routes[node.template], values) if node.template is not None else None
 
 
 def find_handler(exchange: Exchange) -> tuple[Handler, Sequence[str]]:
@@ -98,32 +103,41 @@ def find_handler(exchange: Exchange) -> tuple[Handler, Sequence[str]]:
 
 def read_mounts(mounts: Sequence[Mount], doors: Sequence[Door]) -> Router:
     """Read every declaration once; raise a `TypeError` if one can't be served."""
-    router = Router(doors)
-    handlers: dict[str, dict[str, Handler]] = {}
+    methods: dict[str, dict[str, Handler]] = {}
     for mount in mounts:
-        for run in mount.handlers:
-            declaration = find_declaration(run)
-            if declaration is None:
-                raise TypeError(f"{run.__name__} has no declaration, such as @get")
-            template = _template(mount.prefix, declaration.path)
-            methods = handlers.setdefault(template, {})
-            if declaration.method in methods:
-                raise TypeError(f"{declaration.method} {template} is declared twice")
-            methods[declaration.method] = read_handler(run, declaration, template)
-    for template, methods in handlers.items():
-        allowed = _allowed(frozenset(methods))
-        router.add(Route(template=template, door=router.door_of(template), handlers=methods, allowed=allowed))
-    return router
+        for template, method, handler in _read_mount(mount.prefix, tuple(mount.handlers)):
+            handlers = methods.setdefault(template, {})
+            if method in handlers:
+                raise TypeError(f"{method} {template} is declared twice")
+            handlers[method] = handler
+    return Router(doors, methods)
+
+
+@cache
+def _read_mount(prefix: str, handlers: tuple[HandlerFunction, ...]) -> tuple[tuple[str, str, Handler], ...]:
+    return tuple(_read_declaration(prefix, run) for run in handlers)
+
+
+def _read_declaration(prefix: str, run: HandlerFunction) -> tuple[str, str, Handler]:
+    declaration = find_declaration(run)
+    if declaration is None:
+        raise TypeError(f"{run.__name__} has no declaration, such as @get")
+    path = declaration.path
+    template = normalize(path if path.startswith("/api/") else f"{prefix}{path}")
+    return template, declaration.method, read_handler(run, declaration, template)
+
+
+@cache
+def _grow(templates: tuple[str, ...]) -> _Node:
+    root = _Node()
+    for template in templates:
+        root.add(template)
+    return root
 
 
 def normalize(path: str) -> str:
     """Write a path with one slash before each of its parts and none at the end."""
     return "/" + "/".join(filter(None, path.split("/")))
-
-
-@cache
-def _template(prefix: str, path: str) -> str:
-    return normalize(path if path.startswith("/api/") else f"{prefix}{path}")
 
 
 @cache
