@@ -71,6 +71,13 @@ MUTANTS = (
         NO_CONSTRAINT,
     ),
     mutant(
+        "two answers to one request",
+        "bookings/test_team_requests.py::test_of_many_answers_at_once_one_counts",
+        ("bookings/request_store.py", "select {COLUMNS}, {LOCK_TIME} from", "select {COLUMNS} from"),
+        ("bookings/request_store.py", "where {OWN} for no key update of b, r", "where {OWN}"),
+        ("bookings/request_store.py", "where booking_id = $1 and state = 'waiting'\"", 'where booking_id = $1"'),
+    ),
+    mutant(
         "a rule too few",
         "availability/test_against_oracle.py::test_engine_and_oracle_list_and_judge_alike",
         ("availability/slots.py", "    (Code.HOLIDAY, close_holidays),\n", ""),

@@ -382,7 +382,8 @@ async def delete_freed(db: Db, claim_ids: Sequence[UUID], seat_ids: Sequence[UUI
     seats = """delete from claim_seats t where t.id = any($1) and not t.active
         and not exists (select from bookings b where b.seat_id = t.id)"""
     claims = """delete from claims k where k.id = any($1) and not k.active
-        and not exists (select from bookings b where b.claim_id = k.id)"""
+        and not exists (select from bookings b where b.claim_id = k.id)
+        and not exists (select from booking_hosts h where h.claim_id = k.id)"""
     await db.execute(seats, seat_ids)
     await db.execute(claims, claim_ids)
 

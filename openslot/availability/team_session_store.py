@@ -32,11 +32,12 @@ where c.event_type_id = $1 and c.seats > 1 and c.active and (c.expires_at is nul
 group by c.starts_at"""
 _REACH = timedelta(hours=40)
 
-# Who has it: those of its bookings if there are any, or else those for whom it is held.
+# Who has it: those of its bookings if there are any, or of those that wait, or else those for whom it is held.
 HOSTS = """
 select h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role from (
     select h.user_id, h.claim_id, h.group_id, h.role from booking_hosts h where h.booking_id = (
-        select b.id from bookings b where b.claim_id = $1 and b.status = 'CONFIRMED' order by b.id limit 1)
+        select b.id from bookings b join claim_seats t on t.id = b.seat_id and t.active
+        where b.claim_id = $1 and b.status in ('CONFIRMED', 'PENDING_CONFIRMATION') order by b.id limit 1)
     union all
     select d.user_id, d.claim_id, d.group_id, case when d.claim_id = d.hold_id then 'organizer' else 'host' end
     from held_hosts d where d.hold_id = $1) h

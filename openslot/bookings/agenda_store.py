@@ -21,6 +21,7 @@ from openslot.bookings.models import (
     Payment,
     Status,
 )
+from openslot.bookings.request_store import WAITS_FOR
 from openslot.bookings.store import HOSTS, OWN, to_hosts
 from openslot.contacts.models import ContactSummary, fold
 from openslot.core.actor import Actor
@@ -67,7 +68,7 @@ FIRST = f"""
                   (select b.* from {HOSTED} and {{matching}} order by {{order}} limit {{most}})) b
  order by {{order}} limit {{limit}}) b"""
 COUNT_UPCOMING = COUNT.format(matching=VIEWS[AgendaView.UPCOMING])
-COUNT_REQUESTS = "(select count(*) from booking_requests r where r.host_id = $1 and r.state = 'waiting')"
+COUNT_REQUESTS = f"(select count(*) from booking_requests r where {WAITS_FOR})"
 KEPT_COUNT = """
 (select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where n.host_id = $1 and n.status = '{status}')
 + (select count(*) from booking_hosts h join bookings b on b.id = h.booking_id

@@ -74,6 +74,14 @@ class BookingRequested(BookingEvent, frozen=True, kw_only=True):
         return None
 
 
+class BookingRequestReassigned(BookingRequested, frozen=True, kw_only=True):
+    """A request for a time of a team was handed over to another host."""
+
+    type: ClassVar[str] = "booking.request_reassigned"
+    previous_hosts: tuple[BookingHost, ...]
+    reason: str | None = None
+
+
 class BookingDeclined(BookingEvent, frozen=True, kw_only=True):
     """A request for a time was declined."""
 
@@ -185,6 +193,7 @@ class BookingInvitationFailed(BookingEvent, frozen=True, kw_only=True):
 BOOKING_EVENTS: tuple[type[Event], ...] = (
     BookingCreated,
     BookingRequested,
+    BookingRequestReassigned,
     BookingDeclined,
     BookingLapsed,
     BookingWithdrawn,

@@ -15,10 +15,10 @@ from openslot.availability.models import ByBooking, ClaimedHost
 from openslot.availability.team_hosts import choose_hosts, list_free, team_of
 from openslot.bookings import errors, host_store, hosts, operations, requests, rules, store
 from openslot.bookings.events import BookingReassigned
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, RequestState, Status
 from openslot.contacts import operations as contacts
 from openslot.core.actor import ActorKind
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.errors import EventTypeNotFound
@@ -60,10 +60,10 @@ async def reassign_booking(
 ) -> Booking:
     """Give a booking of a team to another host at the same time: who is named, or the next one by the team's rule.
 
-    All bookings of a group session go together.
+    All bookings of a group session go together. What waits for an answer is handed over in the same way.
     The owner of the event type may, the managers of the team, and the host for their own place.
     """
-    details = await operations.get_for_change(work, ref)
+    details = await _get_for_change(work, ref)
     taken = await hosts.find(work, details)
     await _check_may_reassign(work, details, from_user, taken)
     if details.booking.status is Status.CANCELLED:
@@ -101,14 +101,27 @@ async def _decides(work: Work, details: BookingDetails, user_id: UUID) -> bool:
 
 
 async def list_places(work: Work, user: User, booking_id: UUID) -> tuple[BookingDetails, tuple[ClaimedHost, ...]]:
-    """Read a booking of a team and whose places in it somebody may hand over, their own first; others find nothing."""
-    details = await operations.get_booking(work, BookingRef(booking_id, None))
+    """Read a booking of a team, or what waits for an answer, and whose places in it somebody may hand over.
+
+    Their own comes first; others find nothing.
+    """
+    details = await _get(work, BookingRef(booking_id, None))
     taken = sorted(await hosts.find(work, details), key=lambda each: each.user_id != user.id)
     is_host = details.is_hosted_by(user.id)
     places = tuple(taken) if taken and await _decides(work, details, user.id) else tuple(taken[:is_host])
     if not places:
         raise errors.BookingNotFound
     return details, places
+
+
+async def _get(work: Work, ref: BookingRef) -> BookingDetails:
+    try:
+        return await operations.get_booking(work, ref)
+    except errors.BookingNotFound:
+        found = await requests.get_request(work, ref)
+        if found.request.state is not RequestState.WAITING:
+            raise
+        return found.details
 
 
 async def list_takers(work: Work, details: BookingDetails, place: ClaimedHost) -> list[Taker]:
@@ -160,7 +173,10 @@ async def _replace(
     previous, why_told = hosts.show(taken), str(reason) if reason else None
     for each, now in zip(together, changed, strict=True):
         told = replace(each, booking=now, hosts=hosts.show(claimed.hosts))
-        work.stage(hosts.tell(work, BookingReassigned, told, previous_hosts=previous, reason=why_told))
+        if now.status is Status.PENDING_CONFIRMATION:
+            work.stage(requests.tell_reassigned(work, told, previous_hosts=previous, reason=why_told))
+        else:
+            work.stage(hosts.tell(work, BookingReassigned, told, previous_hosts=previous, reason=why_told))
     await work.record()
     return next(each for each in changed if each.id == booking.id)
 
@@ -184,7 +200,7 @@ async def release_some(work: Work, host: User, *, reason: str, limit: int | None
     left = None if left is None else left - len(upcoming)
     of_teams = (await host_store.list_upcoming(work.db, host.id, now=work.now))[:left]
     released = await _release_from_teams(work, host, of_teams, reason=reason)
-    return replace(released, cancelled=(*upcoming, *released.cancelled), declined=declined)
+    return replace(released, cancelled=(*upcoming, *released.cancelled), declined=declined + released.declined)
 
 
 async def leave_teams(work: Work, host: User, team_ids: Sequence[UUID], *, reason: str) -> Released:
@@ -194,44 +210,61 @@ async def leave_teams(work: Work, host: User, team_ids: Sequence[UUID], *, reaso
 
 
 async def give_to_owner(work: Work, event_type_id: UUID, owner: User) -> None:
-    """Give the upcoming bookings of a team's event type, which is locked, to its new owner, with contacts of theirs.
+    """Give what is upcoming or asked for of a team's event type, which is locked, to its new owner, with contacts.
 
     Past ones stay with the old owner, who has met these people.
     """
-    upcoming = await host_store.list_of_event_type(work.db, event_type_id, now=work.now)
+    found: dict[UUID, UUID | None] = {}
     # All contacts come before the bookings, as for everybody else who writes both.
-    found = {
-        booking_id: (await contacts.find_or_add(work, owner_id=owner.id, name=name, email=email)).id
-        for booking_id, name, email in upcoming
-    }
+    for each in await host_store.list_of_event_type(work.db, event_type_id, now=work.now):
+        found[each.id] = None
+        if each.status is Status.CONFIRMED:
+            name, email = each.invitee_name, each.invitee_email
+            found[each.id] = (await contacts.find_or_add(work, owner_id=owner.id, name=name, email=email)).id
     await host_store.give_to_owner(work.db, owner.id, found)
     if work.staged:
         await work.record()
 
 
 async def cancel_of_event_type(work: Work, event_type_id: UUID, *, reason: str) -> list[UUID]:
-    """Cancel all upcoming bookings of a team's event type, which is locked, and name them."""
-    upcoming = [each for each, *_ in await host_store.list_of_event_type(work.db, event_type_id, now=work.now)]
-    for booking_id in upcoming:
-        await operations.cancel_booking(work, BookingRef(booking_id, None), reason=reason)
-    return upcoming
+    """Cancel all upcoming bookings of a team's event type, which is locked, and name them; requests are declined."""
+    upcoming = await host_store.list_of_event_type(work.db, event_type_id, now=work.now)
+    return [each.id for each in upcoming if await _cancel_or_decline(work, each.id, each.status, reason=reason)]
+
+
+async def _cancel_or_decline(work: Work, booking_id: UUID, status: Status, *, reason: str) -> bool:
+    """End a booking, or a request for one, and return whether it was a booking."""
+    ref = BookingRef(booking_id, None)
+    if status is Status.CONFIRMED:
+        await operations.cancel_booking(work, ref, reason=reason)
+    else:
+        await requests.decline(work, ref, reason=reason)
+    return status is Status.CONFIRMED
 
 
 async def _release_from_teams(work: Work, host: User, booking_ids: list[UUID], *, reason: str) -> Released:
-    cancelled, handed_over = [], []
+    cancelled, handed_over, declined = [], [], 0
     for booking_id in booking_ids:
-        ref = BookingRef(booking_id, None)
-        if await _hand_over(work, ref, host, reason=reason):
+        details = await _get_for_change(work, BookingRef(booking_id, None))
+        if await _hand_over(work, details, host, reason=reason):
             handed_over.append(booking_id)
-        else:
-            await operations.cancel_booking(work, ref, reason=reason)
+        elif await _cancel_or_decline(work, booking_id, details.booking.status, reason=reason):
             cancelled.append(booking_id)
-    return Released(cancelled=tuple(cancelled), handed_over=tuple(handed_over))
+        else:
+            declined += 1
+    return Released(cancelled=tuple(cancelled), handed_over=tuple(handed_over), declined=declined)
 
 
-async def _hand_over(work: Work, ref: BookingRef, host: User, *, reason: str) -> bool:
+async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
+    """Read a booking, or what waits for an answer, that nobody else can change until the commit."""
+    try:
+        return await operations.get_for_change(work, ref)
+    except errors.BookingNotFound:
+        return require(await requests.find_waiting(work, ref), errors.BookingNotFound)
+
+
+async def _hand_over(work: Work, details: BookingDetails, host: User, *, reason: str) -> bool:
     """Give a booking to the next host; False if the team does not want that, or nobody is free."""
-    details = await operations.get_for_change(work, ref)
     taken = await hosts.find(work, details)
     leaving = next((each for each in taken if each.user_id == host.id), None)
     if leaving is None:

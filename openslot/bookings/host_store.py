@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from msgspec import Struct
+
 from openslot.availability.models import ClaimedHost
-from openslot.bookings.models import BookingDetails
+from openslot.bookings.models import BookingDetails, Status
 from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, to_details
 from openslot.core.db import Db, count_of
 from openslot.core.events import Change
@@ -30,18 +32,24 @@ CHANGE = f"""{INSERT}
 on conflict (booking_id, user_id) do update
 set group_id = excluded.group_id, claim_id = excluded.claim_id, role = excluded.role"""
 LEAVE = "delete from booking_hosts where booking_id = $1 and user_id <> all($2::uuid[])"
-UPCOMING = """
+# What people meet for, or will if it is confirmed.
+IS_ON = """
+(b.status = 'CONFIRMED' or b.status = 'PENDING_CONFIRMATION' and exists (
+    select from booking_requests r where r.booking_id = b.id and r.state = 'waiting'))"""
+UPCOMING = f"""
 select b.id from booking_hosts h join bookings b on b.id = h.booking_id
-where h.user_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
+where h.user_id = $1 and {IS_ON} and b.ends_at > $2
   and ($3::uuid[] is null or b.event_type_id in (select e.id from event_types e where e.team_id = any($3)))
 order by b.id"""
-OF_EVENT_TYPE = """
-select id, invitee_name, invitee_email from bookings
-where event_type_id = $1 and status = 'CONFIRMED' and ends_at > $2 order by id"""
+OF_EVENT_TYPE = f"""
+select b.id, b.status, b.invitee_name, b.invitee_email from bookings b
+where b.event_type_id = $1 and {IS_ON} and b.ends_at > $2 order by b.id"""
 GIVE_TO_OWNER = """
 with given as (
     update bookings b set host_id = $1, contact_id = w.contact_id
-    from unnest($2::uuid[], $3::uuid[]) as w (id, contact_id) where b.id = w.id)
+    from unnest($2::uuid[], $3::uuid[]) as w (id, contact_id) where b.id = w.id
+), asked as (
+    update booking_requests set host_id = $1 where booking_id = any($2))
 update message_consents set host_id = $1 where booking_id = any($2)"""
 # Bookings that somebody else owns keep a claim, which takes nobody's time, when their organizer is erased: those of a
 # session the same one, with their seats.
@@ -88,25 +96,37 @@ async def list_hosts(db: Db, booking_ids: Sequence[UUID]) -> HostsOfBookings:
 
 
 async def lock_session(db: Db, claim_id: UUID) -> list[BookingDetails]:
-    """Read who has booked a session of a team, whose event type is locked, and keep others from changing it."""
+    """Read who has booked a session of a team, or asks for it, and keep others from changing it.
+
+    Its event type is locked.
+    """
     statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
-        where b.claim_id = $1 and b.status = 'CONFIRMED' order by b.id for no key update of b"""
+        where b.claim_id = $1 and {IS_ON} order by b.id for no key update of b"""
     return [to_details(row) for row in await db.fetch(statement, claim_id)]
 
 
 async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, team_ids: Sequence[UUID] | None = None) -> list[UUID]:
-    """List the bookings that somebody hosts for some teams, or for all, and that are not over."""
+    """List the bookings and requests that somebody hosts for some teams, or for all, and that are not over."""
     return [row["id"] for row in await db.fetch(UPCOMING, user_id, now, team_ids)]
 
 
-async def list_of_event_type(db: Db, event_type_id: UUID, *, now: datetime) -> list[tuple[UUID, str, str]]:
-    """List the bookings of an event type that are not over, with the names and addresses of their invitees."""
+class UpcomingBooking(Struct, frozen=True, kw_only=True):
+    """A booking that is not over, or a request for one, with its invitee."""
+
+    id: UUID
+    status: Status
+    invitee_name: str
+    invitee_email: str
+
+
+async def list_of_event_type(db: Db, event_type_id: UUID, *, now: datetime) -> list[UpcomingBooking]:
+    """List the bookings and requests of an event type that are not over."""
     rows = await db.fetch(OF_EVENT_TYPE, event_type_id, now)
-    return [(row["id"], row["invitee_name"], row["invitee_email"]) for row in rows]
+    return [UpcomingBooking(**{**row, "status": Status(row["status"])}) for row in rows]
 
 
-async def give_to_owner(db: Db, owner_id: UUID, contacts: Mapping[UUID, UUID]) -> None:
-    """Make somebody the owner of bookings, each with a contact of theirs."""
+async def give_to_owner(db: Db, owner_id: UUID, contacts: Mapping[UUID, UUID | None]) -> None:
+    """Make somebody the owner of bookings, each with a contact of theirs; those that wait have none yet."""
     await db.execute(GIVE_TO_OWNER, owner_id, list(contacts), list(contacts.values()))
 
 

@@ -136,6 +136,13 @@ async def cancel(work: Work, event_type: EventType, hosts: HostsOfBookings, *can
             await ledger.reverse(work, meeting_of(each), CreditReason.CANCELLED)
 
 
+async def free_unconfirmed(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], reason: CreditReason) -> None:
+    """Free the hosts of a booking that was never confirmed: it counts for nobody, whoever has ended it."""
+    await lock_hosts(work.db, {each.user_id for each in hosts})
+    if await leave(work, booking, hosts):
+        await ledger.reverse(work, meeting_of(booking), reason)
+
+
 async def change(
     work: Work, bookings: Sequence[Booking], before: Iterable[ClaimedHost], claimed: Claimed, reason: AssignmentReason
 ) -> None:

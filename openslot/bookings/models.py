@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from openslot.availability.models import EventTypeRef
+from openslot.availability.models import ClaimedHost, EventTypeRef
 from openslot.contacts.models import Contact, ContactSummary
 from openslot.core.actor import Actor
 from openslot.core.moments import Span
@@ -183,6 +183,8 @@ class BookingRequest(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     """Why it was declined, as the invitee reads it."""
     ended_at: datetime | None = None
+    answered_by: UUID | None = None
+    """Who has confirmed or declined it; None: nobody, or no user."""
 
     def is_open(self, *, now: datetime) -> bool:
         return self.state is RequestState.WAITING and now < self.lapses_at
@@ -191,6 +193,10 @@ class BookingRequest(Struct, frozen=True, kw_only=True):
 class FoundRequest(Struct, frozen=True):
     request: BookingRequest
     details: BookingDetails
+    taken: tuple[ClaimedHost, ...] = ()
+    """Of a team whose time it takes, if it was locked."""
+    answered_by: str | None = None
+    """The name of who has answered it."""
 
 
 class BookingEntry(Struct, frozen=True, gc=False):

@@ -79,11 +79,12 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
         _stage_insert(work, pending, claimed, wanted)
+        details = BookingDetails(pending, event_type, None, hosts.show(claimed.hosts))
         if pending.status is Status.PENDING_CONFIRMATION:
-            await requests.begin(work, pending, event_type)
+            await requests.begin(work, details)
         else:
             await work.apply()
-        return BookingDetails(pending, event_type, None)
+        return details
     contact = await find_contact(work, event_type, wanted)
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await locate(work, booking)

@@ -6,8 +6,9 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.availability import claims
+from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByBooking
-from openslot.bookings import conferences, errors, store
+from openslot.bookings import conferences, errors, hosts, store
 from openslot.bookings.events import BookingCreated
 from openslot.bookings.models import Booking, BookingDetails, Payment, Status
 from openslot.contacts import operations as contacts
@@ -26,11 +27,15 @@ async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Bookin
 async def confirm(work: Work, details: BookingDetails, *, payment: Payment | None) -> Booking:
     """Confirm a booking that has waited; if its time was freed before, it is claimed anew or refused.
 
-    The caller has locked the booking and its host.
+    The caller has locked the booking and its host. The hosts of a team keep their time as long as it waits.
     """
-    pending, event_type = details.booking, details.event_type
+    pending = details.booking
     claim_id, seat_id, ends_at = pending.claim_id, pending.seat_id, pending.ends_at
-    if await store.has_time(work.db, pending.id):
+    has_time = await store.has_time(work.db, pending.id)
+    if details.hosts:
+        if not has_time:
+            raise SlotUnavailable
+    elif has_time:
         claims.confirm(work, claim_id, seat_id)
     else:
         # The invitee has booked a meeting as long as it was then.
@@ -58,8 +63,7 @@ async def confirm(work: Work, details: BookingDetails, *, payment: Payment | Non
         updated_at=work.now,
     )
     work.stage(store.update_confirmed(booking))
-    base_url = work.runtime.settings.public_url
-    await work.record(BookingCreated(booking=booking, event_type=event_type, contact=contact, base_url=base_url))
+    await work.record(hosts.tell(work, BookingCreated, replace(details, booking=booking, contact=contact)))
     return booking
 
 
@@ -85,13 +89,8 @@ async def note_payment(work: Work, booking_id: UUID, payment: Payment) -> None:
 async def erase_some_unpaid(work: Work, *, before: datetime, limit: int) -> int:
     """Delete some bookings whose time was freed before then and which nobody paid for; return how many."""
     gone = await store.delete_unpaid(work.db, before=before, limit=limit)
-    await erase_freed(work, gone)
-    return len(gone)
-
-
-async def erase_freed(work: Work, gone: list[tuple[UUID, UUID | None]]) -> None:
-    """Delete the claims and seats of bookings that are gone."""
     await claims.erase_freed(work, [claim_id for claim_id, _ in gone], [seat_id for _, seat_id in gone if seat_id])
+    return len(gone)
 
 
 async def _get(work: Work, booking_id: UUID) -> BookingDetails:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from openslot.accounts.store import LOCK_HOST
+from openslot.accounts.store import LOCK_TIME
+from openslot.bookings.errors import RequestNotOpen
 from openslot.bookings.models import (
     BookingDetails,
     BookingRef,
@@ -12,7 +13,7 @@ from openslot.bookings.models import (
     FoundRequest,
     Host,
 )
-from openslot.bookings.store import BOOKINGS, to_host
+from openslot.bookings.store import BOOKINGS, HOSTS, to_host, to_hosts
 from openslot.core.db import Db, Row
 from openslot.core.events import Change
 from openslot.core.rows import Rows
@@ -21,23 +22,33 @@ from openslot.event_types.store import EVENT_TYPES
 REQUESTS = Rows(BookingRequest, "booking_requests r", prefix="r_")
 INSERT = REQUESTS.insert()
 # What was asked for has no contact; once it is confirmed, it is read as a booking.
-COLUMNS = f"{REQUESTS.columns}, {BOOKINGS.columns}, {EVENT_TYPES.columns}"
+COLUMNS = f"""
+{REQUESTS.columns}, {BOOKINGS.columns}, {EVENT_TYPES.columns}, {HOSTS} as hosts,
+(select a.name from users a where a.id = r.answered_by) as answered_by"""
 TABLES = """
 booking_requests r join bookings b on b.id = r.booking_id
 join lateral (select * from event_types where id = b.event_type_id offset 0) e on true"""
-OWN = "r.booking_id = $1 and ($2::uuid is null or r.host_id = $2)"
+# Of a team the caller checks who may answer, once it is known who hosts it.
+OWN = "r.booking_id = $1 and ($2::uuid is null or r.host_id = $2 or e.team_id is not null)"
 FIND = f"select {COLUMNS} from {TABLES} where {OWN}"
 WITH_HOST = f"""
-select {COLUMNS}, u.name as host_name, u.username as host_username, u.zone as host_zone
-from {TABLES} join users u on u.id = r.host_id where r.booking_id = $1"""
-# As every statement that changes a booking, it locks the host first.
+select {COLUMNS}, u.name as host_name, coalesce('team/' || t.slug, u.username) as host_username,
+    coalesce(t.zone, u.zone) as host_zone
+from {TABLES} join users u on u.id = r.host_id left join teams t on t.id = e.team_id where r.booking_id = $1"""
+# As every statement that changes a booking, it locks the host first, or the event type of a team.
 LOCK = f"""
-select {COLUMNS}, {LOCK_HOST} from {TABLES} join users u on u.id = r.host_id
+select {COLUMNS}, {LOCK_TIME} from {TABLES} join users u on u.id = r.host_id
 where {OWN} for no key update of b, r"""
-WAITING = f"select {COLUMNS} from {TABLES} where r.host_id = $1 and r.state = 'waiting' order by b.starts_at, b.id"
-# It repeats what the host's lock assures: whoever forgets the lock must not answer twice.
+# What waits for somebody: as the owner, or as a host of a team.
+WAITS_FOR = """
+r.state = 'waiting' and (
+    r.host_id = $1 or r.booking_id in (select h.booking_id from booking_hosts h where h.user_id = $1))"""
+WAITING = f"select {COLUMNS} from {TABLES} where {WAITS_FOR} order by b.starts_at, b.id limit $2"
+OWNED = "select booking_id from booking_requests where host_id = $1 and state = 'waiting' order by booking_id limit $2"
+# It repeats what the lock assures: whoever forgets the lock must not answer twice.
 END = """
-update booking_requests set state = $2, reason = $3, ended_at = $4 where booking_id = $1 and state = 'waiting'"""
+update booking_requests set state = $2, reason = $3, ended_at = $4, answered_by = $5
+where booking_id = $1 and state = 'waiting'"""
 
 
 def insert_request(request: BookingRequest) -> Change:
@@ -45,7 +56,8 @@ def insert_request(request: BookingRequest) -> Change:
 
 
 def end_request(request: BookingRequest) -> Change:
-    return Change(END, (request.booking_id, request.state, request.reason, request.ended_at))
+    values = (request.booking_id, request.state, request.reason, request.ended_at, request.answered_by)
+    return Change(END, values, lost=RequestNotOpen)
 
 
 async def find_request(db: Db, ref: BookingRef) -> FoundRequest | None:
@@ -58,7 +70,7 @@ async def find_with_host(db: Db, booking_id: UUID) -> tuple[BookingRequest, Book
     if row is None:
         return None
     found = _to_found(row)
-    return found.request, found.details, to_host(row)
+    return found.request, found.details, to_host(row, found.details)
 
 
 async def lock_request(db: Db, ref: BookingRef) -> FoundRequest | None:
@@ -67,8 +79,13 @@ async def lock_request(db: Db, ref: BookingRef) -> FoundRequest | None:
     return _to_found(row) if row else None
 
 
-async def list_waiting(db: Db, host_id: UUID, *, limit: int | None) -> list[FoundRequest]:
-    return [_to_found(row) for row in await db.fetch(f"{WAITING} limit $2", host_id, limit)]
+async def list_waiting(db: Db, user_id: UUID, *, limit: int) -> list[FoundRequest]:
+    return [_to_found(row) for row in await db.fetch(WAITING, user_id, limit)]
+
+
+async def list_owned(db: Db, host_id: UUID, *, limit: int | None) -> list[UUID]:
+    """List what waits and belongs to somebody."""
+    return [row["booking_id"] for row in await db.fetch(OWNED, host_id, limit)]
 
 
 async def list_due(db: Db, *, now: datetime, limit: int) -> Sequence[Row]:
@@ -77,7 +94,7 @@ async def list_due(db: Db, *, now: datetime, limit: int) -> Sequence[Row]:
     return await db.fetch(statement, now, limit)
 
 
-async def delete_ended(db: Db, *, before: datetime, limit: int) -> list[tuple[UUID, UUID | None]]:
+async def delete_ended(db: Db, *, before: datetime, limit: int) -> list[tuple[list[UUID], UUID | None]]:
     """Delete bookings that were never confirmed and whose request has ended, and return their claims and seats."""
     statement = """
         with gone as (
@@ -88,9 +105,11 @@ async def delete_ended(db: Db, *, before: datetime, limit: int) -> list[tuple[UU
         ), agreed as (
             delete from message_consents c using gone where c.booking_id = gone.id
         )
-        select claim_id, seat_id from gone"""
-    return [(row["claim_id"], row["seat_id"]) for row in await db.fetch(statement, before, limit)]
+        select claim_id || array(select h.claim_id from booking_hosts h where h.booking_id = gone.id) as claim_ids,
+               seat_id from gone"""
+    return [(row["claim_ids"], row["seat_id"]) for row in await db.fetch(statement, before, limit)]
 
 
 def _to_found(row: Row) -> FoundRequest:
-    return FoundRequest(REQUESTS.read(row), BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), None))
+    details = BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), None, to_hosts(row["hosts"]))
+    return FoundRequest(REQUESTS.read(row), details, answered_by=row["answered_by"])

@@ -1,6 +1,6 @@
 """The verbs of requests: an invitee asks for a time, and the host confirms or declines it, or it lapses."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,8 +9,15 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability import claims
-from openslot.bookings import errors, pending, request_store, rules
-from openslot.bookings.events import BookingDeclined, BookingEvent, BookingLapsed, BookingRequested, BookingWithdrawn
+from openslot.bookings import errors, host_store, hosts, pending, request_store, rules
+from openslot.bookings.events import (
+    BookingDeclined,
+    BookingEvent,
+    BookingLapsed,
+    BookingRequested,
+    BookingRequestReassigned,
+    BookingWithdrawn,
+)
 from openslot.bookings.models import (
     Booking,
     BookingDetails,
@@ -25,33 +32,54 @@ from openslot.core.errors import require
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
 from openslot.event_types import links
-from openslot.event_types.models import EventType
 from openslot.jobs.batches import repeat
+from openslot.teams.models import BookingHost, CreditReason
 
 LAPSE = "requests.lapse"
 AT_ONCE = 500
 MAX_WAITING = 200
 KEPT_FOR = timedelta(days=30)
+CREDIT_REASONS = {
+    RequestState.DECLINED: CreditReason.DECLINED,
+    RequestState.LAPSED: CreditReason.LAPSED,
+    RequestState.WITHDRAWN: CreditReason.WITHDRAWN,
+}
 
 
-async def begin(work: Work, booking: Booking, event_type: EventType) -> None:
-    """Write a booking whose insert and claim are staged, and ask its host."""
-    within = timedelta(hours=work.runtime.settings.confirm_within_hours)
+async def begin(work: Work, details: BookingDetails) -> None:
+    """Write a booking whose insert and claims are staged, and ask its host, or all hosts of a team."""
+    booking = details.booking
     request = BookingRequest(
         booking_id=booking.id,
         host_id=booking.host_id,
         state=RequestState.WAITING,
-        lapses_at=rules.lapses_at(booking, within=within),
+        lapses_at=_find_end(work, booking),
     )
     work.stage(request_store.insert_request(request))
-    details = BookingDetails(booking, event_type, None)
-    await work.record(_tell(work, BookingRequested, details, lapses_at=request.lapses_at))
+    await work.record(hosts.tell(work, BookingRequested, details, lapses_at=request.lapses_at))
+
+
+def _find_end(work: Work, booking: Booking) -> datetime:
+    return rules.lapses_at(booking, within=timedelta(hours=work.runtime.settings.confirm_within_hours))
+
+
+def tell_reassigned(
+    work: Work, details: BookingDetails, *, previous_hosts: tuple[BookingHost, ...], reason: str | None
+) -> BookingEvent:
+    """Write that others host what is asked for, and are asked now."""
+    until = _find_end(work, details.booking)
+    return hosts.tell(
+        work, BookingRequestReassigned, details, lapses_at=until, previous_hosts=previous_hosts, reason=reason
+    )
 
 
 async def confirm(work: Work, ref: BookingRef) -> Booking:
-    """Confirm what an invitee has asked for: from now on it is a booking; confirmed again, it stays as it is."""
-    found = await _lock(work, ref)
-    if found.request.state is RequestState.CONFIRMED:
+    """Confirm what an invitee has asked for: from now on it is a booking; confirmed again, it stays as it is.
+
+    Of a team the owner may, each of its hosts, and the managers; who answers first decides.
+    """
+    found = await _get_for_answer(work, ref)
+    if found.request.state is RequestState.CONFIRMED and _is_own_answer(work, found):
         return found.details.booking
     _check_open(work, found)
     work.stage(request_store.end_request(_end(work, found, RequestState.CONFIRMED)))
@@ -60,8 +88,8 @@ async def confirm(work: Work, ref: BookingRef) -> Booking:
 
 async def decline(work: Work, ref: BookingRef, *, reason: str | None = None) -> BookingRequest:
     """Decline what an invitee has asked for and free its time; declined again, it stays as it is."""
-    found = await _lock(work, ref)
-    if found.request.state is RequestState.DECLINED:
+    found = await _get_for_answer(work, ref)
+    if found.request.state is RequestState.DECLINED and _is_own_answer(work, found):
         return found.request
     _check_open(work, found)
     ended = _end(work, found, RequestState.DECLINED, reason=str(reason) if reason else None)
@@ -70,8 +98,7 @@ async def decline(work: Work, ref: BookingRef, *, reason: str | None = None) -> 
 
 async def withdraw(work: Work, booking_id: UUID) -> BookingRequest:
     """Withdraw a request on behalf of its invitee and free its time; withdrawn again, it stays as it is."""
-    ref = BookingRef(booking_id, None)
-    found = require(await request_store.lock_request(work.db, ref), errors.BookingNotFound)
+    found = require(await _lock(work, BookingRef(booking_id, None)), errors.BookingNotFound)
     if found.request.state is RequestState.WITHDRAWN:
         return found.request
     _check_open(work, found)
@@ -79,18 +106,27 @@ async def withdraw(work: Work, booking_id: UUID) -> BookingRequest:
 
 
 async def decline_some(work: Work, host: User, *, reason: str, limit: int | None) -> int:
-    """Decline what waits for a host who leaves, some of it or all, and return how much."""
-    waiting = await request_store.list_waiting(work.db, host.id, limit=limit)
-    for each in waiting:
-        found = await _lock(work, BookingRef(each.request.booking_id, host.id))
-        if found.request.state is RequestState.WAITING:
+    """Decline what waits and belongs to a host who leaves, some of it or all, and return how much."""
+    waiting = await request_store.list_owned(work.db, host.id, limit=limit)
+    for booking_id in waiting:
+        found = await _lock(work, BookingRef(booking_id, host.id))
+        if found is not None and found.request.state is RequestState.WAITING:
             ended = _end(work, found, RequestState.DECLINED, reason=str(reason))
             await _free(work, found, ended, BookingDeclined, reason=ended.reason)
     return len(waiting)
 
 
 async def get_request(work: Work, ref: BookingRef) -> FoundRequest:
-    return require(await request_store.find_request(work.db, ref), errors.RequestNotFound)
+    """Read a request that somebody may answer."""
+    found = require(await request_store.find_request(work.db, ref), errors.RequestNotFound)
+    await _check_may_answer(work, found.details, ref.host_id)
+    return found
+
+
+async def find_waiting(work: Work, ref: BookingRef) -> BookingDetails | None:
+    """Find what waits for an answer, which nobody else can give until the commit."""
+    found = await _lock(work, ref)
+    return found.details if found and found.request.state is RequestState.WAITING else None
 
 
 async def get_with_host(work: Work, booking_id: UUID) -> tuple[BookingRequest, BookingDetails, Host]:
@@ -99,12 +135,38 @@ async def get_with_host(work: Work, booking_id: UUID) -> tuple[BookingRequest, B
 
 
 async def list_waiting(work: Work, host: User) -> list[FoundRequest]:
-    """List what waits for a host, by its start."""
+    """List what waits for somebody, as the owner or as a host of a team, by its start."""
     return await request_store.list_waiting(work.db, host.id, limit=MAX_WAITING)
 
 
-async def _lock(work: Work, ref: BookingRef) -> FoundRequest:
-    return require(await request_store.lock_request(work.db, ref), errors.RequestNotFound)
+async def _get_for_answer(work: Work, ref: BookingRef) -> FoundRequest:
+    """Read a request that somebody may answer, and that nobody else can answer until the commit."""
+    found = require(await _lock(work, ref), errors.RequestNotFound)
+    await _check_may_answer(work, found.details, ref.host_id)
+    return found
+
+
+async def _lock(work: Work, ref: BookingRef) -> FoundRequest | None:
+    """Keep others from answering a request, and read who hosts it now."""
+    found = await request_store.lock_request(work.db, ref)
+    if found is None or found.details.event_type.team_id is None:
+        return found
+    taken = await hosts.find(work, found.details)
+    return replace(found, details=replace(found.details, hosts=hosts.show(taken)), taken=taken)
+
+
+async def _check_may_answer(work: Work, details: BookingDetails, user_id: UUID | None) -> None:
+    """Refuse who is neither the owner, nor a host, nor a manager of the team."""
+    if user_id is None or user_id == details.booking.host_id or any(each.user_id == user_id for each in details.hosts):
+        return
+    if not await host_store.is_manager(work.db, details.event_type.id, user_id):
+        raise errors.RequestNotFound
+
+
+def _is_own_answer(work: Work, found: FoundRequest) -> bool:
+    """Answer whether somebody repeats their own answer; of a team another may have been faster."""
+    is_other = work.actor.user_id not in {None, found.request.answered_by}
+    return not (found.details.hosts and is_other)
 
 
 def _check_open(work: Work, found: FoundRequest) -> None:
@@ -113,23 +175,23 @@ def _check_open(work: Work, found: FoundRequest) -> None:
 
 
 def _end(work: Work, found: FoundRequest, state: RequestState, *, reason: str | None = None) -> BookingRequest:
-    return replace(found.request, state=state, reason=reason, ended_at=work.now)
+    is_answer = state in {RequestState.CONFIRMED, RequestState.DECLINED}
+    by = work.actor.user_id if is_answer else None
+    return replace(found.request, state=state, reason=reason, ended_at=work.now, answered_by=by)
 
 
 async def _free(
     work: Work, found: FoundRequest, ended: BookingRequest, event: type[BookingEvent], **more: Any
 ) -> BookingRequest:
     booking = found.details.booking
-    claims.free(work, booking.claim_id, booking.seat_id)
+    if found.taken:
+        await hosts.free_unconfirmed(work, booking, found.taken, CREDIT_REASONS[ended.state])
+    else:
+        claims.free(work, booking.claim_id, booking.seat_id)
     links.give_back(work, booking.id)
     work.stage(request_store.end_request(ended))
-    await work.record(_tell(work, event, found.details, **more))
+    await work.record(hosts.tell(work, event, found.details, **more))
     return ended
-
-
-def _tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more: Any) -> BookingEvent:
-    base_url = work.runtime.settings.public_url
-    return event(booking=details.booking, event_type=details.event_type, contact=None, base_url=base_url, **more)
 
 
 class LapsePlan(Struct, frozen=True):
@@ -149,7 +211,7 @@ async def plan_lapses(work: Work) -> str:
 async def lapse(work: Work, effect: Effect) -> Outcome:
     """End a request that nobody has answered in time, and free its time."""
     async with work.runtime.transaction(SYSTEM) as own:
-        found = await request_store.lock_request(own.db, BookingRef(effect.plan(LapsePlan).booking_id, None))
+        found = await _lock(own, BookingRef(effect.plan(LapsePlan).booking_id, None))
         if found is None or found.request.state is not RequestState.WAITING or found.request.lapses_at > own.now:
             return Skipped("the request does not wait any more")
         await _free(own, found, _end(own, found, RequestState.LAPSED), BookingLapsed)
@@ -162,7 +224,8 @@ async def tidy(work: Work) -> str:
 
     async def erase_some(limit: int) -> int:
         gone = await request_store.delete_ended(work.db, before=before, limit=limit)
-        await pending.erase_freed(work, gone)
+        claim_ids = [each for claim_ids, _ in gone for each in claim_ids]
+        await claims.erase_freed(work, claim_ids, [seat_id for _, seat_id in gone if seat_id])
         return len(gone)
 
     return f"{await repeat(erase_some)} requests removed"

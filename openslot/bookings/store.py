@@ -5,7 +5,6 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from msgspec.structs import replace
 
 from openslot.accounts.store import LOCK_HOST, LOCK_TIME
 from openslot.bookings.events import BookingCreated, BookingLinkFailed, BookingRescheduled
@@ -189,9 +188,10 @@ async def lock_pending(db: Db, booking_id: UUID) -> BookingDetails | None:
 
 
 async def has_time(db: Db, booking_id: UUID) -> bool:
-    """Answer whether a booking's time, or its seat, is still claimed for it."""
+    """Answer whether the time of all hosts of a booking, or its seat, is still claimed for it."""
     statement = """
-        select c.active and coalesce(t.active, true) from bookings b join claims c on c.id = b.claim_id
+        select bool_and(c.active and coalesce(t.active, true)) from bookings b
+        left join booking_hosts h on h.booking_id = b.id join claims c on c.id = coalesce(h.claim_id, b.claim_id)
         left join claim_seats t on t.id = b.seat_id where b.id = $1"""
     return bool(await db.fetchval(statement, booking_id))
 
@@ -216,19 +216,19 @@ async def find_pending_with_host(db: Db, booking_id: UUID) -> tuple[BookingDetai
 def _to_details_with_host(row: Row | None) -> tuple[BookingDetails, Host] | None:
     if row is None:
         return None
-    details, owner = to_details(row), to_host(row)
+    details = to_details(row)
+    return details, to_host(row, details)
+
+
+def to_host(row: Row, details: BookingDetails) -> Host:
+    """Read who an invitee meets: of a team those who host it, instead of who owns it."""
     hosts = ", ".join(each.name for each in details.hosts)
-    return details, replace(owner, name=hosts or owner.name)
-
-
-def to_host(row: Row) -> Host:
-    return Host(name=row["host_name"], username=row["host_username"], zone=row["host_zone"])
+    return Host(name=hosts or row["host_name"], username=row["host_username"], zone=row["host_zone"])
 
 
 async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
     statement = """select id from bookings where host_id = $1 and status = 'CONFIRMED' and ends_at > $2 order by id"""
-    rows = await db.fetch(statement, host_id, now)
-    return [row["id"] for row in rows]
+    return [row["id"] for row in await db.fetch(statement, host_id, now)]
 
 
 async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[BookingDetails]:

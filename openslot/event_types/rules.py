@@ -133,8 +133,6 @@ def _team_faults(event_type: models.EventType) -> Faults:
         return
     if event_type.price is not None:
         yield "price", NOT_WITH_TEAM
-    if event_type.requires_confirmation:
-        yield "requiresConfirmation", NOT_WITH_TEAM
     if event_type.wait_list_minutes is not None:
         yield "waitListMinutes", NOT_WITH_TEAM
 

@@ -319,11 +319,13 @@ async def list_choices(db: Db, team_id: UUID, *, since: datetime | None = None) 
 async def list_last_choices(
     db: Db, event_type_id: UUID, *, reader_id: UUID, now: datetime, limit: int
 ) -> list[LastChoice]:
+    may_decide = f"(b.host_id = $2 or {IS_MANAGED.format(user_id='$2')})"
     statement = f"""select {CHOICES.columns}, b.starts_at, b.status = 'CANCELLED' as is_cancelled,
-            b.status = 'CONFIRMED' and b.ends_at > $3
-            and (b.host_id = $2 or {IS_MANAGED.format(user_id="$2")}) as can_hand_over
+            b.status = 'CONFIRMED' and b.ends_at > $3 and {may_decide} as can_hand_over,
+            r.state = 'waiting' and r.lapses_at > $3 and {may_decide} as can_answer,
+            b.status = 'PENDING_CONFIRMATION' and r.state <> 'waiting' as is_unconfirmed
         from event_types e join host_groups g on g.event_type_id = e.id join assignments a on a.group_id = g.id
-        left join bookings b on b.id = a.booking_id
+        left join bookings b on b.id = a.booking_id left join booking_requests r on r.booking_id = b.id
         where e.id = $1 order by a.no desc limit $4"""
     return [
         LastChoice(
@@ -331,6 +333,8 @@ async def list_last_choices(
             starts_at=row["starts_at"],
             is_cancelled=bool(row["is_cancelled"]),
             can_hand_over=bool(row["can_hand_over"]),
+            can_answer=bool(row["can_answer"]),
+            is_unconfirmed=bool(row["is_unconfirmed"]),
         )
         for row in await db.fetch(statement, event_type_id, reader_id, now, limit)
     ]

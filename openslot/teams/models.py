@@ -263,6 +263,10 @@ class CreditReason(StrEnum):
     REASSIGNED = "reassigned"
     REPLACED = "replaced"
     CANCELLED = "cancelled"
+    DECLINED = "declined"
+    WITHDRAWN = "withdrawn"
+    LAPSED = "lapsed"
+    """Nobody has answered a request in time."""
     NO_SHOW = "no_show"
     CAME = "came"
     """A no-show was taken back."""
@@ -305,6 +309,10 @@ class LastChoice(Struct, frozen=True, kw_only=True):
     is_cancelled: bool
     can_hand_over: bool
     """Whether the reader may still give the booking to another host."""
+    can_answer: bool
+    """Whether it waits for an answer that the reader may give."""
+    is_unconfirmed: bool
+    """Whether it was asked for and never confirmed."""
 
 
 class MemberShare(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.bookings.conferences import MAKE_LINK
+from openslot.bookings.request_store import WAITS_FOR
 from openslot.conversations.models import MessageStatus
 from openslot.core.db import Db, Row
 from openslot.core.events import EffectState
@@ -133,7 +134,7 @@ from mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamp
 union all
 select 'request', $1, 0, null, null, '', null, '', count(*)::int, min(r.lapses_at), min(r.lapses_at), null, null, '',
        null, null
-from booking_requests r where r.host_id = $1 and r.state = 'waiting' having count(*) > 0
+from booking_requests r where {WAITS_FOR} having count(*) > 0
 union all
 select 'held', h.* from (
     select c.id, 0, null::uuid, null, '', null, '', 0, c.expires_at, c.starts_at, null, null::uuid, '', null, null

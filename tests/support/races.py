@@ -40,6 +40,9 @@ where b.status = 'CONFIRMED' and not coalesce(
     and c.starts_at = b.starts_at and c.ends_at = b.ends_at and c.during @> tstzrange(b.starts_at, b.ends_at)
     and (c.kind = 'session' or h.claim_id is not null and c.seats > 1) = (b.seat_id is not null)
     and (b.seat_id is null or t.active and t.claim_id = b.claim_id and t.expires_at is null), false)"""
+# What people meet for, or will if it is confirmed.
+IS_ON = """(b.status = 'CONFIRMED' or exists (
+    select from booking_requests r where r.booking_id = b.id and r.state = 'waiting'))"""
 # Two confirmed bookings that have one claim or one seat between them.
 SHARED = """
 select count(*) from (
@@ -49,11 +52,11 @@ OVERBOOKED = """
 select count(*) from claims c where c.active
 and (select count(*) from claim_seats t where t.claim_id = c.id and t.active) > c.seats"""
 # Time that is taken for nobody.
-LOST_TIME = """
+LOST_TIME = f"""
 select count(*) from claims c where c.active and (
     c.kind = 'booking' and not exists (select from bookings b where b.claim_id = c.id and b.status = 'CONFIRMED')
         and not exists (select from booking_hosts h join bookings b on b.id = h.booking_id
-                        where h.claim_id = c.id and b.status = 'CONFIRMED')
+                        where h.claim_id = c.id and {IS_ON})
     or c.kind = 'request' and not exists (select from booking_requests r join bookings b on b.id = r.booking_id
                                           where b.claim_id = c.id and r.state = 'waiting')
     or c.kind = 'session' and not exists (select from claim_seats t where t.claim_id = c.id and t.active))"""
@@ -62,7 +65,8 @@ REQUESTS = """
 select count(*) from booking_requests r join bookings b on b.id = r.booking_id
 join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
 where case r.state
-    when 'waiting' then b.status <> 'PENDING_CONFIRMATION' or not (c.active and coalesce(t.active, true))
+    when 'waiting' then b.status <> 'PENDING_CONFIRMATION' or not (c.active and coalesce(t.active, true)) or exists (
+        select from booking_hosts h join claims k on k.id = h.claim_id where h.booking_id = b.id and not k.active)
     when 'confirmed' then b.status = 'PENDING_CONFIRMATION'
     else b.status <> 'PENDING_CONFIRMATION' or (case when t.id is null then c.active else t.active end) end"""
 # A meeting of someone who was gone before it ended, or one that was asked for before its host left an organization.
@@ -88,32 +92,32 @@ select count(*) from (
         and b.status <> 'CANCELLED' and c.active and coalesce(t.active, true)
     group by e.id, lower(b.invitee_email) having count(*) > e.limit_per_invitee) many"""
 # A meeting of somebody who has left before it ended.
-HOSTS_LEFT_BEHIND = """
+HOSTS_LEFT_BEHIND = f"""
 select count(*) from booking_hosts h join bookings b on b.id = h.booking_id join users u on u.id = h.user_id
-where b.status = 'CONFIRMED' and (b.ends_at > u.disabled_at or b.created_at < u.left_at and b.ends_at > u.left_at)"""
+where {IS_ON} and (b.ends_at > u.disabled_at or b.created_at < u.left_at and b.ends_at > u.left_at)"""
 # A booking of a team without one organizer, whose claim it has, or with another number of hosts than its groups pick.
-UNHOSTED = """
+UNHOSTED = f"""
 select count(*) from bookings b join event_types e on e.id = b.event_type_id and e.team_id is not null
-where b.status = 'CONFIRMED' and (
+where {IS_ON} and (
     (select array_agg(h.claim_id) from booking_hosts h where h.booking_id = b.id and h.role = 'organizer')
         is distinct from array[b.claim_id]
     or (select count(*) from booking_hosts h where h.booking_id = b.id)
         <> (select sum(g.pick) from host_groups g where g.event_type_id = e.id))"""
 # Two meetings, or a meeting and a hold, that have one claim of a host between them.
-HOSTS_SHARED = """
+HOSTS_SHARED = f"""
 select count(*) from (
     select from (
         select h.claim_id, case when b.seat_id is null then b.id else b.claim_id end as meeting
-        from booking_hosts h join bookings b on b.id = h.booking_id and b.status = 'CONFIRMED'
+        from booking_hosts h join bookings b on b.id = h.booking_id and {IS_ON}
         union all select claim_id, hold_id from held_hosts) k
     group by k.claim_id having count(distinct k.meeting) > 1) x"""
 # Bookings of a session with different hosts, two sessions of a team at one start, seats in a session that is over, and
 # what is held by seats while it is booked, or booked while it is held.
-SESSIONS = """
+SESSIONS = f"""
 select (select count(*) from (
             select from (select b.claim_id, b.id, array_agg(h.user_id order by h.user_id) as hosts
                          from bookings b join booking_hosts h on h.booking_id = b.id
-                         where b.seat_id is not null and b.status = 'CONFIRMED' group by b.id) s
+                         where b.seat_id is not null and {IS_ON} group by b.id) s
             group by s.claim_id having count(distinct s.hosts) > 1) x)
      + (select count(*) from (
             select from claims c join event_types e on e.id = c.event_type_id and e.team_id is not null
@@ -124,13 +128,20 @@ select (select count(*) from (
         where t.active and t.holder is null and not c.active)
      + (select count(*) from held_hosts d join claims c on c.id = d.claim_id where c.kind = 'booking')"""
 # Meetings of teams that are not counted once for each of their hosts, where no-shows and cancellations count.
-COUNTED = """
+COUNTED = f"""
 select count(*) from (
     select distinct case when b.seat_id is null then b.id else b.claim_id end as meeting, h.group_id, h.user_id
     from bookings b join booking_hosts h on h.booking_id = b.id join host_groups g on g.id = h.group_id
-    where b.status = 'CONFIRMED' and not b.no_show) m
+    where {IS_ON} and not b.no_show) m
 where 1 <> (select coalesce(sum(x.served), 0) from assignments a join credit_entries x on x.assignment_id = a.id
             where a.booking_id = m.meeting and a.group_id = m.group_id and x.user_id = m.user_id)"""
+# Requests that count although they have not become a booking, where nobody else has a seat with their hosts.
+UNCONFIRMED = f"""
+select count(*) from booking_requests q join bookings o on o.id = q.booking_id
+where q.state in ('declined', 'lapsed', 'withdrawn')
+  and 0 <> (select coalesce(sum(x.served), 0) from assignments a join credit_entries x on x.assignment_id = a.id
+            where a.booking_id = case when o.seat_id is null then o.id else o.claim_id end)
+  and not exists (select from bookings b where b.claim_id = o.claim_id and b.id <> o.id and {IS_ON})"""
 # Groups whose credits do not sum up to nothing, and members whose credit is not the sum of their entries.
 CREDITS = """
 select (select count(*) from (select from host_group_members group by group_id having sum(credit) <> 0) x)
@@ -150,6 +161,7 @@ FAULTS = {
     "hosts shared": HOSTS_SHARED,
     "sessions": SESSIONS,
     "counted": COUNTED,
+    "unconfirmed": UNCONFIRMED,
     "credits": CREDITS,
 }
 

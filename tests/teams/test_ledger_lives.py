@@ -40,6 +40,8 @@ from tests.support.founding import FoundedTeam, add_event_type, found_team
 EXAMPLES, STEPS = (150, 60) if os.environ.get("OPENSLOT_LONG") else (12, 40)
 HOSTS = 5
 
+ENDS = {each.value: each for each in (CreditReason.DECLINED, CreditReason.WITHDRAWN, CreditReason.LAPSED)}
+
 who = integers(0, HOSTS - 1)
 which = integers(0, 30)
 absent = sets(who, max_size=HOSTS)
@@ -55,6 +57,7 @@ class Booked:
         self.hosts = hosts
         self.claim = claim
         self.held_at = MONDAY
+        self.is_asked = False
 
 
 class Ledger(RuleBasedStateMachine):
@@ -143,6 +146,27 @@ class Ledger(RuleBasedStateMachine):
         )
         return claim_id
 
+    @rule(event_type=integers(0, 1), away=absent)
+    def ask(self, event_type: int, away: set[int]) -> None:
+        """What somebody asks for counts as a booking does, as long as it waits."""
+        made = self.do(self._book, self.event_types[event_type], {self.users[each].id for each in away}, held=False)
+        if made is not None:
+            made.is_asked = True
+            self.booked.append(made)
+
+    @rule(place=which, answer=sampled_from(["confirmed", *ENDS]))
+    def answer(self, place: int, answer: str) -> None:
+        """A confirmation changes nothing; what is declined, withdrawn or lapses is taken back, and only once."""
+        waiting = [each for each in self.booked if each.is_asked]
+        if not waiting:
+            return
+        request = waiting[place % len(waiting)]
+        request.is_asked = False
+        if answer in ENDS:
+            self.booked.remove(request)
+            for _ in range(2):
+                self.do(ledger.reverse, request.id, ENDS[answer])
+
     @rule(event_type=integers(0, 1), away=absent, weeks=integers(2, 5))
     def book_weeks(self, event_type: int, away: set[int], weeks: int) -> None:
         away_ids = {self.users[each].id for each in away}
@@ -223,13 +247,17 @@ class Ledger(RuleBasedStateMachine):
 
     @rule(place=which, reason=sampled_from([CreditReason.CANCELLED, CreditReason.RESCHEDULED]))
     def cancel(self, place: int, reason: CreditReason) -> None:
-        if self.booked:
-            self.do(ledger.reverse, self.booked.pop(place % len(self.booked)).id, reason)
+        met = [each for each in self.booked if not each.is_asked]
+        if met:
+            booking = met[place % len(met)]
+            self.booked.remove(booking)
+            self.do(ledger.reverse, booking.id, reason)
 
     @rule(place=which, came=booleans())
     def miss(self, place: int, came: bool) -> None:
-        if self.booked:
-            booking = self.booked[place % len(self.booked)]
+        met = [each for each in self.booked if not each.is_asked]
+        if met:
+            booking = met[place % len(met)]
             self.do(ledger.reverse, booking.id, CreditReason.NO_SHOW)
             if came:
                 self.do(ledger.restore, booking.id)

@@ -27,6 +27,7 @@ class Booked:
         self.counts: Counter[UUID] = Counter(choice.deltas)
         self.hosts = list(choice.chosen)
         self.is_missed = False
+        self.is_asked = False
 
 
 class Model(RuleBasedStateMachine):
@@ -55,8 +56,8 @@ class Model(RuleBasedStateMachine):
             self.write(left)
             self.write(Counter(spread(spare, present)))
 
-    @rule(away=sets(who), pick=integers(1, 3))
-    def book(self, away: set[int], pick: int) -> None:
+    @rule(away=sets(who), pick=integers(1, 3), asked=booleans())
+    def book_or_ask(self, away: set[int], pick: int, asked: bool) -> None:
         self.settle()
         candidates = tuple(
             replace(each, is_free=each.host_no not in away)
@@ -71,6 +72,18 @@ class Model(RuleBasedStateMachine):
         for user_id in choice.chosen:
             self.members[user_id] = replace(self.members[user_id], last_no=self.choices)
         self.booked.append(Booked(ChoiceAsked(pick=pick, balance=Balance.SHARE, candidates=candidates), choice))
+        self.booked[-1].is_asked = asked
+
+    @rule(place=which, accepted=booleans())
+    def accept_or_end(self, place: int, accepted: bool) -> None:
+        """What is declined or lapses is taken back, a confirmation changes nothing."""
+        waiting = [each for each in self.booked if each.is_asked]
+        if waiting:
+            request = waiting[place % len(waiting)]
+            request.is_asked = False
+            if not accepted:
+                self.booked.remove(request)
+                self.write(request.counts, sign=-1)
 
     @rule(place=which)
     def cancel_or_expire(self, place: int) -> None:
@@ -81,8 +94,9 @@ class Model(RuleBasedStateMachine):
 
     @rule(place=which)
     def miss_or_come(self, place: int) -> None:
-        if self.booked:
-            booking = self.booked[place % len(self.booked)]
+        met = [each for each in self.booked if not each.is_asked]
+        if met:
+            booking = met[place % len(met)]
             self.write(booking.counts, sign=1 if booking.is_missed else -1)
             booking.is_missed = not booking.is_missed
 

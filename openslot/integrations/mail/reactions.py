@@ -18,6 +18,7 @@ from openslot.bookings.events import (
     BookingLinkAdded,
     BookingReassigned,
     BookingRequested,
+    BookingRequestReassigned,
     BookingRescheduled,
 )
 from openslot.bookings.rules import is_over
@@ -175,7 +176,7 @@ MAIL_REACTIONS = (
     _mailing("mail.address_change_requested", account_mails.tell_address_change_requested, AddressChangeRequested),
     _mailing(SEND_LINK, account_mails.send_deletion_link),
     _mailing("mail.password_changed", account_mails.tell_password_changed, UserPasswordChanged),
-    _mailing("mail.ask_host", request_mails.ask_host, BookingRequested),
+    _mailing(request_mails.ASK, request_mails.ask_host, BookingRequested, BookingRequestReassigned),
     _mailing("mail.request", request_mails.tell_invitee, BookingRequested, BookingDeclined, BookingLapsed),
     _mailing("mail.wait_list", wait_list_mails.ask_to_confirm, WaitListJoined),
     _mailing("mail.offer", wait_list_mails.offer, WaitListOffered),

@@ -1,15 +1,22 @@
 """Mails about requests: the host is asked, and the invitee learns that it was sent, declined or not answered."""
 
 from datetime import datetime
+from uuid import UUID
 
-from openslot.bookings.events import BookingDeclined, BookingEvent, BookingLapsed, BookingRequested
+from openslot.bookings.events import (
+    BookingDeclined,
+    BookingEvent,
+    BookingLapsed,
+    BookingRequested,
+    BookingRequestReassigned,
+)
 from openslot.bookings.links import manage_url, request_url
 from openslot.bookings.models import show_reason
 from openslot.bookings.words import format_day, format_short, format_time_of_day
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.text import one_line, paragraph
-from openslot.core.work import Outcome, Runtime, Work
+from openslot.core.work import Expanded, Outcome, Runtime, Target, Work
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, choose_locale
 from openslot.integrations.mail.letters import read_meeting, write_people, write_what_and_when
@@ -24,8 +31,9 @@ from openslot.integrations.mail.models import (
     Recipient,
     compose,
 )
-from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
+from openslot.integrations.mail.operations import deliver, find_hosts, leave_unsent
 
+ASK = "mail.ask_host"
 NO_HOST = "the host's account is deleted"
 ANSWERED = "the request has lapsed"
 TO_INVITEE: dict[str, tuple[type[BookingEvent], MailKind]] = {
@@ -36,12 +44,20 @@ TO_INVITEE: dict[str, tuple[type[BookingEvent], MailKind]] = {
 
 
 async def ask_host(work: Work, effect: Effect) -> Outcome:
-    """Ask the host to confirm or decline a request, whichever mails they have switched off: it waits for them."""
-    event = effect.event(BookingRequested)
-    host = await find_host(work, event.booking.host_id, color=event.event_type.color)
+    """Ask the host to confirm or decline a request, whichever mails they have switched off: it waits for them.
+
+    Of a team each host is asked, in the lane of what they are told of the booking later.
+    """
+    event = _read_asked(effect)
+    if event.hosts and effect.target is None:
+        lane = f"mail:booking:{event.booking.id}"
+        asked = _list_asked(event)
+        return Expanded(tuple(Target(reaction=ASK, target=str(each), lane=f"{lane}@{each}") for each in asked))
+    hosts = await find_hosts(work, event)
+    host = next((each for each in hosts if effect.target in {None, str(each.id)}), None)
     if host is None or event.lapses_at <= work.now:
         return await leave_unsent(work, effect, ANSWERED if host else NO_HOST)
-    meeting = read_meeting(work.runtime, event, (host,), cause=effect.actor)
+    meeting = read_meeting(work.runtime, event, hosts, cause=effect.actor)
     to = to_host(host)
     locale = choose_locale(to.locale)
     draft = Draft(
@@ -58,16 +74,28 @@ async def ask_host(work: Work, effect: Effect) -> Outcome:
     return await deliver(work, effect, draft, effect.actor)
 
 
+def _read_asked(effect: Effect) -> BookingRequested:
+    is_reassigned = effect.event_type == BookingRequestReassigned.type
+    return effect.event(BookingRequestReassigned if is_reassigned else BookingRequested)
+
+
+def _list_asked(event: BookingRequested) -> list[UUID]:
+    """List the hosts of a team who are asked: all, or those whom a request was handed over to."""
+    before = event.previous_hosts if isinstance(event, BookingRequestReassigned) else ()
+    known = {each.user_id for each in before}
+    return [each.user_id for each in event.hosts if each.user_id not in known]
+
+
 async def tell_invitee(work: Work, effect: Effect) -> Outcome:
     """Tell the invitee that their request was sent, was declined, or was not answered in time."""
     type_, kind = TO_INVITEE[effect.event_type]
     event = effect.event(type_)
-    host = await find_host(work, event.booking.host_id, color=event.event_type.color)
-    if host is None:
+    hosts = await find_hosts(work, event)
+    if not hosts:
         return await leave_unsent(work, effect, NO_HOST)
-    invitee = list_recipients(event.booking, [host])[0]
+    host, invitee = hosts[0], list_recipients(event.booking, hosts)[0]
     locale = choose_locale(invitee.locale, host.locale)
-    meeting = read_meeting(work.runtime, event, (host,), cause=effect.actor)
+    meeting = read_meeting(work.runtime, event, hosts, cause=effect.actor)
     draft = Draft(
         id=effect.id,
         kind=kind,
@@ -109,7 +137,7 @@ def _write_to_host(
 def _write_to_invitee(
     runtime: Runtime, meeting: MailedMeeting, event: BookingEvent, to: Recipient, locale: Locale
 ) -> Letter:
-    host = one_line(meeting.host.name)
+    host = meeting.host_names
     title = Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=host)
     when = format_short(meeting.booking.starts_at, to.zone, locale)
     facts = _write_facts(meeting, to, locale)

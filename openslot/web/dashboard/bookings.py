@@ -20,6 +20,7 @@ from openslot.bookings.events import (
     BookingNoShowRemoved,
     BookingReassigned,
     BookingRequested,
+    BookingRequestReassigned,
     BookingRescheduled,
 )
 from openslot.bookings.models import (
@@ -62,6 +63,7 @@ YOURS = {
     BookingCreated.type: Text("You created this booking"),
     BookingRescheduled.type: Text("You rescheduled this booking"),
     BookingReassigned.type: Text("You handed this booking over"),
+    BookingRequestReassigned.type: Text("You handed this request over"),
     BookingCancelled.type: Text("You cancelled this booking"),
     BookingNoShowMarked.type: Text("You marked a no-show"),
     BookingNoShowRemoved.type: Text("You took the no-show back"),
@@ -75,12 +77,15 @@ THEIRS = {
     BookingCreated.type: Text("%(who)s created this booking"),
     BookingRescheduled.type: Text("%(who)s rescheduled this booking"),
     BookingReassigned.type: Text("%(who)s handed this booking over"),
+    BookingRequestReassigned.type: Text("%(who)s handed this request over"),
     BookingCancelled.type: Text("%(who)s cancelled this booking"),
     BookingNoShowMarked.type: Text("%(who)s marked a no-show"),
     BookingNoShowRemoved.type: Text("%(who)s took the no-show back"),
 }
 OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type, BookingInvitationFailed.type})
-WITH_REASON = frozenset({BookingRescheduled.type, BookingReassigned.type, BookingCancelled.type})
+WITH_REASON = frozenset(
+    {BookingRescheduled.type, BookingReassigned.type, BookingRequestReassigned.type, BookingCancelled.type}
+)
 NOTICES: Notices = {
     "booked": MailNotice(
         Text("The booking was created. The invitee will be notified by email."),
@@ -90,6 +95,7 @@ NOTICES: Notices = {
         Text("The request was confirmed. The invitee will be notified by email."),
         Text("The request was confirmed. No mail server is set up, so nobody is notified."),
     ),
+    "answered": Text("Somebody else has confirmed this request already."),
     "moved": MailNotice(
         Text("The booking was rescheduled. Everyone will be notified by email."),
         Text("The booking was rescheduled. No mail server is set up, so nobody is notified."),
@@ -278,8 +284,7 @@ def _list_facts(details: BookingDetails, notes: HostNotes) -> Iterator[tuple[str
     if where := place(booking.location):
         follows = LINK_SHOWN_HERE if booking.location.awaits_link else where
         yield Text("Where"), booking.location.value or follows
-    if details.hosts:
-        yield Text("Hosts"), ListOfNames(tuple(each.name for each in details.hosts))
+    yield from list_hosts(details)
     if booking.guests:
         yield Text("Guests"), ", ".join(booking.guests)
     if details.contact and details.contact.phone:
@@ -288,6 +293,12 @@ def _list_facts(details: BookingDetails, notes: HostNotes) -> Iterator[tuple[str
         yield Text("Company"), details.contact.company
     yield from list_link(notes)
     yield from list_answers(details)
+
+
+def list_hosts(details: BookingDetails) -> Iterator[tuple[str, object]]:
+    """Name who hosts a booking of a team."""
+    if details.hosts:
+        yield Text("Hosts"), ListOfNames(tuple(each.name for each in details.hosts))
 
 
 def list_link(notes: HostNotes) -> Iterator[tuple[str, object]]:

@@ -8,7 +8,7 @@ from openslot.accounts.models import User
 from openslot.availability.models import ClaimedHost
 from openslot.bookings import handovers, queries, rules
 from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.models import BookingDetails, BookingRef
+from openslot.bookings.models import BookingDetails, BookingRef, Status
 from openslot.bookings.words import ListOfNames
 from openslot.core.errors import Conflict
 from openslot.core.text import ReasonText
@@ -20,6 +20,10 @@ from openslot.web.pages import MailNotice, page, redirect
 HANDED_OVER = MailNotice(
     Text("The booking was handed over. Everyone will be notified by email."),
     Text("The booking was handed over. No mail server is set up, so nobody is notified."),
+)
+REQUEST_HANDED_OVER = MailNotice(
+    Text("The request was handed over. The new host is asked by email."),
+    Text("The request was handed over. No mail server is set up, so nobody is notified."),
 )
 
 
@@ -37,9 +41,10 @@ async def show_hand_over(
 ) -> Response:
     """Show who could take a host's place, and why the others can't."""
     details, places = await handovers.list_places(work, user, booking_id)
-    booking, sees = details.booking, _sees(details, user)
-    if not form.faults and not rules.can_change(booking, now=work.now):
-        return redirect(f"/bookings/{booking_id}" if sees else _write_ledger_path(details))
+    booking, sees = details.booking, sees_booking(details, user)
+    is_request = booking.status is Status.PENDING_CONFIRMATION
+    if not form.faults and not is_request and not rules.can_change(booking, now=work.now):
+        return redirect(_write_back(details, user))
     place = _find_place(places, form["place"] or request.query.get("place", ""))
     takers = await handovers.list_takers(work, details, place)
     return page(
@@ -55,7 +60,8 @@ async def show_hand_over(
         takers=[each for each in takers if each.is_free],
         others=[each for each in takers if not each.is_free],
         sees_invitee=sees,
-        back=f"/bookings/{booking_id}" if sees else _write_ledger_path(details),
+        is_request=is_request,
+        back=_write_back(details, user),
     )
 
 
@@ -71,18 +77,28 @@ async def hand_over(work: Work, user: User, booking_id: UUID, form: Form[HandOve
     details, _ = await handovers.list_places(work, user, booking_id)
     ref, reason = BookingRef(booking_id, details.booking.host_id), sent.reason.strip() or None
     await handovers.reassign_booking(work, ref, from_user=sent.place, to_user=sent.to, reason=reason)
+    if details.booking.status is Status.PENDING_CONFIRMATION:
+        path = "/bookings/requests" if sees_booking(details, user) else write_ledger_path(details)
+        return redirect(f"{path}?done=request-handed-over")
     try:
         await queries.get_hosted(work, user, booking_id)
     except BookingNotFound:
         # Who has handed their own place over, or manages the team, does not find the booking.
-        path = "/bookings" if sent.place == user.id else _write_ledger_path(details)
+        path = "/bookings" if sent.place == user.id else write_ledger_path(details)
         return redirect(f"{path}?done=handed-over")
     return redirect(f"/bookings/{booking_id}?done=handed-over")
 
 
-def _sees(details: BookingDetails, user: User) -> bool:
+def sees_booking(details: BookingDetails, user: User) -> bool:
     """Answer whether somebody finds the page of the booking, with who has booked it."""
     return details.booking.host_id == user.id or details.is_hosted_by(user.id)
+
+
+def _write_back(details: BookingDetails, user: User) -> str:
+    """Return the page of the booking or the request, or the ledger for who does not find that."""
+    if details.booking.status is Status.PENDING_CONFIRMATION:
+        return f"/bookings/requests/{details.booking.id}"
+    return f"/bookings/{details.booking.id}" if sees_booking(details, user) else write_ledger_path(details)
 
 
 def _find_place(places: tuple[ClaimedHost, ...], user_id: str) -> ClaimedHost:
@@ -90,6 +106,6 @@ def _find_place(places: tuple[ClaimedHost, ...], user_id: str) -> ClaimedHost:
     return next((each for each in places if str(each.user_id) == user_id), places[0])
 
 
-def _write_ledger_path(details: BookingDetails) -> str:
+def write_ledger_path(details: BookingDetails) -> str:
     event_type = details.event_type
     return f"/organization/teams/{event_type.team_id}/event-types/{event_type.id}/ledger"

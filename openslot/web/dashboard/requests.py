@@ -7,19 +7,21 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
 from openslot.bookings import requests
-from openslot.bookings.models import BookingRef, FoundRequest, RequestState
+from openslot.bookings.models import BookingDetails, BookingRef, FoundRequest, RequestState
+from openslot.bookings.words import ListOfNames
 from openslot.core.errors import Conflict
-from openslot.core.text import ReasonText
+from openslot.core.text import ReasonText, defuse
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
-from openslot.web.dashboard.bookings import list_answers, list_link
+from openslot.web.dashboard.bookings import NOTICES as OF_BOOKING
+from openslot.web.dashboard.bookings import list_answers, list_hosts, list_link
+from openslot.web.dashboard.hand_over import REQUEST_HANDED_OVER, sees_booking, write_ledger_path
 from openslot.web.dashboard.rows import BookingRow, DayOfRows, group_by_day
 from openslot.web.pages import MailNotice, Notices, page, redirect
 
 ENDED = {
-    RequestState.DECLINED: Text("You declined this request."),
     RequestState.LAPSED: Text("This request was not answered in time. The time is free again."),
     RequestState.WITHDRAWN: Text("The invitee has withdrawn this request. The time is free again."),
 }
@@ -28,7 +30,9 @@ NOTICES: Notices = {
         Text("The request was declined. The invitee will be notified by email."),
         Text("The request was declined. No mail server is set up, so nobody is notified."),
     ),
+    "request-handed-over": REQUEST_HANDED_OVER,
 }
+ANSWERED: Notices = {**NOTICES, **{done: OF_BOOKING[done] for done in ("confirmed", "answered")}}
 
 
 class DeclineForm(Struct, frozen=True, kw_only=True):
@@ -52,13 +56,18 @@ async def show_requests(work: Work, user: User) -> Response:
 def _row(found: FoundRequest, user: User, work: Work) -> BookingRow:
     booking = found.details.booking
     until = words.at(found.request.lapses_at, user.zone, now=work.now)
+    names = tuple(each.name for each in found.details.hosts)
     return BookingRow(
         id=booking.id,
         path=f"/bookings/requests/{booking.id}",
         hours=words.hours(booking.starts_at, booking.ends_at, user.zone),
         name=booking.invitee_name,
         email=booking.invitee_email,
-        details=(found.details.event_type.name, Text("answer until %(when)s", when=until)),
+        details=(
+            found.details.event_type.name,
+            *([Text("hosted by %(names)s", names=ListOfNames(names))] if names else ()),
+            Text("answer until %(when)s", when=until),
+        ),
         badge=Text("Waits for you"),
         tone="warn",
     )
@@ -68,9 +77,10 @@ def _row(found: FoundRequest, user: User, work: Work) -> BookingRow:
 async def show_request(work: Work, user: User, booking_id: UUID, form: Form[DeclineForm] = Form()) -> Response:
     """Show one request; the link in the mail leads here, and opening it changes nothing."""
     found = await requests.get_request(work, BookingRef(booking_id, user.id))
+    booking, path = found.details.booking, write_path(found.details, user)
     if found.request.state is RequestState.CONFIRMED:
-        return redirect(f"/bookings/{booking_id}")
-    booking = found.details.booking
+        # Somebody else may have been faster.
+        return redirect(f"{path}?done=answered" if form.faults else path)
     is_open = found.request.is_open(now=work.now)
     state = RequestState.LAPSED if found.request.state is RequestState.WAITING else found.request.state
     theirs = words.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=work.now)
@@ -84,28 +94,50 @@ async def show_request(work: Work, user: User, booking_id: UUID, form: Form[Decl
         status=409 if form.faults and not is_open else None,
         booking=booking,
         event_type=found.details.event_type,
+        is_owner=booking.host_id == user.id,
+        is_host=sees_booking(found.details, user),
         hours=words.hours(booking.starts_at, booking.ends_at, user.zone),
         heading=words.day_heading(words.day(booking.starts_at, user.zone), today=words.day(work.now, user.zone)),
         theirs=Text("For the invitee: %(when)s", when=theirs) if is_elsewhere else None,
         zone=words.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
         facts=[
+            *list_hosts(found.details),
             *([(Text("Guests"), ", ".join(booking.guests))] if booking.guests else []),
             *list_link(await bookings.get_host_notes(work, user, booking_id)),
             *list_answers(found.details),
         ],
         until=Text("The time is kept until %(when)s. Without your answer the request lapses then.", when=kept_until),
-        ended=None if is_open else ENDED[state],
+        has_team=bool(found.details.hosts),
+        ended=None if is_open else _tell_end(found, state, user),
         reason=found.request.reason,
     )
 
 
+def _tell_end(found: FoundRequest, state: RequestState, user: User) -> Text:
+    if state is not RequestState.DECLINED:
+        return ENDED[state]
+    if not found.details.hosts or found.request.answered_by == user.id:
+        return Text("You declined this request.")
+    if found.answered_by is None:
+        return Text("This request was declined.")
+    return Text("%(name)s declined this request.", name=defuse(found.answered_by))
+
+
 @post("/bookings/requests/{booking_id}/confirm", shows=show_request, at={Conflict: "reason"})
 async def confirm_request(work: Work, user: User, booking_id: UUID) -> Response:
+    found = await requests.get_request(work, BookingRef(booking_id, user.id))
     await requests.confirm(work, BookingRef(booking_id, user.id))
-    return redirect(f"/bookings/{booking_id}?done=confirmed")
+    return redirect(f"{write_path(found.details, user)}?done=confirmed")
 
 
 @post("/bookings/requests/{booking_id}/decline", shows=show_request, at={Conflict: "reason"})
 async def decline_request(work: Work, user: User, booking_id: UUID, form: Form[DeclineForm]) -> Response:
+    found = await requests.get_request(work, BookingRef(booking_id, user.id))
     await requests.decline(work, BookingRef(booking_id, user.id), reason=form.get().reason.strip() or None)
-    return redirect("/bookings/requests?done=declined")
+    path = "/bookings/requests" if sees_booking(found.details, user) else write_ledger_path(found.details)
+    return redirect(f"{path}?done=declined")
+
+
+def write_path(details: BookingDetails, user: User) -> str:
+    """Return where somebody sees what has become of a request: managers of the team see the ledger alone."""
+    return f"/bookings/{details.booking.id}" if sees_booking(details, user) else write_ledger_path(details)

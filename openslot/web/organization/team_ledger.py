@@ -17,6 +17,7 @@ from openslot.teams.choice import BOOKING
 from openslot.teams.models import AssignmentReason, Balance, LastChoice, MemberShare
 from openslot.web.charts import share_of
 from openslot.web.dashboard.hand_over import HANDED_OVER
+from openslot.web.dashboard.requests import ANSWERED
 from openslot.web.figures import Percent, ShownNumber
 from openslot.web.organization.current import get_own, organization_page
 from openslot.web.organization.teams import HERE, get_hosted
@@ -72,6 +73,9 @@ class ShownChoice(Struct, frozen=True, kw_only=True):
     is_cancelled: bool
     hand_over: str | None
     """Where it is given to another host, if the reader may."""
+    answer: str | None
+    """Where the request is answered, if it waits and the reader may."""
+    is_unconfirmed: bool
 
 
 @get("/organization/teams/{team_id}/event-types/{event_type_id}/ledger")
@@ -93,7 +97,7 @@ async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, 
         is_by_share=not shares or shares[0].balance is Balance.SHARE,
         groups=[_show_group(list(group)) for _, group in groupby(shares, key=lambda each: each.position)],
         choices=_show_choices(choices, names),
-        notices={"handed-over": HANDED_OVER},
+        notices={"handed-over": HANDED_OVER, **ANSWERED},
     )
 
 
@@ -159,6 +163,8 @@ def _show_choice(last: LastChoice, names: dict[UUID, str], *, can_hand_over: boo
         starts_at=last.starts_at,
         is_cancelled=last.is_cancelled,
         hand_over=path if can_hand_over else None,
+        answer=f"/bookings/requests/{choice.booking_id}" if last.can_answer else None,
+        is_unconfirmed=last.is_unconfirmed,
     )
 
 
