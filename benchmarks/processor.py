@@ -11,9 +11,9 @@ import uvloop
 from msgspec import Struct
 
 from benchmarks.data import BenchmarkData, list_made, set_up
-from benchmarks.load import Tally, run_load
+from benchmarks.load import Tally, get, run_load
 from benchmarks.operations import Operation, changes, moves, operations
-from benchmarks.stage import Server, Stage, ceiling, service, stage
+from benchmarks.stage import Server, Stage, bare, ceiling, service, stage
 from benchmarks.turns import CEILING_REQUESTS
 
 BOOKINGS = 10_000
@@ -21,6 +21,8 @@ TURNS = 10
 CEILING_COUNT = 800
 # Turns in which another process had the caches are left out: the cheaper ones are averaged.
 KEPT_TURNS = 4
+# Sent to a bare app.
+FLOOR = Operation(name="the rows of a booking, and nothing else", requests=cycle([get("/")]), count=1_500)
 HEAD = f"{'operation':<40}{'web':>8}{'database':>10}{'ceiling':>9}{'database':>10}{'times':>8}"
 BACKENDS = """
 select pid from pg_stat_activity
@@ -77,6 +79,8 @@ async def _measure_all(here: Stage, data: BenchmarkData, top: Measured, own: Mea
     print(HEAD)
     for operation in (*operations(data), booking):
         await measure_cost(operation, top, own)
+    with bare("benchmarks.floor:app", here) as floor:
+        await measure_cost(FLOOR, top, Measured(floor, here.url, is_service=True))
     for operation in moves(await list_made(here.url, data), wishes):
         await measure_cost(operation, top, own)
 

@@ -70,8 +70,15 @@ def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]
 @contextmanager
 def ceiling(stage: Stage) -> Iterator[Server]:
     """Serve the ceiling on a free port."""
+    with bare("benchmarks.ceiling:app", stage) as server:
+        yield server
+
+
+@contextmanager
+def bare(app: str, stage: Stage) -> Iterator[Server]:
+    """Serve an ASGI app on uvicorn, on a free port."""
     port = free_port()
-    command = ["uvicorn", "benchmarks.ceiling:app", "--port", str(port), "--log-level", "error", "--no-access-log"]
+    command = ["uvicorn", app, "--port", str(port), "--log-level", "error", "--no-access-log", "--lifespan", "on"]
     with running([*command, "--loop", "uvloop", "--http", "httptools"], port, stage) as pid:
         yield Server(port=port, pid=pid)
 
