@@ -192,6 +192,7 @@ async def check_meetings(runtime: Runtime, hubspot: FakeHubSpot) -> None:
     assert len(hubspot.portal.contacts) == BOOKINGS
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "calendar_at",
     [at_radicale, at_google, partial(at_google, invites=True), at_microsoft],

@@ -8,6 +8,7 @@ import pytest
 from proofs.figures import Figure, Impossible
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("part", ["kills", "peers", "clocks", "disk", "soak"])
 def test_every_figure_is_kept(part: str, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
