@@ -10,27 +10,12 @@ from openslot.access.door import network_of
 from openslot.availability.claim_store import REFUSALS, LiveHold, span_of
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ClaimedHost, ClaimKind, SlotInputs
-from openslot.core.db import Db, count_of
-from openslot.core.events import Change, refusing
+from openslot.core.db import Db
+from openslot.core.events import Change
 from openslot.teams.models import HostRole
 
-# The first claim alone has a holder: however many hosts it takes, it is one hold of an address.
-INSERT_CLAIMS = """
-insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
-    holder_network, created_at)
-select w.id, w.host_no, $7::text, $8::uuid, w.starts_at, w.ends_at, tstzrange(w.before, w.after), $13::int,
-       $9::timestamptz, case when w.place = 1 then $10::text end, case when w.place = 1 then $11::text end,
-       $12::timestamptz
-from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
-    with ordinality as w (id, host_no, starts_at, ends_at, before, after, place)"""
-# The same, if nothing has changed since hosts were read without their locks, and nobody of them has left since the
-# request began.
-INSERT_IF_UNCHANGED = f"""{INSERT_CLAIMS}
-where not exists (
-    select from unnest($14::bigint[], $15::bigint[]) as seen (host_no, version)
-    left join users u on u.no = seen.host_no
-    where u.no is null or u.left_at > $12
-       or seen.version is distinct from (select bit_xor(x.token) from host_changes x where x.host_no = u.no))"""
+# Locks and inserts in one round trip: what it does is written in `migrations/0068_claim_hosts.sql`.
+CLAIM_HOSTS = "select claim_hosts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
 INSERT_HELD = """
 insert into held_hosts (claim_id, hold_id, user_id, group_id)
 select w.claim_id, $1::uuid, w.user_id, w.group_id
@@ -95,7 +80,8 @@ class HeldTeam(Struct, frozen=True, kw_only=True):
     """Of a session with these hosts."""
 
 
-def insert_claims(
+async def claim_hosts(
+    db: Db,
     inputs: SlotInputs,
     starts: Sequence[datetime],
     meetings: Sequence[Sequence[ClaimedHost]],
@@ -104,25 +90,22 @@ def insert_claims(
     expires_at: datetime | None,
     holder: str | None,
     now: datetime,
-) -> Change:
-    """Take the time of several hosts for a meeting at each start; the constraint refuses what overlaps."""
+    locking: Collection[int] = (),
+    versions: Mapping[int, int | None] = {},
+) -> bool:
+    """Lock hosts, and take the time of some for a meeting at each start; False, with nothing done, if that can't be.
+
+    It can't if one of those with a version has another one by now, or has left, or if the constraint refuses a claim.
+    """
     rows = [
         (each.claim_id, each.host_no, start, *span_of(inputs, start))
         for start, hosts in zip(starts, meetings, strict=True)
         for each in hosts
     ]
     about = (kind, inputs.event_type.id, expires_at, holder, network_of(holder) if holder else None, now)
-    return Change(INSERT_CLAIMS, (*map(list, zip(*rows, strict=True)), *about, inputs.event_type.seats), REFUSALS)
-
-
-async def insert_if_unchanged(db: Db, taken: Change, versions: Mapping[int, int | None]) -> bool:
-    """Insert claims if their hosts have these versions still, and return whether they have; they are locked.
-
-    The statement begins when the locks are held: it sees all that was changed under them before.
-    """
-    with refusing([taken]):
-        tag = await db.execute(INSERT_IF_UNCHANGED, *taken.args, list(versions), list(versions.values()))
-    return count_of(tag) > 0
+    seen = sorted(locking), list(versions), list(versions.values())
+    columns = map(list, zip(*rows, strict=True))
+    return bool(await db.fetchval(CLAIM_HOSTS, *seen, *columns, *about, inputs.event_type.seats))
 
 
 def insert_held(hosts: Sequence[ClaimedHost]) -> Change:

@@ -4,9 +4,10 @@ Hosts are chosen without their locks, so that others can go on meanwhile. The ch
 changed in between, they are judged once more. If one was taken, the locks are given back, and the next are chosen.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -68,17 +69,21 @@ async def take(
         if chosen is None:
             raise SlotUnavailable
         meetings = [name_hosts(found, chosen) for _ in starts]
-        taken = team_claim_store.insert_claims(
-            found.inputs, starts, meetings, kind=kind, expires_at=expires_at, holder=holder, now=work.now
+        take_time = partial(
+            team_claim_store.claim_hosts,
+            work.db,
+            found.inputs,
+            starts,
+            meetings,
+            kind=kind,
+            expires_at=expires_at,
+            holder=holder,
+            now=work.now,
         )
-        versions = _list_versions(found, meetings[0])
         try:
-            async with _trying(work, (*meetings[0], *without, *locking)):
-                if not (versions and await team_claim_store.insert_if_unchanged(work.db, taken, versions)):
-                    await _judge_again(work, found, starts, meetings[0], without=without)
-                    if given_up is not None:
-                        await team_claim_store.drop_hold(work.db, given_up, now=work.now)
-                    await make_changes(work.db, [taken])
+            await _take_time(
+                work, found, starts, meetings[0], take_time, given_up=given_up, without=without, locking=locking
+            )
             break
         except (_Lost, SlotUnavailable) as fault:
             lost |= await _list_lost(work, fault, found, starts, meetings[0])
@@ -86,6 +91,29 @@ async def take(
     return [
         claimed(found, start, hosts, chosen=each) for start, hosts, each in zip(starts, meetings, counted, strict=True)
     ]
+
+
+async def _take_time(
+    work: Work,
+    found: SlotContext,
+    starts: Sequence[datetime],
+    chosen: Sequence[ClaimedHost],
+    take_time: Callable[..., Awaitable[bool]],
+    *,
+    given_up: UUID | None,
+    without: Sequence[ClaimedHost],
+    locking: Sequence[ClaimedHost],
+) -> None:
+    """Lock the chosen and take their time: at once if nobody has changed, or else when they are judged again."""
+    hosts, versions = (*chosen, *without, *locking), _list_versions(found, chosen)
+    if versions and await take_time(locking={each.host_no for each in hosts}, versions=versions):
+        return
+    async with _trying(work, hosts):
+        await _judge_again(work, found, starts, chosen, without=without)
+        if given_up is not None:
+            await team_claim_store.drop_hold(work.db, given_up, now=work.now)
+        if not await take_time():
+            raise SlotUnavailable
 
 
 def _repeat(chosen: tuple[ChosenHosts, ...], meetings: int) -> list[tuple[ChosenHosts, ...]]:

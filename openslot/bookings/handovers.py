@@ -7,8 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability import operations as availability
-from openslot.availability import team_claims
+from openslot.availability import team_claims, team_taking
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.explain import explain_start
 from openslot.availability.models import ByBooking, ClaimedHost
@@ -19,7 +18,6 @@ from openslot.bookings.models import Booking, BookingDetails, BookingRef, Reques
 from openslot.contacts import operations as contacts
 from openslot.core.actor import ActorKind
 from openslot.core.errors import Invalid, require
-from openslot.core.times import get_zone
 from openslot.core.work import Work
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.i18n import Text
@@ -106,9 +104,10 @@ async def list_places(work: Work, user: User, booking_id: UUID) -> tuple[Booking
     Their own comes first; others find nothing.
     """
     details = await _get(work, BookingRef(booking_id, None))
-    taken = sorted(await hosts.find(work, details), key=lambda each: each.user_id != user.id)
-    is_host = details.is_hosted_by(user.id)
-    places = tuple(taken) if taken and await _decides(work, details, user.id) else tuple(taken[:is_host])
+    found, is_manager = await host_store.list_places(work.db, booking_id, user.id)
+    taken = sorted(found, key=lambda each: each.user_id != user.id)
+    decides = is_manager or user.id == details.booking.host_id
+    places = tuple(taken) if decides else tuple(taken[: details.is_hosted_by(user.id)])
     if not places:
         raise errors.BookingNotFound
     return details, places
@@ -128,7 +127,7 @@ async def list_takers(work: Work, details: BookingDetails, place: ClaimedHost) -
     """List who else is in the group of a host's place, who is next first, and then those who are free for it."""
     booking = details.booking
     which = ByBooking(booking.event_type_id, booking.minutes)
-    found, *_ = await availability.list_taken(work, which, booking.starts_at.date(), get_zone("UTC"))
+    found = await team_taking.find(work, which, booking.starts_at)
     free, current = list_free(found, booking.starts_at), {each.user_id for each in details.hosts}
     chosen = choose_hosts(found, free, {place.group_id: 1}, without=current) if place.group_id else None
     next_ = chosen[0].choice.chosen[0] if chosen else None

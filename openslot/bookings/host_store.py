@@ -9,7 +9,7 @@ from msgspec import Struct
 from openslot.availability.models import ClaimedHost
 from openslot.bookings.models import BookingDetails, Status
 from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, to_details
-from openslot.core.db import Db, count_of
+from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
 from openslot.teams.store import IS_MANAGED
@@ -25,6 +25,10 @@ from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) as w (user_id, group
 LIST = """
 select h.booking_id, h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
 from booking_hosts h join users u on u.id = h.user_id where h.booking_id = any($1) order by h.role = 'host', u.no"""
+LIST_PLACES = f"""
+select p.*, {IS_MANAGED.format(user_id="$2")} as is_manager
+from ({LIST}) p join bookings b on b.id = p.booking_id join event_types e on e.id = b.event_type_id
+order by p.role = 'host', p.host_no"""
 REPLACE = """
 update booking_hosts h set user_id = w.new_id from unnest($2::uuid[], $3::uuid[]) as w (old_id, new_id)
 where h.booking_id = any($1::uuid[]) and h.user_id = w.old_id"""
@@ -90,9 +94,19 @@ def change_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[Change
 async def list_hosts(db: Db, booking_ids: Sequence[UUID]) -> HostsOfBookings:
     hosts: dict[UUID, tuple[ClaimedHost, ...]] = {}
     for row in await db.fetch(LIST, booking_ids):
-        booking_id, fields = row["booking_id"], {name: row[name] for name in ClaimedHost.__struct_fields__}
-        hosts[booking_id] = (*hosts.get(booking_id, ()), ClaimedHost(**{**fields, "role": HostRole(row["role"])}))
+        hosts[row["booking_id"]] = (*hosts.get(row["booking_id"], ()), _to_host(row))
     return hosts
+
+
+async def list_places(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool]:
+    """List who hosts a booking, the organizer first, and answer whether somebody manages the team."""
+    rows = await db.fetch(LIST_PLACES, [booking_id], user_id)
+    return [_to_host(row) for row in rows], any(row["is_manager"] for row in rows)
+
+
+def _to_host(row: Row) -> ClaimedHost:
+    fields = {name: row[name] for name in ClaimedHost.__struct_fields__}
+    return ClaimedHost(**{**fields, "role": HostRole(row["role"])})
 
 
 async def lock_session(db: Db, claim_id: UUID) -> list[BookingDetails]:

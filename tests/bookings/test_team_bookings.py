@@ -3,8 +3,10 @@
 import asyncio
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import pytest
+from asyncpg.connection import LoggedQuery
 from msgspec.structs import replace
 
 from openslot.accounts.store import lock_host, update_left
@@ -36,6 +38,30 @@ async def test_every_host_of_a_booking_has_a_claim(runtime: Runtime) -> None:
     await book_alone(runtime, team.hosts[2], AT)
     assert booking.host_id == team.owner.id
     assert await find_disorder(runtime.pool) == {}
+
+
+async def test_a_booking_of_a_team_takes_two_statements_more_than_one_of_a_host(runtime: Runtime) -> None:
+    team = await open_team(runtime, 10)
+    own = await runtime.pool.fetchval("select id from event_types where owner_id = $1", team.owner.id)
+    # The first one also begins to count for those who have joined.
+    await book_team(runtime, team.event_type, AT)
+    counts = []
+    for event_type_id in (own, team.event_type.id):
+        asked: list[str] = []
+        async with runtime.transaction(PUBLIC) as work:
+            note = partial(_note, asked)
+            work.db.add_query_logger(note)  # type: ignore[attr-defined]
+            invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
+            wanted = BookingWanted(which=ById(event_type_id), starts_at=LATER, invitee=invitee)
+            await bookings.create_booking(work, wanted)
+            await asyncio.sleep(0)
+            work.db.remove_query_logger(note)  # type: ignore[attr-defined]
+        counts.append(len(asked))
+    assert counts == [5, 7]
+
+
+def _note(asked: list[str], record: LoggedQuery) -> None:
+    asked.append(record.query)
 
 
 async def test_a_slot_closes_when_all_hosts_are_taken_and_each_gets_one(runtime: Runtime) -> None:

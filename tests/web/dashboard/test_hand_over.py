@@ -1,7 +1,7 @@
 """A booking of a team is handed over on a page that says who could take it, and why the others can't."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import timedelta
 from uuid import UUID
 
@@ -10,15 +10,18 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from openslot.accounts.models import User
+from openslot.app import create_app
 from openslot.bookings.models import Booking
+from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.bookings.support import AT
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.host import open_session
-from tests.support.live import connect
+from tests.support.live import connect, serving
 from tests.support.page import read_page
 from tests.support.page_checks import CHECKED, bring_axe, check_page
+from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
 from tests.support.teams import HostedTeam, book_alone, book_team, list_hosts, open_account, open_team
 
 As = Callable[[User], AbstractAsyncContextManager[httpx2.AsyncClient]]
@@ -307,6 +310,22 @@ async def test_a_host_hands_over_in_a_browser(
     await expect(page.get_by_text("Speaks Japanese")).to_be_visible()
     assert faults == []
     assert await list_hosts(runtime, booking.id) == [to.id]
+
+
+async def test_the_page_takes_five_statements_for_whoever_may_open_it(
+    settings: Settings, runtime: Runtime, team: HostedTeam, booking: Booking
+) -> None:
+    host = await get_host(runtime, team, booking)
+    manager = next(each for each in team.hosts if each != host)
+    await make_manager(runtime, manager)
+    sessions = [await open_session(runtime, each) for each in (team.owner, manager, host)]
+    runtime.pool = pool = CountingPool(runtime.pool)
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    async with serving(app) as url:
+        for session in sessions:
+            async with connect(url, headers=session) as asking:
+                assert await count_statements(asking, pool, path_of(booking)) == (200, MAX_STATEMENTS), pool.asked
 
 
 async def test_the_page_fits_a_phone_and_axe_finds_no_fault_in_its_states(
