@@ -6,7 +6,7 @@ import platform
 import signal
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import asyncpg
 import httpx2
 import msgspec
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import replace
 
 from openslot.core.embedded.cluster import unprivileged
 from proofs.figures import Impossible
@@ -82,11 +82,11 @@ class Node(Daemon):
     """A PostgreSQL server and the Patroni that starts it, makes it the primary or a standby, and mends it."""
 
     def __init__(
-        self, place: Path, *, name: str, ports: "Ports", settings: dict[str, Any], lines: Sequence[FaultProxy]
+        self, place: Path, *, name: str, ports: "Ports", settings: dict[str, Any], lines: Mapping[str, FaultProxy]
     ) -> None:
         self.name, self.port = name, ports.postgres
         self.lines = lines
-        """How it reaches etcd, and how the other one reaches its PostgreSQL and its Patroni."""
+        """By the name of the port that each leads to; those that can be cut."""
         self._rest = f"http://127.0.0.1:{ports.rest}"
         place.mkdir()
         file = place / "patroni.yaml"
@@ -98,6 +98,14 @@ class Node(Daemon):
         """Tell what Patroni answers: whether this is the `primary`, a `replica`, the `synchronous` standby."""
         answer = await _get(f"{self._rest}/{role}")
         return answer is not None and answer.status_code == 200
+
+    async def make_asynchronous(self) -> None:
+        """Have the cluster acknowledge what its standby lacks, and promote that however far it is behind."""
+        async with httpx2.AsyncClient(timeout=5, verify=False) as client:
+            answer = await client.patch(
+                f"{self._rest}/config", json={"synchronous_mode": False, "maximum_lag_on_failover": 1_000_000_000}
+            )
+            answer.raise_for_status()
 
     def kill_all(self) -> None:
         """End Patroni and PostgreSQL without warning, as when the machine is lost."""
@@ -149,11 +157,11 @@ class Cluster:
 
 @asynccontextmanager
 async def cluster(
-    place: Path, *, synchronous: bool = True, proxied: bool = False, timing: Mapping[str, int] = QUICK
+    place: Path, *, proxied: Collection[str] = (), timing: Mapping[str, int] = QUICK
 ) -> AsyncIterator[Cluster]:
     """Run all of them until the end of the `async with`; it begins when the standby follows the primary.
 
-    With `proxied`, the lines of a server to etcd and to the other one can be cut.
+    The lines to those of its `Ports` that are `proxied` can be cut.
     """
     await asyncio.to_thread(_install)
     # The first process that is forked takes seconds, in which no proxy of this event loop would pass anything on.
@@ -174,11 +182,11 @@ async def cluster(
         nodes = []
         for name in ("one", "two"):
             own = Ports(etcd_port, take_port(), take_port())
-            lines = [FaultProxy("127.0.0.1", port) for port in astuple(own)] if proxied else []
-            for line in lines:
+            lines = {port: FaultProxy("127.0.0.1", getattr(own, port)) for port in proxied}
+            for line in lines.values():
                 await stack.enter_async_context(line.running())
-            shown = Ports(*(line.port for line in lines)) if proxied else own
-            settings = _patroni(place / name, own, shown, pooler.place, {**timing, "synchronous_mode": synchronous})
+            shown = replace(own, **{port: line.port for port, line in lines.items()})
+            settings = _patroni(place / name, own, shown, pooler.place, {**timing, "synchronous_mode": True})
             nodes.append(Node(place / name, name=name, ports=own, settings=settings, lines=lines))
             stack.callback(nodes[-1].stop)
         one, two = nodes
@@ -186,7 +194,7 @@ async def cluster(
         await wait_for(lambda: one.is_("primary"))
         await _create_database(one.port)
         two.start()
-        await wait_for(lambda: two.is_("synchronous" if synchronous else "replica"))
+        await wait_for(lambda: two.is_("synchronous"))
         stack.callback(pooler.stop)
         pooler.start()
         yield Cluster(nodes, pooler, pooler_port)

@@ -39,23 +39,31 @@ def prove(place: Path, *, short: bool) -> list[Figure]:
 
 
 async def _prove(place: Path, kills: int) -> list[Figure]:
-    print(HEAD, flush=True)
     async with cluster(place) as engine:
-        done = []
         async with storm(place, engine) as blowing:
-            for _ in range(kills):
-                await asyncio.sleep(CALM)
-                done.append(await _kill_primary(engine, blowing))
-                print(done[-1], flush=True)
+            figures = await kill_primaries(engine, blowing, kills=kills)
             await asyncio.sleep(CALM)
-        away = [kill.service_after for kill in done]
         return [
-            Figure("kill -9 of PostgreSQL and Patroni", len(done), at_least=kills),
+            *figures,
             *await count_bookings(engine.direct_url, blowing.acknowledged),
-            Figure("median without service, s", round(statistics.median(away), 1)),
-            Figure("longest without service, s", round(max(away), 1), at_most=BACK_WITHIN),
             *blowing.count_answers(),
         ]
+
+
+async def kill_primaries(engine: Cluster, blowing: Storm, *, kills: int) -> list[Figure]:
+    """Kill whichever server is the primary so often, and tell for how long nobody could book."""
+    print(HEAD, flush=True)
+    done = []
+    for _ in range(kills):
+        await asyncio.sleep(CALM)
+        done.append(await _kill_primary(engine, blowing))
+        print(done[-1], flush=True)
+    away = [kill.service_after for kill in done]
+    return [
+        Figure("kill -9 of PostgreSQL and Patroni", len(done), at_least=kills),
+        Figure("median without service, s", round(statistics.median(away), 1)),
+        Figure("longest without service, s", round(max(away), 1), at_most=BACK_WITHIN),
+    ]
 
 
 async def _kill_primary(engine: Cluster, blowing: Storm) -> Kill:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from proofs.storm import Storm, count_bookings, storm
 # A request gives up before a primary that is cut off does, so that people ask it again.
 TIMING = {"ttl": 12, "loop_wait": 1, "retry_timeout": 5}
 LIMITS = {"OPENSLOT_DATABASE_WAIT_SECONDS": "1", "OPENSLOT_DATABASE_STATEMENT_SECONDS": "1"}
+EVERY_LINE = ("etcd", "postgres", "rest")
 CUT_FOR = 8.0
 BACK_WITHIN = 10.0
 CALM = 2.0
@@ -26,38 +27,53 @@ def prove(place: Path, *, short: bool) -> list[Figure]:
 
 async def _prove(place: Path, *, short: bool) -> list[Figure]:
     faults = () if short else (Fault.BLACK_HOLE, Fault.RESET, Fault.HALF_CLOSE, Fault.MUTE)
+    isolations = (EVERY_LINE,) if short else (EVERY_LINE, ("etcd",))
     async with (
-        cluster(place, proxied=True, timing=TIMING) as engine,
+        cluster(place, proxied=EVERY_LINE, timing=TIMING) as engine,
         FaultProxy("127.0.0.1", engine.pooler_port).running() as line,
     ):
         async with storm(place, engine, database_port=line.port, limits=LIMITS) as blowing:
-            back = [await _isolate_primary(engine, blowing, lines=lines) for lines in ((3,) if short else (3, 1))]
-            back += [await _cut(line, fault, blowing) for fault in faults]
+            back = [await _isolate_primary(engine, blowing, lines=lines) for lines in isolations]
+            cuts = await cut_service(line, blowing, faults=faults)
             await asyncio.sleep(CALM)
         return [
-            Figure("lines cut", len(back)),
+            *_tell("primary cut off", back),
+            *cuts,
             *await count_bookings(engine.direct_url, blowing.acknowledged),
-            Figure("longest from healed to booked, s", round(max(back), 1), at_most=BACK_WITHIN),
             *blowing.count_answers(),
         ]
 
 
-async def _cut(line: FaultProxy, fault: Fault, blowing: Storm) -> float:
+async def cut_service(
+    line: FaultProxy, blowing: Storm, *, faults: Sequence[Fault], cut_for: float = CUT_FOR
+) -> list[Figure]:
+    """Cut the service off from its database in each of these ways."""
+    return _tell("service cut off", [await _cut(line, fault, blowing, cut_for) for fault in faults])
+
+
+def _tell(what: str, back: Sequence[float]) -> list[Figure]:
+    return [
+        Figure(f"{what}, times", len(back)),
+        Figure(f"{what}: longest from healed to booked, s", round(max(back, default=0.0), 1), at_most=BACK_WITHIN),
+    ]
+
+
+async def _cut(line: FaultProxy, fault: Fault, blowing: Storm, cut_for: float) -> float:
     """Cut the service off from its database, heal that, and tell how long it took until somebody could book."""
     await asyncio.sleep(CALM)
     async with line.broken(fault):
-        await asyncio.sleep(CUT_FOR)
+        await asyncio.sleep(cut_for)
     back = await blowing.wait_for_service(time.monotonic())
     print(f"{'service from database: ' + fault:>44}  booked {back:.1f} s after it was healed", flush=True)
     return back
 
 
-async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: int) -> float:
+async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: Sequence[str]) -> float:
     """Cut the primary off from etcd alone, or from its standby too; the service still reaches it."""
     await asyncio.sleep(CALM)
     primary = await engine.get_primary()
     other = engine.get_other(primary)
-    cut = "primary from etcd" if lines == 1 else "primary from etcd and standby"
+    cut = "primary from etcd and standby" if lines == EVERY_LINE else "primary from etcd"
     async with _isolated(primary, lines):
         began = time.monotonic()
         await wait_for(lambda: other.is_("primary"))
@@ -73,11 +89,11 @@ async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: int) -> fl
 
 
 @asynccontextmanager
-async def _isolated(node: Node, lines: int) -> AsyncIterator[None]:
-    for line in node.lines[:lines]:
-        line.fault = Fault.BLACK_HOLE
+async def _isolated(node: Node, lines: Sequence[str]) -> AsyncIterator[None]:
+    for line in lines:
+        node.lines[line].fault = Fault.BLACK_HOLE
     try:
         yield
     finally:
-        for line in node.lines[:lines]:
-            line.fault = Fault.NONE
+        for line in lines:
+            node.lines[line].fault = Fault.NONE

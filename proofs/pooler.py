@@ -23,15 +23,23 @@ def prove(place: Path, *, short: bool) -> list[Figure]:
 async def _prove(place: Path, restarts: int) -> list[Figure]:
     async with cluster(place) as engine:
         async with storm(place, engine) as blowing:
-            away = [await _restart(engine, blowing, is_warned=bool(number % 2)) for number in range(restarts)]
+            figures = await restart_pooler(engine, blowing, restarts=restarts)
             await asyncio.sleep(CALM)
         return [
-            Figure("PgBouncer restarted", len(away), at_least=restarts),
+            *figures,
             *await count_bookings(engine.direct_url, blowing.acknowledged),
-            Figure("median without service, s", round(statistics.median(away), 1)),
-            Figure("longest without service, s", round(max(away), 1), at_most=BACK_WITHIN),
             *blowing.count_answers(),
         ]
+
+
+async def restart_pooler(engine: Cluster, blowing: Storm, *, restarts: int) -> list[Figure]:
+    """Restart it so often, and tell for how long nobody could book."""
+    away = [await _restart(engine, blowing, is_warned=bool(number % 2)) for number in range(restarts)]
+    return [
+        Figure("PgBouncer restarted", len(away), at_least=restarts),
+        Figure("median without service, s", round(statistics.median(away), 1)),
+        Figure("longest without service, s", round(max(away), 1), at_most=BACK_WITHIN),
+    ]
 
 
 async def _restart(engine: Cluster, blowing: Storm, *, is_warned: bool) -> float:

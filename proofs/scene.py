@@ -108,13 +108,7 @@ async def scene(place: Path, *, through: Sequence[str] = (), data_dir: Path | No
             proxies[name] = await stack.enter_async_context(FaultProxy("127.0.0.1", port).running())
             return proxies[name].port
 
-        smtp = await stack.enter_async_context(smtp_server())
-        receiver = await stack.enter_async_context(receiving(answering(204)))
-        (place / "radicale").mkdir()
-        radicale = stack.enter_context(radicale_in(place / "radicale"))
-        hubspot = await stack.enter_async_context(serving_hubspot(system_clock))
-        # Its limits would spread a storm of bookings over an hour.
-        hubspot.most_in_ten_seconds = hubspot.most_searches_a_second = 1_000_000
+        smtp, receiver, radicale, hubspot = await _serve_peers(place, stack)
         vendor_port = await lead("crm", urlsplit(hubspot.url).port or 0)
         direct = replace(
             load_settings({"database_url": server.url, "data_dir": data_dir, "log_level": "error"}, environ={}),
@@ -125,15 +119,8 @@ async def scene(place: Path, *, through: Sequence[str] = (), data_dir: Path | No
         runtime = await stack.enter_async_context(open_runtime(direct))
         user, key = await welcome(runtime)
         calendar = await radicale.add_calendar()
-        found = replace(
-            CalDavWanted(address=calendar, username=USER, password=PASSWORD),
-            address=calendar.replace(f":{radicale.port}/", f":{await lead('caldav', radicale.port)}/"),
-        )
-        await calendars.connect(runtime.work(OPERATOR), user, found)
-        await crm.connect(runtime.work(OPERATOR), user, CrmWanted(vendor="hubspot", secret=TOKEN))
-        hook = f"http://127.0.0.1:{await lead('webhook', receiver.port)}/hook"
-        async with runtime.transaction(OPERATOR) as work:
-            await webhooks.add_endpoint(work, user, EndpointWanted(url=hook))
+        shown = calendar.replace(f":{radicale.port}/", f":{await lead('caldav', radicale.port)}/")
+        await _connect(runtime, user, calendar=shown, hook_port=await lead("webhook", receiver.port))
         environment = {
             "OPENSLOT_SMTP_URL": f"smtp://127.0.0.1:{await lead('smtp', smtp.port)}",
             "OPENSLOT_MAIL_FROM": f"Openslot <{SENDER}>",
@@ -155,6 +142,27 @@ async def scene(place: Path, *, through: Sequence[str] = (), data_dir: Path | No
             hubspot=hubspot,
             proxies=proxies,
         )
+
+
+async def _serve_peers(place: Path, stack: AsyncExitStack) -> tuple[ScriptedServer, Receiver, Radicale, FakeHubSpot]:
+    """Start everybody who is told about bookings, until the end of the stack."""
+    smtp = await stack.enter_async_context(smtp_server())
+    receiver = await stack.enter_async_context(receiving(answering(204)))
+    (place / "radicale").mkdir()
+    radicale = stack.enter_context(radicale_in(place / "radicale"))
+    hubspot = await stack.enter_async_context(serving_hubspot(system_clock))
+    # Its limits would spread a storm of bookings over an hour.
+    hubspot.most_in_ten_seconds = hubspot.most_searches_a_second = 1_000_000
+    return smtp, receiver, radicale, hubspot
+
+
+async def _connect(runtime: Runtime, user: User, *, calendar: str, hook_port: int) -> None:
+    """Connect the host with a calendar, a CRM and a webhook."""
+    found = CalDavWanted(address=calendar, username=USER, password=PASSWORD)
+    await calendars.connect(runtime.work(OPERATOR), user, found)
+    await crm.connect(runtime.work(OPERATOR), user, CrmWanted(vendor="hubspot", secret=TOKEN))
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.add_endpoint(work, user, EndpointWanted(url=f"http://127.0.0.1:{hook_port}/hook"))
 
 
 async def welcome(runtime: Runtime, username: str = "ida", *, days: int = 60) -> tuple[User, str]:
