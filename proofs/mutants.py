@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     mutant(
         "an endpoint that stays slow",
-        "jobs/test_places.py::test_what_was_planned_while_a_target_was_silent_is_sent_once_it_answers_again",
+        "jobs/test_gate.py::test_what_waits_at_a_target_that_was_silent_is_called_one_by_one_until_it_is_quick_again",
         ("jobs/gate.py", "at_least=int(answered is True and took <= QUICK)", "at_least=0"),
     ),
     mutant(
