@@ -12,7 +12,7 @@ from openslot.availability.errors import SlotUnavailable
 from openslot.availability.explain import explain_start
 from openslot.availability.models import ByBooking, ClaimedHost
 from openslot.availability.team_hosts import choose_hosts, list_free, team_of
-from openslot.bookings import errors, host_store, hosts, operations, requests, rules, store
+from openslot.bookings import errors, host_store, hosts, operations, request_store, requests, rules, store
 from openslot.bookings.events import BookingReassigned
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, RequestState, Status
 from openslot.contacts import operations as contacts
@@ -117,8 +117,8 @@ async def _get(work: Work, ref: BookingRef) -> BookingDetails:
     try:
         return await operations.get_booking(work, ref)
     except errors.BookingNotFound:
-        found = await requests.get_request(work, ref)
-        if found.request.state is not RequestState.WAITING:
+        found = await request_store.find_request(work.db, ref)
+        if found is None or found.request.state is not RequestState.WAITING:
             raise
         return found.details
 
