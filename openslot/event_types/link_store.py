@@ -11,6 +11,7 @@ from openslot.core.events import Change
 from openslot.core.rows import Rows
 from openslot.event_types.errors import LinkUsedUp
 from openslot.event_types.models import BookingLink, LinkBooking, SealedToken
+from openslot.event_types.store import TEAM_PAGE
 
 MAX_BOOKINGS = 20
 """How many bookings of a link are listed with it."""
@@ -35,16 +36,17 @@ MADE = f"""
     select b.id, b.invitee_name as "inviteeName", b.starts_at as "startsAt", b.status
     from booking_link_uses u join bookings b on b.id = u.booking_id
     where u.link_id = l.id and u.active order by b.id desc limit {MAX_BOOKINGS}) m)"""
+PAGE = f"(select {TEAM_PAGE} from event_types e where e.id = l.event_type_id)"
 LIST = f"""
 with found as (
     select * from booking_links where owner_id = $1 and event_type_id = $2
 )
-select {LINKS.columns}, l.token_sealed, {MADE} as made, t.total
+select {LINKS.columns}, l.token_sealed, {MADE} as made, {PAGE} as team_page, t.total
 from (select count(*) as total from found) t
 left join (select * from found order by id desc limit $3 offset $4) l on true
 order by l.id desc"""
 ONE = f"""
-select {LINKS.columns}, l.token_sealed, {MADE} as made from booking_links l
+select {LINKS.columns}, l.token_sealed, {MADE} as made, {PAGE} as team_page from booking_links l
 where l.owner_id = $1 and l.id = $2 and ($3::uuid is null or l.event_type_id = $3)"""
 
 _made = msgspec.json.Decoder(tuple[LinkBooking, ...])

@@ -16,6 +16,7 @@ from openslot.core.work import Runtime, Work
 from openslot.event_types import errors, link_store, operations
 from openslot.event_types.link_rules import MAX_OPEN, find_link_faults
 from openslot.event_types.models import BookingLink, EventType, HostLink, SealedToken
+from openslot.event_types.store import find_team_page
 
 TOKENS = "booking links"
 
@@ -48,7 +49,8 @@ async def create_link(
     token = new_token()
     sealed = work.runtime.cipher.seal(TOKENS, token.encode(), owner=link.id.bytes)
     await link_store.insert_link(work.db, link, SealedToken(fingerprint(token), sealed))
-    return event_type, HostLink(link=link, token=token)
+    team_page = await find_team_page(work.db, event_type.id) if event_type.team_id else None
+    return event_type, HostLink(link=link, token=token, team_page=team_page)
 
 
 async def list_links(
@@ -82,8 +84,13 @@ def find_url(runtime: Runtime, owner: User, event_type: EventType, found: HostLi
     """Write the address that a host gives to somebody; None if it can't be shown any more."""
     if found.token is None:
         return None
-    path = f"/{quote(owner.username)}/{event_type.slug}?{urlencode({'token': found.token})}"
-    return f"{runtime.settings.public_url}{path}"
+    path = find_path(owner, event_type, found.team_page)
+    return f"{runtime.settings.public_url}{path}?{urlencode({'token': found.token})}"
+
+
+def find_path(owner: User, event_type: EventType, team_page: str | None) -> str:
+    """Return where an event type can be booked: below the page of its team, or else of its owner."""
+    return f"/{team_page or quote(owner.username)}/{event_type.slug}"
 
 
 def take_uses(work: Work, link: BookingLink, *booking_ids: UUID) -> None:
@@ -108,4 +115,4 @@ def _to_host_link(work: Work, row: Row) -> HostLink:
         token = work.runtime.cipher.open(TOKENS, row["token_sealed"], owner=link.id.bytes).decode()
     except SealBroken:
         token = None
-    return HostLink(link=link, token=token, bookings=link_store.read_made(row))
+    return HostLink(link=link, token=token, team_page=row["team_page"], bookings=link_store.read_made(row))

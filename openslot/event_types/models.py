@@ -300,6 +300,9 @@ class HostLink(Struct, frozen=True, kw_only=True):
     token: str | None
     """None where the key of its seal is lost."""
 
+    team_page: str | None = None
+    """Below which page its event type can be booked, such as `team/sales`; None: below its owner's."""
+
     bookings: tuple[LinkBooking, ...] = ()
     """Those that have one of its uses, the newest first, up to a number."""
 
@@ -328,6 +331,9 @@ class EventTypeOverview(Struct, frozen=True, kw_only=True):
     was_booked: bool
     token: str | None
     """What the private link ends with; None where it is public, or where the key of its seal is lost."""
+
+    team_page: str | None
+    """Below which page it can be booked, such as `team/sales`; None: below its owner's."""
 
 
 class OverviewPage(Struct, frozen=True, kw_only=True):

@@ -288,6 +288,7 @@ def _to_overview(work: Work, row: Row) -> EventTypeOverview:
         upcoming=row["upcoming"],
         was_booked=row["was_booked"],
         token=_find_token(work, row),
+        team_page=row["team_page"],
     )
 
 

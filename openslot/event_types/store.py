@@ -161,7 +161,9 @@ UPCOMING = """
 select b.event_type_id, count(*) as upcoming from bookings b
 where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at > $2 - interval '1 day'
 group by b.event_type_id"""
-COLUMNS = f"{EVENT_TYPES.columns}, e.private_sealed"
+# Below which page a team's event type can be booked.
+TEAM_PAGE = "(select 'team/' || t.slug from teams t where t.id = e.team_id)"
+COLUMNS = f"{EVENT_TYPES.columns}, e.private_sealed, {TEAM_PAGE} as team_page"
 LIST = f"""
 with upcoming as materialized ({UPCOMING})
 select {COLUMNS}, coalesce(n.upcoming, 0) as upcoming,
@@ -208,6 +210,11 @@ async def list_all_event_types(
     sql = LIST_ALL if owner_id is None else LIST_OWN
     rows = await db.fetch(sql, owner_id, active, limit, offset)
     return [EVENT_TYPES.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def find_team_page(db: Db, event_type_id: UUID) -> str | None:
+    page: str | None = await db.fetchval(f"select {TEAM_PAGE} from event_types e where e.id = $1", event_type_id)
+    return page
 
 
 async def list_of_team(db: Db, team_id: UUID) -> list[EventType]:

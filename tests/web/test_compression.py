@@ -26,6 +26,7 @@ PUBLIC = {
     "/{username}",
     "/{username}/{slug}",
     "/{username}/{slug}/qr",
+    "/team/{team}/{slug}/qr",
     "/team/{team}",
     "/team/{team}/{slug}",
 }

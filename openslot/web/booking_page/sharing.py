@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
-from openslot.availability.models import ByPage
+from openslot.availability.models import ByPage, ByTeamPage
 from openslot.core.work import Work
 from openslot.event_types.models import EventType, Money
 from openslot.event_types.rules import is_offered
@@ -118,19 +118,7 @@ def _shorten(text: str) -> str:
 @follow_former
 async def show_qr(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the code with what it leads to, ready to print."""
-    options = read_options(request)
-    found = await availability.get_offer(work, ByPage(username, slug, options.token))
-    event_type = found.inputs.event_type
-    shown = page(
-        "booking/qr.html",
-        None,
-        locale=options.locale,
-        event_type=event_type,
-        host_name=found.host_name,
-        link=_link(work, found.host_username, event_type.slug, options.token),
-        image=f"{request.path}.svg{_query(options.token)}",
-    )
-    return replace(shown, headers={**shown.headers, "vary": "accept-language"})
+    return await show_qr_of(work, request, ByPage(username, slug, read_options(request).token))
 
 
 @get("/{username}/{slug}/qr.svg")
@@ -138,9 +126,28 @@ async def show_qr(work: Work, request: Request, username: str, slug: str) -> Res
 @follow_former
 async def qr_image(work: Work, request: Request, username: str, slug: str) -> Response:
     """Send the code as an image that can be printed at any size."""
-    token = read_options(request).token
-    found = await availability.get_offer(work, ByPage(username, slug, token))
-    link = _link(work, found.host_username, found.inputs.event_type.slug, token, **SOURCE)
+    return await draw_qr_of(work, ByPage(username, slug, read_options(request).token))
+
+
+async def show_qr_of(work: Work, request: Request, which: ByPage | ByTeamPage) -> Response:
+    options = read_options(request)
+    found = await availability.get_offer(work, which)
+    event_type = found.inputs.event_type
+    shown = page(
+        "booking/qr.html",
+        None,
+        locale=options.locale,
+        event_type=event_type,
+        host_name=found.host_name,
+        link=_link(work, found.host_username, event_type.slug, which.token),
+        image=f"{request.path}.svg{_query(which.token)}",
+    )
+    return replace(shown, headers={**shown.headers, "vary": "accept-language"})
+
+
+async def draw_qr_of(work: Work, which: ByPage | ByTeamPage) -> Response:
+    found = await availability.get_offer(work, which)
+    link = _link(work, found.host_username, found.inputs.event_type.slug, which.token, **SOURCE)
     return Response(headers={"content-type": SVG, "cache-control": "private, no-cache"}, body=draw_qr(link))
 
 

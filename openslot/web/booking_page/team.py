@@ -10,7 +10,7 @@ from openslot.web.booking_page import event_type, forms
 from openslot.web.booking_page.for_assistants import list_facts
 from openslot.web.booking_page.options import carry_source, find_source, read_options
 from openslot.web.booking_page.refusals import explain_closed, limit_views
-from openslot.web.booking_page.sharing import preview_team
+from openslot.web.booking_page.sharing import draw_qr_of, preview_team, show_qr_of
 from openslot.web.booking_page.view import show
 
 
@@ -30,6 +30,20 @@ async def book_team_event_type(
 ) -> Response:
     """Book an event type of a team."""
     return await event_type.send_form(work, request, _name(team, slug), form, user)
+
+
+@get("/team/{team}/{slug}/qr", is_public=True)
+@limit_views
+async def show_team_qr(work: Work, request: Request, team: str, slug: str) -> Response:
+    """Show the code of a team's event type with what it leads to, ready to print."""
+    return await show_qr_of(work, request, ByTeamPage(team, slug, read_options(request).token))
+
+
+@get("/team/{team}/{slug}/qr.svg")
+@limit_views
+async def draw_team_qr(work: Work, request: Request, team: str, slug: str) -> Response:
+    """Send the code of a team's event type as an image that can be printed at any size."""
+    return await draw_qr_of(work, ByTeamPage(team, slug, read_options(request).token))
 
 
 def _name(team: str, slug: str) -> event_type.NameOffer:

@@ -62,7 +62,7 @@ async def _find_own(work: Work, user: User) -> AgendaEntry | None:
 def _find_page(user: User, offered: Sequence[EventType]) -> str | None:
     """Return the path of the first page that shows times, with the host's name and address filled in."""
     for each in offered:
-        if not each.is_private and find_closed(each) is None:
+        if not each.is_private and each.team_id is None and find_closed(each) is None:
             return f"/{user.username}/{each.slug}?{urlencode({'name': user.name, 'email': user.email})}"
     return None
 

@@ -46,7 +46,14 @@ USUAL_NOTICE = 240
 
 
 async def form_page(
-    work: Work, user: User, template: str, form: Form[forms.EventTypeForm], *, focus: str = "", **values: Any
+    work: Work,
+    user: User,
+    template: str,
+    form: Form[forms.EventTypeForm],
+    *,
+    focus: str = "",
+    team_page: str | None = None,
+    **values: Any,
 ) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
     own = await schedules.list_schedules(work, user)
@@ -58,7 +65,7 @@ async def form_page(
         here="/event-types",
         form=form,
         focus=focus,
-        base=f"{work.runtime.settings.public_url}/{user.username}/",
+        base=f"{work.runtime.settings.public_url}/{team_page or user.username}/",
         schedules={str(each.id): each.name for each in own},
         places=typed,
         place_kinds=locations.list_kinds(services, typed),
@@ -175,6 +182,7 @@ async def edit_page(
         form,
         status=409 if changed is not None else None,
         focus=focus,
+        team_page=found.team_page,
         changed=changed,
         event_type=event_type,
         upcoming=found.upcoming,

@@ -1,7 +1,7 @@
 """Pages: the list of event types and their order; archive one, give it a private link or none, and delete it."""
 
 from typing import Annotated
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID
 
 from msgspec import Meta, Struct
@@ -10,6 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.ids import SHAPE
 from openslot.core.work import Work
+from openslot.event_types import links
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeInUse
 from openslot.event_types.models import EventType, EventTypeOverview, LocationKind
@@ -47,7 +48,7 @@ def links_of(work: Work, user: User, overview: EventTypeOverview) -> OfferLinks:
     event_type = overview.event_type
     if event_type.is_private and overview.token is None:
         return OfferLinks(url=None, qr=None)
-    path = f"/{quote(user.username)}/{event_type.slug}"
+    path = links.find_path(user, event_type, overview.team_page)
     query = f"?{urlencode({'token': overview.token})}" if overview.token else ""
     return OfferLinks(url=f"{work.runtime.settings.public_url}{path}{query}", qr=f"{path}/qr{query}")
 
