@@ -87,7 +87,10 @@ class Scene(Struct, kw_only=True):
     async def kill_database(self) -> None:
         """Kill PostgreSQL without warning, and start it again."""
         lines = (self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
-        psutil.Process(int(lines[0])).kill()
+        process = psutil.Process(int(lines[0]))
+        process.kill()
+        # Else it may be found alive, and is not started again.
+        await asyncio.to_thread(process.wait)
         await asyncio.to_thread(start_server, self.data_dir, options=self.database_options)
 
 

@@ -78,10 +78,11 @@ class Soak:
     ) -> None:
         self.bookings = self.events = 0
         self.faults: list[str] = []
+        self.refused: list[str] = []
         self.drained_after = 0.0
         self._set_up, self._running, self._guests, self._pace = set_up, running, guests, pace
         self._times = Ring(times)
-        self._made: dict[int, asyncio.Task[UUID]] = {}
+        self._made: dict[int, asyncio.Task[UUID | None]] = {}
         self._is_over = asyncio.Event()
 
     async def run(self) -> dict[str, tuple[int, int]]:
@@ -112,13 +113,19 @@ class Soak:
             self._made[number] = asyncio.create_task(self._book_one(number))
             await self._rest(BOOK_EVERY)
 
-    async def _book_one(self, number: int) -> UUID:
-        booking = await self._guests.book(number, self._times)
+    async def _book_one(self, number: int) -> UUID | None:
+        """Book, and free the time of an older booking; None if the booking was refused, which never may happen."""
+        booking = None
+        try:
+            booking = await self._guests.book(number, self._times)
+        except AssertionError as refusal:
+            self.refused.append(f"{number}: {refusal}")
+            print(f"{time.strftime('%H:%M:%S'):>44}  refused: {self.refused[-1]}", flush=True)
         former = number - LIVE
         if former >= 0:
             cancelled = await self._made.pop(former)
             # Every fifth is cancelled soon after it is made.
-            if former % 5:
+            if former % 5 and cancelled:
                 self.events += 1
                 await self._guests.ask("POST", f"/bookings/{cancelled}/cancel", {}, key=f"free {former}")
         return booking
@@ -198,6 +205,7 @@ def _judge(soak: Soak, guests: Guests, pace: Pace, memory: dict[str, tuple[int, 
         Figure("answers", sum(guests.answers.values()) - guests.answers[0]),
         Figure("requests without an answer", guests.answers[0]),
         Figure("answers 503", guests.answers[503]),
+        Figure("bookings that were refused", len(soak.refused), at_most=0),
         Figure("seconds until all effects were done", round(soak.drained_after)),
         Figure("answers that were not JSON", len(guests.other_than_json), at_most=0),
         Figure("answers other than success, 409 and 503", others, at_most=0),

@@ -181,6 +181,10 @@ class PoolTimeoutError(TimeoutError):
     """No connection became free within the time limit."""
 
 
+class PoolClosedError(asyncpg.InterfaceError):  # type: ignore[misc]
+    """The process is about to end, and lends no connection any more."""
+
+
 def is_cut_off(fault: BaseException | None) -> bool:
     """Return whether a statement may still be running because nothing waited for its end."""
     is_timeout = isinstance(fault, TimeoutError) and not isinstance(fault, PoolTimeoutError)
@@ -190,7 +194,7 @@ def is_cut_off(fault: BaseException | None) -> bool:
 def is_unavailable(fault: BaseException) -> bool:
     """Return whether the database could not be asked or had no room, which is no fault of whoever asked it."""
     kinds = (asyncpg.InsufficientResourcesError, asyncpg.ReadOnlySQLTransactionError, PoolTimeoutError)
-    return is_lost(fault) or isinstance(fault, kinds)
+    return not isinstance(fault, PoolClosedError) and (is_lost(fault) or isinstance(fault, kinds))
 
 
 def is_unlogged(fault: BaseException | None) -> bool:
@@ -266,7 +270,7 @@ class ConnectionPool:
     async def take(self) -> asyncpg.Connection:
         """Return the most recently used idle connection, a new one, or the next that is released."""
         if self._all_back is not None:
-            raise asyncpg.InterfaceError("the connections are being closed")
+            raise PoolClosedError("the connections are being closed")
         while self._idle:
             connection, since = self._idle.pop()
             if connection.is_closed():

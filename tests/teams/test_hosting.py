@@ -111,7 +111,6 @@ async def test_rules_have_bounds(runtime: Runtime, founded: FoundedTeam, given: 
     ("given", "field"),
     [
         ({"price": Money(100, "EUR")}, "price"),
-        ({"requires_confirmation": True}, "requiresConfirmation"),
         ({"wait_list_minutes": 60}, "waitListMinutes"),
     ],
 )

@@ -15,6 +15,7 @@ from openslot.bookings.events import (
     BookingNoShowMarked,
     BookingNoShowRemoved,
     BookingRequested,
+    BookingRequestReassigned,
     BookingWithdrawn,
 )
 from openslot.core.actor import OPERATOR
@@ -73,6 +74,7 @@ def test_every_event_with_something_to_tell_is_published_and_no_other() -> None:
         BookingDeclined,
         BookingLapsed,
         BookingWithdrawn,
+        BookingRequestReassigned,
     }
     telling = {event for event in WIRING.events if event.public is not Event.public} - marks
 
