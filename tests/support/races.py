@@ -48,9 +48,11 @@ SHARED = """
 select count(*) from (
     select from bookings where status = 'CONFIRMED' and claim_id is not null
     group by claim_id, seat_id having count(*) > 1) x"""
+# A seat whose hold has expired is free, also before a job has swept it up.
 OVERBOOKED = """
-select count(*) from claims c where c.active
-and (select count(*) from claim_seats t where t.claim_id = c.id and t.active) > c.seats"""
+select count(*) from claims c where c.active and (
+    select count(*) from claim_seats t
+    where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > now())) > c.seats"""
 # Time that is taken for nobody.
 LOST_TIME = f"""
 select count(*) from claims c where c.active and (
