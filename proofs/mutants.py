@@ -116,7 +116,7 @@ MUTANTS = (
         "our own outage as somebody else's fault",
         "jobs/test_full_disk.py::"
         "test_a_reaction_whose_connection_is_killed_or_that_finds_nobody_listening_loses_no_try",
-        ("core/db.py", "return is_lost(fault) or isinstance(fault, kinds)", "return isinstance(fault, kinds)"),
+        ("core/db.py", "(is_lost(fault) or isinstance(fault, kinds))", "isinstance(fault, kinds)"),
     ),
     mutant(
         "a worker that never gives up",
