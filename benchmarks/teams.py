@@ -21,7 +21,7 @@ from openslot.accounts.models import Role, User
 from openslot.accounts.operations import get_user
 from openslot.accounts.plans import Plan
 from openslot.availability import operations as availability
-from openslot.availability import schemas, team_listing, team_slots, team_store
+from openslot.availability import schemas, team_grid, team_listing, team_slots, team_store
 from openslot.availability.models import ById, ByPage, ByTeamPage, SlotContext
 from openslot.availability.schemas import write_slots
 from openslot.bookings import operations as bookings
@@ -219,7 +219,7 @@ def _forget() -> None:
     """Forget what a process keeps from one answer to the next."""
     schemas.write_day.cache_clear()
     team_listing.KEPT.clear()
-    team_slots.lay_team_grid.cache_clear()
+    team_grid.lay_team_grid.cache_clear()
     team_slots.find_worked.cache_clear()
     team_store.read_hours.cache_clear()
 
