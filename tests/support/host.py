@@ -1,6 +1,7 @@
 """A host in Berlin on a Monday morning, signed in, with a way to book and to let effects happen or fail."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -23,6 +24,7 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.support.clocks import MONDAY, MovingClock, clock
 from tests.support.effects import work_off
+from tests.support.live import connect
 from tests.support.loopback import settings
 
 __all__ = ["clock", "settings"]
@@ -31,6 +33,7 @@ TEN, ELEVEN, TWELVE = (MONDAY.replace(hour=hour) for hour in (10, 11, 12))
 ZONE = "Europe/Berlin"
 
 Book = Callable[..., Awaitable[Booking]]
+As = Callable[[User], AbstractAsyncContextManager[httpx2.AsyncClient]]
 
 
 @pytest.fixture
@@ -141,3 +144,15 @@ async def say_busy(runtime: Runtime, user: User, start: datetime, end: datetime,
         start,
         end,
     )
+
+
+@pytest.fixture
+def as_(client: httpx2.AsyncClient, runtime: Runtime) -> As:
+    """Ask as somebody who has signed in."""
+
+    @asynccontextmanager
+    async def sign_in(user: User) -> AsyncIterator[httpx2.AsyncClient]:
+        async with connect(str(client.base_url), headers=await open_session(runtime, user)) as asking:
+            yield asking
+
+    return sign_in

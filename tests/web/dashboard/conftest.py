@@ -1,5 +1,5 @@
 """A host in Berlin on a Monday morning, signed in."""
 
-from tests.support.host import book, clock, member, settings, stranger, user
+from tests.support.host import as_, book, clock, member, settings, stranger, user
 
-__all__ = ["book", "clock", "member", "settings", "stranger", "user"]
+__all__ = ["as_", "book", "clock", "member", "settings", "stranger", "user"]

@@ -1,7 +1,6 @@
 """A booking of a team is handed over on a page that says who could take it, and why the others can't."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from datetime import timedelta
 from uuid import UUID
 
@@ -17,26 +16,12 @@ from openslot.core.work import Runtime
 from tests.bookings.support import AT
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
-from tests.support.host import open_session
+from tests.support.host import As, open_session
 from tests.support.live import connect, serving
 from tests.support.page import read_page
 from tests.support.page_checks import CHECKED, bring_axe, check_page
 from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
 from tests.support.teams import HostedTeam, book_alone, book_team, list_hosts, open_account, open_team
-
-As = Callable[[User], AbstractAsyncContextManager[httpx2.AsyncClient]]
-
-
-@pytest.fixture
-def as_(client: httpx2.AsyncClient, runtime: Runtime) -> As:
-    """Ask as somebody who has signed in."""
-
-    @asynccontextmanager
-    async def sign_in(user: User) -> AsyncIterator[httpx2.AsyncClient]:
-        async with connect(str(client.base_url), headers=await open_session(runtime, user)) as asking:
-            yield asking
-
-    return sign_in
 
 
 @pytest.fixture

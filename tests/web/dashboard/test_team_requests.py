@@ -1,8 +1,6 @@
 """What people ask a team for: every host is mailed and can answer, and the others see who was faster."""
 
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from uuid import UUID
 
 import httpx2
@@ -20,26 +18,12 @@ from tests.support.bookings import public_body
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
-from tests.support.host import open_session
-from tests.support.live import connect
+from tests.support.host import As
 from tests.support.page import read_page
 from tests.support.page_checks import CHECKED, bring_axe, check_page
 from tests.support.teams import HostedTeam, list_hosts, open_team
 
-As = Callable[[User], AbstractAsyncContextManager[httpx2.AsyncClient]]
 TEN, TWELVE = "2026-03-16T10:00:00Z", "2026-03-16T12:00:00Z"
-
-
-@pytest.fixture
-def as_(client: httpx2.AsyncClient, runtime: Runtime) -> As:
-    """Ask as somebody who has signed in."""
-
-    @asynccontextmanager
-    async def sign_in(user: User) -> AsyncIterator[httpx2.AsyncClient]:
-        async with connect(str(client.base_url), headers=await open_session(runtime, user)) as asking:
-            yield asking
-
-    return sign_in
 
 
 @pytest.fixture
