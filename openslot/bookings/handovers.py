@@ -13,7 +13,7 @@ from openslot.availability.explain import explain_start
 from openslot.availability.models import ByBooking, ClaimedHost
 from openslot.availability.team_hosts import choose_hosts, list_free, team_of
 from openslot.bookings import errors, host_store, hosts, operations, request_store, requests, rules, store
-from openslot.bookings.events import BookingReassigned
+from openslot.bookings.events import BookingReassigned, BookingRequestReassigned
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, RequestState, Status
 from openslot.contacts import operations as contacts
 from openslot.core.actor import ActorKind
@@ -169,13 +169,15 @@ async def _replace(
     changed = [replace(each.booking, sequence=each.booking.sequence + 1, updated_at=work.now) for each in together]
     await hosts.change(work, changed, taken, claimed, why)
     work.stage(store.update_reassigned(changed))
-    previous, why_told = hosts.show(taken), str(reason) if reason else None
+    waiting = [each.id for each in changed if each.status is Status.PENDING_CONFIRMATION]
+    ends = await request_store.list_ends(work.db, waiting) if waiting else {}
+    change = {"previous_hosts": hosts.show(taken), "reason": str(reason) if reason else None}
     for each, now in zip(together, changed, strict=True):
         told = replace(each, booking=now, hosts=hosts.show(claimed.hosts))
-        if now.status is Status.PENDING_CONFIRMATION:
-            work.stage(requests.tell_reassigned(work, told, previous_hosts=previous, reason=why_told))
+        if now.id in ends:
+            work.stage(hosts.tell(work, BookingRequestReassigned, told, lapses_at=ends[now.id], **change))
         else:
-            work.stage(hosts.tell(work, BookingReassigned, told, previous_hosts=previous, reason=why_told))
+            work.stage(hosts.tell(work, BookingReassigned, told, **change))
     await work.record()
     return next(each for each in changed if each.id == booking.id)
 

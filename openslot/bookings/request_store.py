@@ -88,6 +88,12 @@ async def list_owned(db: Db, host_id: UUID, *, limit: int | None) -> list[UUID]:
     return [row["booking_id"] for row in await db.fetch(OWNED, host_id, limit)]
 
 
+async def list_ends(db: Db, booking_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+    """Read until when each of some requests can be answered."""
+    statement = "select booking_id, lapses_at from booking_requests where booking_id = any($1)"
+    return {row["booking_id"]: row["lapses_at"] for row in await db.fetch(statement, booking_ids)}
+
+
 async def list_due(db: Db, *, now: datetime, limit: int) -> Sequence[Row]:
     statement = """select booking_id, host_id from booking_requests where state = 'waiting' and lapses_at <= $1
         order by lapses_at limit $2"""

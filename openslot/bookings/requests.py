@@ -1,6 +1,6 @@
 """The verbs of requests: an invitee asks for a time, and the host confirms or declines it, or it lapses."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,6 @@ from openslot.bookings.events import (
     BookingEvent,
     BookingLapsed,
     BookingRequested,
-    BookingRequestReassigned,
     BookingWithdrawn,
 )
 from openslot.bookings.models import (
@@ -33,7 +32,7 @@ from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
 from openslot.event_types import links
 from openslot.jobs.batches import repeat
-from openslot.teams.models import BookingHost, CreditReason
+from openslot.teams.models import CreditReason
 
 LAPSE = "requests.lapse"
 AT_ONCE = 500
@@ -53,24 +52,10 @@ async def begin(work: Work, details: BookingDetails) -> None:
         booking_id=booking.id,
         host_id=booking.host_id,
         state=RequestState.WAITING,
-        lapses_at=_find_end(work, booking),
+        lapses_at=rules.lapses_at(booking, within=timedelta(hours=work.runtime.settings.confirm_within_hours)),
     )
     work.stage(request_store.insert_request(request))
     await work.record(hosts.tell(work, BookingRequested, details, lapses_at=request.lapses_at))
-
-
-def _find_end(work: Work, booking: Booking) -> datetime:
-    return rules.lapses_at(booking, within=timedelta(hours=work.runtime.settings.confirm_within_hours))
-
-
-def tell_reassigned(
-    work: Work, details: BookingDetails, *, previous_hosts: tuple[BookingHost, ...], reason: str | None
-) -> BookingEvent:
-    """Write that others host what is asked for, and are asked now."""
-    until = _find_end(work, details.booking)
-    return hosts.tell(
-        work, BookingRequestReassigned, details, lapses_at=until, previous_hosts=previous_hosts, reason=reason
-    )
 
 
 async def confirm(work: Work, ref: BookingRef) -> Booking:

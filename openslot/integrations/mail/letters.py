@@ -14,6 +14,7 @@ from openslot.bookings.events import (
     BookingInvitationFailed,
     BookingLinkAdded,
     BookingReassigned,
+    BookingRequestReassigned,
     BookingRescheduled,
 )
 from openslot.bookings.links import booking_url, calendar_url, manage_url
@@ -313,7 +314,7 @@ def read_meeting(
             previous_ends_at=event.previous_ends_at,
             reason=event.reason,
         )
-    if isinstance(event, BookingReassigned):
+    if isinstance(event, BookingReassigned | BookingRequestReassigned):
         return replace(meeting, reason=event.reason, is_reason_of_host=False)
     if isinstance(event, BookingInvitationFailed):
         return replace(meeting, invited_by=InvitedBy.MAIL_INSTEAD)

@@ -1,4 +1,4 @@
-"""Mails about requests: the host is asked, and the invitee learns that it was sent, declined or not answered."""
+"""Mails about requests: hosts are asked, and the invitee learns that it was sent, declined or not answered."""
 
 from datetime import datetime
 from uuid import UUID
@@ -19,9 +19,17 @@ from openslot.core.text import one_line, paragraph
 from openslot.core.work import Expanded, Outcome, Runtime, Target, Work
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, choose_locale
-from openslot.integrations.mail.letters import read_meeting, write_people, write_what_and_when
-from openslot.integrations.mail.meetings import MailedMeeting, list_recipients, to_host
+from openslot.integrations.mail.letters import (
+    explain_mail,
+    find_quote,
+    format_title,
+    read_meeting,
+    write_people,
+    write_what_and_when,
+)
+from openslot.integrations.mail.meetings import MailedMeeting, is_wanted, list_recipients, to_host
 from openslot.integrations.mail.models import (
+    UNWANTED,
     Draft,
     Fact,
     Letter,
@@ -32,6 +40,8 @@ from openslot.integrations.mail.models import (
     compose,
 )
 from openslot.integrations.mail.operations import deliver, find_hosts, leave_unsent
+from openslot.integrations.mail.team_mails import find_former, list_names
+from openslot.teams.models import BookingHost
 
 ASK = "mail.ask_host"
 NO_HOST = "the host's account is deleted"
@@ -46,24 +56,31 @@ TO_INVITEE: dict[str, tuple[type[BookingEvent], MailKind]] = {
 async def ask_host(work: Work, effect: Effect) -> Outcome:
     """Ask the host to confirm or decline a request, whichever mails they have switched off: it waits for them.
 
-    Of a team each host is asked, in the lane of what they are told of the booking later.
+    Of a team each host is asked, in the lane of what they are told of the booking later, and who hosts it no longer is
+    told so.
     """
     event = _read_asked(effect)
+    former = await find_former(work, event)
     if event.hosts and effect.target is None:
         lane = f"mail:booking:{event.booking.id}"
-        asked = _list_asked(event)
-        return Expanded(tuple(Target(reaction=ASK, target=str(each), lane=f"{lane}@{each}") for each in asked))
+        told = (*_list_asked(event), *(each.id for each in former))
+        return Expanded(tuple(Target(reaction=ASK, target=str(each), lane=f"{lane}@{each}") for each in told))
     hosts = await find_hosts(work, event)
-    host = next((each for each in hosts if effect.target in {None, str(each.id)}), None)
+    host = next((each for each in (*hosts, *former) if effect.target in {None, str(each.id)}), None)
     if host is None or event.lapses_at <= work.now:
         return await leave_unsent(work, effect, ANSWERED if host else NO_HOST)
-    meeting = read_meeting(work.runtime, event, hosts, cause=effect.actor)
-    to = to_host(host)
+    to, is_former = to_host(host), host in former
+    kind = MailKind.HANDOVER if is_former else MailKind.REQUEST
+    if not is_wanted([host], to, kind):
+        return await leave_unsent(work, effect, UNWANTED)
     locale = choose_locale(to.locale)
+    meeting = read_meeting(work.runtime, event, (host,) if is_former else hosts, cause=effect.actor)
     draft = Draft(
         id=effect.id,
-        kind=MailKind.REQUEST,
-        letter=_write_to_host(work.runtime, meeting, event.lapses_at, to, locale),
+        kind=kind,
+        letter=_write_to_former(meeting, event.hosts, to, locale)
+        if is_former
+        else _write_to_host(work.runtime, meeting, event.lapses_at, to, locale),
         recipient=to,
         brand=host.brand,
         locale=locale,
@@ -131,6 +148,21 @@ def _write_to_host(
         quote=paragraph(booking.notes) if booking.notes else None,
         button=Link(label=Text("Confirm or decline"), url=request_url(runtime, booking.id)),
         footer=Text("You received this email because people can book meetings with you."),
+    )
+
+
+def _write_to_former(meeting: MailedMeeting, hosts: tuple[BookingHost, ...], to: Recipient, locale: Locale) -> Letter:
+    when = format_short(meeting.booking.starts_at, to.zone, locale)
+    return compose(
+        Text("Request handed over: %(title)s, %(when)s", title=format_title(meeting, to), when=when),
+        Text(
+            "If it is confirmed, it will be hosted by %(hosts)s. There is nothing you need to do.",
+            hosts=list_names(hosts),
+        ),
+        heading=Text("You no longer need to answer this request"),
+        facts=_write_facts(meeting, to, locale),
+        quote=find_quote(meeting, to),
+        footer=explain_mail(meeting, to),
     )
 
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.bookings.events import BookingEvent, BookingReassigned, BookingRescheduled
+from openslot.bookings.events import BookingEvent, BookingReassigned, BookingRequestReassigned, BookingRescheduled
 from openslot.bookings.words import ListOfNames, format_short
 from openslot.core.actor import Actor
 from openslot.core.text import defuse, one_line
@@ -29,7 +29,8 @@ from openslot.teams.models import BookingHost
 
 def list_previous(event: BookingEvent) -> tuple[BookingHost, ...]:
     """List who hosted a booking before, if others host it since this event."""
-    return event.previous_hosts if isinstance(event, BookingReassigned | BookingRescheduled) else ()
+    changes = BookingReassigned | BookingRequestReassigned | BookingRescheduled
+    return event.previous_hosts if isinstance(event, changes) else ()
 
 
 async def find_former(work: Work, event: BookingEvent) -> tuple[MailHost, ...]:
@@ -63,18 +64,22 @@ def write_handover(runtime: Runtime, event: BookingEvent, former: MailHost, *, i
     return write_draft(meeting, MailKind.HANDOVER, recipient, id_, cause, ours=letter)
 
 
+def list_names(hosts: tuple[BookingHost, ...]) -> ListOfNames:
+    """Name hosts in a sentence; none of their names becomes a link."""
+    return ListOfNames(tuple(defuse(one_line(each.name)) for each in hosts))
+
+
 def _write_letter(
     meeting: MailedMeeting, hosts: tuple[BookingHost, ...], recipient: Recipient, locale: Locale
 ) -> Letter:
     title = format_title(meeting, recipient)
-    names = ListOfNames(tuple(defuse(one_line(each.name)) for each in hosts))
     return compose(
         Text(
             "Handed over: %(title)s, %(when)s",
             title=title,
             when=format_short(meeting.booking.starts_at, recipient.zone, locale),
         ),
-        Text("It is now hosted by %(hosts)s. There is nothing you need to do.", hosts=names),
+        Text("It is now hosted by %(hosts)s. There is nothing you need to do.", hosts=list_names(hosts)),
         heading=Text("You no longer host this meeting"),
         facts=(*write_what_and_when(meeting, recipient, locale), *write_people(meeting, recipient)),
         quote=find_quote(meeting, recipient),

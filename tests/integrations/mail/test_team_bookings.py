@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.bookings import handovers, series
-from openslot.bookings.models import BookingRef
+from openslot.bookings.models import Booking, BookingRef
 from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
@@ -19,7 +19,7 @@ from tests.integrations.mail.conftest import ELEVEN, TEN, cancel, invitation, ma
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt
 from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
-from tests.support.teams import book_alone, book_team, book_weeks, list_hosts, open_team
+from tests.support.teams import HostedTeam, book_alone, book_team, book_weeks, list_hosts, open_team
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 ANA, JIM, KIM = "ana@team.example", "jim@team.example", "kim@team.example"
@@ -238,6 +238,59 @@ async def test_a_new_time_with_another_host_is_one_mail_to_each(runtime: Runtime
         booking.invitee_email: ("Rescheduled", "REQUEST"),
     }
     assert await mails(runtime, team.owner.email) == []
+
+
+async def hand_request_over(runtime: Runtime) -> tuple[HostedTeam, Booking]:
+    """Ask two hosts for a time, hand it over from the second to a third, and throw the mails before that away."""
+    team = await open_team(runtime, 3, groups=[(1, [0]), (1, [1, 2])], requires_confirmation=True)
+    asked = await book_team(runtime, team.event_type, TEN)
+    await runtime.pool.execute("delete from effects")
+    # The time to answer was changed since then.
+    await runtime.pool.execute("update booking_requests set lapses_at = $1", TEN.replace(hour=8))
+    async with runtime.transaction(OPERATOR) as work:
+        ref = BookingRef(asked.id, None)
+        await handovers.reassign_booking(work, ref, from_user=team.hosts[1].id, reason="Ill")
+    return team, asked
+
+
+async def test_who_is_no_longer_asked_is_told_who_hosts_a_request(runtime: Runtime, clock: MovingClock) -> None:
+    team, asked = await hand_request_over(runtime)
+    stays, leaves, comes = team.hosts
+    await work_off(runtime, clock)
+
+    (told,) = await messages(runtime, leaves.email)
+    text = " ".join(part(told, "text/plain").split())
+    assert told["subject"].startswith("Request handed over: Team with Li")
+    assert "You no longer need to answer this request" in text
+    assert f"If it is confirmed, it will be hosted by {stays.name} and {comes.name}." in text
+    assert "Ill" in text
+    assert [each.get_content_type() for each in told.walk() if not each.is_multipart()] == ["text/plain", "text/html"]
+    for unchanged in (stays.email, asked.invitee_email, team.owner.email):
+        assert await mails(runtime, unchanged) == []
+
+
+async def test_who_takes_a_request_over_reads_until_when_it_can_be_answered(
+    runtime: Runtime, clock: MovingClock
+) -> None:
+    team, _ = await hand_request_over(runtime)
+    await work_off(runtime, clock)
+
+    (told,) = await messages(runtime, team.hosts[2].email)
+    text = " ".join(part(told, "text/plain").split())
+    assert told["subject"].startswith("Request: Team with Li")
+    assert "Answer until Monday, 16 March 2026, 08:00" in text
+    assert "Ill" not in text
+
+
+async def test_who_gets_no_mails_of_cancellations_gets_none_of_a_request_that_is_handed_over(
+    runtime: Runtime, clock: MovingClock
+) -> None:
+    team, _ = await hand_request_over(runtime)
+    async with runtime.transaction(OPERATOR) as work:
+        for host in team.hosts:
+            await mail.set_topics(work, host, DEFAULT_TOPICS - {MailTopic.CANCELLED})
+    await work_off(runtime, clock)
+    assert [len(await mails(runtime, each.email)) for each in team.hosts] == [0, 0, 1]
 
 
 async def test_the_hosts_of_a_series_get_one_mail_with_every_date(runtime: Runtime, clock: MovingClock) -> None:
