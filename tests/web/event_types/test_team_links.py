@@ -1,5 +1,6 @@
 """The links of a team's event type, wherever its owner finds them, lead to its page."""
 
+import html
 import re
 
 import httpx2
@@ -73,3 +74,21 @@ async def test_the_code_leads_to_the_page(client: httpx2.AsyncClient, runtime: R
     assert f"{runtime.settings.public_url}{path}" in shown.text
     assert f"{path}/qr.svg" in shown.text
     assert (image.status_code, image.headers["content-type"]) == (200, "image/svg+xml")
+
+
+async def test_pages_speak_of_the_team_s_page_and_not_of_the_owner_s(
+    client: httpx2.AsyncClient, runtime: Runtime, team: HostedTeam
+) -> None:
+    path = f"/event-types/{team.event_type.id}"
+    async with connect(str(client.base_url), headers=await open_session(runtime, team.owner)) as owner:
+        shown = [await owner.get(each) for each in (path, f"{path}/private", f"{path}/links")]
+        async with runtime.transaction(OPERATOR) as work:
+            await event_types.make_private(work, await event_types.get_for_change(work, team.owner, team.event_type.id))
+        shown += [await owner.get(each) for each in (path, f"{path}/public", f"{path}?done=public")]
+
+    for each in shown:
+        assert each.status_code == 200
+        text = html.unescape(each.text).casefold()
+        assert "the team's page" in text, each.url
+        assert "your page" not in text, each.url
+        assert "my page" not in text, each.url

@@ -35,7 +35,7 @@ NOTICES = {
     "saved": Text("Your changes were saved."),
     "restored": Text("It can be booked again."),
     "private": Text("It has a new private link. The earlier link, if there was one, no longer works."),
-    "public": Text("It is on your page now."),
+    "public": Text("Everyone can find and book it now."),
     "archive-only": Text("It has bookings, so it can't be deleted. Archive it instead."),
 }
 NO_SCHEDULE = Text("Choose one of your schedules")
