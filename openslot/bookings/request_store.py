@@ -18,6 +18,7 @@ from openslot.core.db import Db, Row
 from openslot.core.events import Change
 from openslot.core.rows import Rows
 from openslot.event_types.store import EVENT_TYPES
+from openslot.teams.store import IS_MANAGED
 
 REQUESTS = Rows(BookingRequest, "booking_requests r", prefix="r_")
 INSERT = REQUESTS.insert()
@@ -44,6 +45,11 @@ WAITS_FOR = """
 r.state = 'waiting' and (
     r.host_id = $1 or r.booking_id in (select h.booking_id from booking_hosts h where h.user_id = $1))"""
 WAITING = f"select {COLUMNS} from {TABLES} where {WAITS_FOR} order by b.starts_at, b.id limit $2"
+OF_EVENT_TYPE = f"""
+select {COLUMNS} from {TABLES}
+where b.event_type_id = $1 and r.state = 'waiting' and r.lapses_at > $3
+  and (r.host_id = $2 or {IS_MANAGED.format(user_id="$2")})
+order by b.starts_at, b.id limit $4"""
 OWNED = "select booking_id from booking_requests where host_id = $1 and state = 'waiting' order by booking_id limit $2"
 # It repeats what the lock assures: whoever forgets the lock must not answer twice.
 END = """
@@ -81,6 +87,12 @@ async def lock_request(db: Db, ref: BookingRef) -> FoundRequest | None:
 
 async def list_waiting(db: Db, user_id: UUID, *, limit: int) -> list[FoundRequest]:
     return [_to_found(row) for row in await db.fetch(WAITING, user_id, limit)]
+
+
+async def list_of_event_type(
+    db: Db, event_type_id: UUID, *, reader_id: UUID, now: datetime, limit: int
+) -> list[FoundRequest]:
+    return [_to_found(row) for row in await db.fetch(OF_EVENT_TYPE, event_type_id, reader_id, now, limit)]
 
 
 async def list_owned(db: Db, host_id: UUID, *, limit: int | None) -> list[UUID]:

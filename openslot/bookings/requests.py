@@ -124,6 +124,13 @@ async def list_waiting(work: Work, host: User) -> list[FoundRequest]:
     return await request_store.list_waiting(work.db, host.id, limit=MAX_WAITING)
 
 
+async def list_of_event_type(work: Work, reader: User, event_type_id: UUID) -> list[FoundRequest]:
+    """List what can be answered of a team's event type, by its start; nothing for who neither owns nor manages it."""
+    return await request_store.list_of_event_type(
+        work.db, event_type_id, reader_id=reader.id, now=work.now, limit=MAX_WAITING
+    )
+
+
 async def _get_for_answer(work: Work, ref: BookingRef) -> FoundRequest:
     """Read a request that somebody may answer, and that nobody else can answer until the commit."""
     found = require(await _lock(work, ref), errors.RequestNotFound)

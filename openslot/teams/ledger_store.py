@@ -319,21 +319,27 @@ async def list_choices(db: Db, team_id: UUID, *, since: datetime | None = None) 
 async def list_last_choices(
     db: Db, event_type_id: UUID, *, reader_id: UUID, now: datetime, limit: int
 ) -> list[LastChoice]:
-    may_decide = f"(b.host_id = $2 or {IS_MANAGED.format(user_id='$2')})"
-    statement = f"""select {CHOICES.columns}, b.starts_at, b.status = 'CANCELLED' as is_cancelled,
-            b.status = 'CONFIRMED' and b.ends_at > $3 and {may_decide} as can_hand_over,
-            r.state = 'waiting' and r.lapses_at > $3 and {may_decide} as can_answer,
-            b.status = 'PENDING_CONFIRMATION' and r.state <> 'waiting' as is_unconfirmed
+    # A session is known by its claim, and is as those of its bookings that take place.
+    statement = f"""select {CHOICES.columns}, b.id as of_booking, b.starts_at, b.status = 'CANCELLED' as is_cancelled,
+            b.status = 'CONFIRMED' and b.ends_at > $3
+                and (b.host_id = $2 or {IS_MANAGED.format(user_id="$2")}) as can_hand_over,
+            b.state = 'waiting' and b.lapses_at > $3 as is_waiting,
+            b.status = 'PENDING_CONFIRMATION' and b.state <> 'waiting' as is_unconfirmed
         from event_types e join host_groups g on g.event_type_id = e.id join assignments a on a.group_id = g.id
-        left join bookings b on b.id = a.booking_id left join booking_requests r on r.booking_id = b.id
+        left join lateral (
+            select b.id, b.host_id, b.status, b.starts_at, b.ends_at, r.state, r.lapses_at
+            from bookings b left join booking_requests r on r.booking_id = b.id
+            where b.id = a.booking_id or b.claim_id = a.booking_id
+            order by b.status = 'CONFIRMED' desc, r.state = 'waiting' desc nulls last, b.id limit 1) b on true
         where e.id = $1 order by a.no desc limit $4"""
     return [
         LastChoice(
             choice=CHOICES.read(row),
+            booking_id=row["of_booking"],
             starts_at=row["starts_at"],
             is_cancelled=bool(row["is_cancelled"]),
             can_hand_over=bool(row["can_hand_over"]),
-            can_answer=bool(row["can_answer"]),
+            is_waiting=bool(row["is_waiting"]),
             is_unconfirmed=bool(row["is_unconfirmed"]),
         )
         for row in await db.fetch(statement, event_type_id, reader_id, now, limit)

@@ -303,14 +303,16 @@ class LastChoice(Struct, frozen=True, kw_only=True):
     """A choice of hosts, and what it was made for."""
 
     choice: StoredChoice
+    booking_id: UUID | None
+    """The booking, or one of a session."""
     starts_at: datetime | None
     """Of the meeting; None: it was held and not booked."""
 
     is_cancelled: bool
     can_hand_over: bool
     """Whether the reader may still give the booking to another host."""
-    can_answer: bool
-    """Whether it waits for an answer that the reader may give."""
+    is_waiting: bool
+    """Whether it was asked for and is not answered yet."""
     is_unconfirmed: bool
     """Whether it was asked for and never confirmed."""
 

@@ -42,15 +42,14 @@ class DeclineForm(Struct, frozen=True, kw_only=True):
 @get("/bookings/requests")
 async def show_requests(work: Work, user: User) -> Response:
     """List what waits for the host, by its start."""
-    waiting = await requests.list_waiting(work, user)
+    days = list_days(work, user, await requests.list_waiting(work, user))
+    return page("dashboard/requests.html", user, here="/bookings", days=days, notices=NOTICES)
+
+
+def list_days(work: Work, user: User, waiting: list[FoundRequest]) -> list[DayOfRows]:
+    """Show what waits for somebody, by day."""
     days = group_by_day(waiting, user, lambda each: each.details.booking.starts_at, now=work.now)
-    return page(
-        "dashboard/requests.html",
-        user,
-        here="/bookings",
-        days=[DayOfRows(heading, tuple(_row(each, user, work) for each in found)) for heading, found in days],
-        notices=NOTICES,
-    )
+    return [DayOfRows(heading, tuple(_row(each, user, work) for each in found)) for heading, found in days]
 
 
 def _row(found: FoundRequest, user: User, work: Work) -> BookingRow:

@@ -1,4 +1,4 @@
-"""Page: the ledger of a team's event type, with each host's share, how far they are behind, and the last choices."""
+"""Page: the ledger of a team's event type: what waits, each host's share and standing, and the last choices."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -8,6 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.bookings import requests
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
@@ -17,7 +18,7 @@ from openslot.teams.choice import BOOKING
 from openslot.teams.models import AssignmentReason, Balance, LastChoice, MemberShare
 from openslot.web.charts import share_of
 from openslot.web.dashboard.hand_over import HANDED_OVER
-from openslot.web.dashboard.requests import ANSWERED
+from openslot.web.dashboard.requests import ANSWERED, list_days
 from openslot.web.figures import Percent, ShownNumber
 from openslot.web.organization.current import get_own, organization_page
 from openslot.web.organization.teams import HERE, get_hosted
@@ -73,8 +74,7 @@ class ShownChoice(Struct, frozen=True, kw_only=True):
     is_cancelled: bool
     hand_over: str | None
     """Where it is given to another host, if the reader may."""
-    answer: str | None
-    """Where the request is answered, if it waits and the reader may."""
+    is_waiting: bool
     is_unconfirmed: bool
 
 
@@ -84,6 +84,8 @@ async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, 
     event_type = hosted.event_type
     shares = await replay.list_shares(work, event_type.id)
     choices = await replay.list_last_choices(work, event_type.id, user, limit=MAX_CHOICES)
+    may_wait = event_type.requires_confirmation or any(each.is_waiting for each in choices)
+    waiting = await requests.list_of_event_type(work, user, event_type.id) if may_wait else []
     names = {each.user_id: each.name for each in shares}
     return organization_page(
         "team_ledger.html",
@@ -97,6 +99,7 @@ async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, 
         is_by_share=not shares or shares[0].balance is Balance.SHARE,
         groups=[_show_group(list(group)) for _, group in groupby(shares, key=lambda each: each.position)],
         choices=_show_choices(choices, names),
+        days=list_days(work, user, waiting),
         notices={"handed-over": HANDED_OVER, **ANSWERED},
     )
 
@@ -153,7 +156,7 @@ def _show_choices(last: Sequence[LastChoice], names: dict[UUID, str]) -> list[Sh
 def _show_choice(last: LastChoice, names: dict[UUID, str], *, can_hand_over: bool) -> ShownChoice:
     choice = last.choice
     free = (each.user_id for each in choice.asked.candidates if each.is_free and each.user_id not in choice.chosen)
-    path = f"/bookings/{choice.booking_id}/hand-over?place={choice.chosen[0]}"
+    path = f"/bookings/{last.booking_id}/hand-over?place={choice.chosen[0]}"
     return ShownChoice(
         at=choice.at,
         chosen=_name(choice.chosen, names),
@@ -163,7 +166,7 @@ def _show_choice(last: LastChoice, names: dict[UUID, str], *, can_hand_over: boo
         starts_at=last.starts_at,
         is_cancelled=last.is_cancelled,
         hand_over=path if can_hand_over else None,
-        answer=f"/bookings/requests/{choice.booking_id}" if last.can_answer else None,
+        is_waiting=last.is_waiting,
         is_unconfirmed=last.is_unconfirmed,
     )
 

@@ -9,7 +9,8 @@ from playwright.async_api import Browser, expect
 
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
+from openslot.accounts.members import add_member
+from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -21,7 +22,7 @@ from tests.support.effects import work_off
 from tests.support.host import As
 from tests.support.page import read_page
 from tests.support.page_checks import CHECKED, bring_axe, check_page
-from tests.support.teams import HostedTeam, list_hosts, open_team
+from tests.support.teams import HostedTeam, list_hosts, open_account, open_team
 
 TEN, TWELVE = "2026-03-16T10:00:00Z", "2026-03-16T12:00:00Z"
 
@@ -136,6 +137,52 @@ async def test_a_manager_who_does_not_host_answers_from_the_ledger(
         assert "The request was declined." in seen
         assert "Not confirmed" in seen
         assert (await asks.get(f"/bookings/{first}")).status_code == 404
+
+
+async def test_a_manager_answers_requests_for_single_seats_of_a_session(
+    client: httpx2.AsyncClient, runtime: Runtime, as_: As, browser: Browser
+) -> None:
+    team = await open_team(runtime, 3, groups=[(1, [0, 1])], requires_confirmation=True, seats=3)
+    manager = team.hosts[2]
+    await runtime.pool.execute("update team_members set is_manager = true where user_id = $1", manager.id)
+    ledger = f"/organization/teams/{team.id}/event-types/{team.event_type.id}/ledger"
+    first, second, third = [(await ask(client, team, TEN))[0] for _ in range(3)]
+    page, faults = await open_as(browser, client, runtime, manager, **CHECKED)
+    await bring_axe(page)
+    await page.goto(ledger)
+    await check_page(page, "a ledger with requests")
+    assert faults == []
+    async with as_(manager) as asks:
+        shown = await asks.get(ledger)
+        assert {f"/bookings/requests/{each}" for each in (first, second, third)} == set(
+            re.findall(r"/bookings/requests/[0-9a-f-]{36}", shown.text)
+        )
+        assert "Waits for an answer" in read_page(shown).text
+        assert "Not booked" not in read_page(shown).text
+        confirmed = await asks.post(f"/bookings/requests/{first}/confirm")
+        assert confirmed.headers["location"] == f"{ledger}?done=confirmed"
+        await asks.post(f"/bookings/requests/{second}/decline")
+        shown = await asks.get(ledger)
+        assert re.findall(r"/bookings/requests/([0-9a-f-]{36})", shown.text) == [str(third)]
+        # What is confirmed is handed over with the whole session.
+        (path,) = re.findall(r"/bookings/[0-9a-f-]{36}/hand-over\?place=[0-9a-f-]{36}", shown.text)
+        assert path.startswith(f"/bookings/{first}/")
+        assert (await asks.get(path)).status_code == 200
+
+
+async def test_an_administrator_who_does_not_manage_the_team_sees_no_requests_in_the_ledger(
+    client: httpx2.AsyncClient, runtime: Runtime, as_: As, team: HostedTeam
+) -> None:
+    admin = await open_account(runtime, "Admin")
+    async with runtime.transaction(OPERATOR) as work:
+        await add_member(work, team.organization, admin, role=Role.ADMIN)
+    await ask(client, team, TEN)
+    async with as_(admin) as asks:
+        shown = await asks.get(f"/organization/teams/{team.id}/event-types/{team.event_type.id}/ledger")
+    assert shown.status_code == 200
+    assert "Waits for an answer" in shown.text
+    assert "/bookings/requests/" not in shown.text
+    assert "Jonas" not in shown.text
 
 
 async def test_a_request_is_handed_over_on_a_page_and_the_new_host_is_asked(
