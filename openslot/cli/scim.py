@@ -49,10 +49,10 @@ async def show_log(
 
 @command(app, "preview")
 async def preview(work: Work, slug: Slug, emails: Emails = None) -> Answer:
-    """Show what would be cancelled if these members, or all, were suspended or removed now."""
+    """Show what would be cancelled or declined if these members, or all, were suspended or removed now."""
     found = await departures.preview(work, await organizations.get_organization(work, slug), emails or [])
-    rows = [(p.email, p.name, p.upcoming, _outcome(p)) for p in found]
-    columns = ("Email", "Name", "Upcoming bookings", "They would")
+    rows = [(p.email, p.name, p.counts.cancelled, p.counts.declined, _outcome(p)) for p in found]
+    columns = ("Email", "Name", "Upcoming bookings", "Requests", "They would")
     return Answer({"members": [_shape(each) for each in found]}, TableRows(columns, rows, "No active members found."))
 
 
@@ -107,8 +107,10 @@ def _shape(found: Preview) -> dict[str, object]:
         found,
         "email name",
         managed=found.is_managed,
-        upcoming_bookings=found.upcoming,
-        handed_over=found.handed_over,
+        upcoming_bookings=found.counts.cancelled,
+        handed_over=found.counts.handed_over,
+        requests=found.counts.declined,
+        requests_handed_over=found.counts.requests_handed_over,
         cancelled=cancelled,
         held=found.is_held,
     )

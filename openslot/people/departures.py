@@ -21,7 +21,7 @@ from openslot.people import operations as people
 from openslot.people import store, team_leavers
 from openslot.people.errors import DeparturePending, HeldDepartureNotFound
 from openslot.people.events import DepartureDecided, DepartureHeld
-from openslot.people.models import HeldDeparture, Preview
+from openslot.people.models import HeldDeparture, LeaverCounts, Preview, UpcomingMeeting
 from openslot.teams import operations as teams
 from openslot.teams.models import Team
 from openslot.wait_list import operations as wait_list
@@ -89,7 +89,8 @@ async def leave_team(work: Work, organization: Organization, team: Team, leavers
         if not is_held:
             await team_leavers.leave_team(work, team, user)
             continue
-        kept += sum(await team_leavers.count_of_leaver(work, team, user.id))
+        found = await team_leavers.count_of_leaver(work, team, user.id)
+        kept += found.cancelled + found.handed_over
         await teams.remove_member(work, team, user.id)
     if kept:
         log.warning(
@@ -286,14 +287,12 @@ async def preview(work: Work, organization: Organization, emails: list[str]) -> 
     shown = []
     for member in chosen:
         departed += member.is_managed
-        cancelled, handed_over = released.get(member.user.id, (0, 0))
         shown.append(
             Preview(
                 email=member.user.email,
                 name=member.user.name,
                 is_managed=member.is_managed,
-                upcoming=cancelled,
-                handed_over=handed_over,
+                counts=released.get(member.user.id, LeaverCounts()),
                 is_held=member.is_managed and is_too_many(departed, before, share=organization.departure_share),
                 is_kept=organization.keeps_bookings,
             )
@@ -301,7 +300,12 @@ async def preview(work: Work, organization: Organization, emails: list[str]) -> 
     return shown
 
 
-async def count_handed_over(work: Work, member: Member) -> int:
-    """Count the bookings of teams that others would take over from a member who leaves."""
+async def count_of_leaver(work: Work, member: Member) -> LeaverCounts:
+    """Count what would become of the bookings and requests of a member who leaves."""
     released = await store.count_released(work.db, [member.user.id], now=work.now)
-    return released.get(member.user.id, (0, 0))[1]
+    return released.get(member.user.id, LeaverCounts())
+
+
+async def list_cancelled(work: Work, member: Member, *, limit: int) -> list[UpcomingMeeting]:
+    """List the first of the bookings that would be cancelled if a member left."""
+    return await store.list_upcoming(work.db, member.user.id, now=work.now, limit=limit)

@@ -24,16 +24,26 @@ class HeldDeparture(Struct, frozen=True, kw_only=True):
     upcoming: int
 
 
+class LeaverCounts(Struct, frozen=True, kw_only=True):
+    """What would become of the bookings and requests of somebody who leaves."""
+
+    cancelled: int = 0
+    """Bookings of their own, and of teams that do not replace who leaves."""
+    handed_over: int = 0
+    """Bookings of teams that somebody else who is free takes over; without anybody they are cancelled too."""
+    declined: int = 0
+    """Requests for their own time, and for that of teams that do not replace who leaves."""
+    requests_handed_over: int = 0
+    """Requests of teams that somebody else who is free is asked for; without anybody they are declined too."""
+
+
 class Preview(Struct, frozen=True, kw_only=True):
     """What would happen if a provider suspended or removed a member now."""
 
     email: str
     name: str
     is_managed: bool
-    upcoming: int
-    """How many bookings would be cancelled, of their own and of teams that do not replace who leaves."""
-    handed_over: int
-    """How many bookings of teams somebody else who is free would take over; without anybody they are cancelled too."""
+    counts: LeaverCounts
     is_held: bool
     """Whether the bookings would wait for an administrator."""
     is_kept: bool
@@ -64,6 +74,7 @@ class AccountDeletion(Struct, frozen=True, kw_only=True):
 
 
 class UpcomingMeeting(Struct, frozen=True, kw_only=True):
+    id: UUID
     invitee_name: str
     event_type_name: str
     starts_at: datetime

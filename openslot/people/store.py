@@ -9,11 +9,29 @@ import msgspec
 from openslot.accounts.member_store import MEMBERSHIPS
 from openslot.accounts.models import Member, Membership
 from openslot.accounts.store import lock_leavers
-from openslot.core.db import Db
+from openslot.bookings.host_store import IS_ON
+from openslot.core.db import Db, Row
 from openslot.core.rows import Rows
-from openslot.people.models import AccountDeletion, DeletionState, HeldDeparture, UpcomingMeeting
+from openslot.people.models import AccountDeletion, DeletionState, HeldDeparture, LeaverCounts, UpcomingMeeting
 
-# What is cancelled if an account is deleted: a host's own bookings, and those of teams that do not replace leavers.
+# What would end if somebody left, and what others of their teams would take over. What somebody owns and others host is
+# neither: it gets another owner.
+RELEASED = f"""
+select x.user_id,
+       count(*) filter (where x.is_booked and not x.is_handed_over) as cancelled,
+       count(*) filter (where x.is_booked and x.is_handed_over) as handed_over,
+       count(*) filter (where not x.is_booked and not x.is_handed_over) as declined,
+       count(*) filter (where not x.is_booked and x.is_handed_over) as requests_handed_over
+from (
+    select b.host_id as user_id, b.status = 'CONFIRMED' as is_booked, false as is_handed_over from bookings b
+    where b.host_id = any({{users}}) and {IS_ON} and b.ends_at > $2
+      and not exists (select from booking_hosts h where h.booking_id = b.id)
+    union all
+    select h.user_id, b.status = 'CONFIRMED', coalesce(r.replaces_leavers, false) from booking_hosts h
+    join bookings b on b.id = h.booking_id left join team_rules r on r.event_type_id = b.event_type_id
+    where h.user_id = any({{users}}) and {IS_ON} and b.ends_at > $2
+) x group by x.user_id"""
+# What is cancelled if somebody leaves: their own bookings, and those of teams that do not replace leavers.
 CANCELLED = """
 from (
     select o.id from bookings o
@@ -26,10 +44,11 @@ from (
 ) c join bookings b on b.id = c.id"""
 # Of each kind, what a host would miss, and what others of their teams take over.
 COUNTS = f"""
-select (select count(*) {CANCELLED}) as upcoming,
-       (select count(*) from booking_hosts h join bookings b on b.id = h.booking_id
-        join team_rules r on r.event_type_id = b.event_type_id and r.replaces_leavers
-        where h.user_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2) as handed_over,
+with released as ({RELEASED.format(users="array[$1::uuid]")})
+select coalesce((select cancelled from released), 0) as upcoming,
+       coalesce((select handed_over from released), 0) as handed_over,
+       coalesce((select declined from released), 0) as declined,
+       coalesce((select requests_handed_over from released), 0) as requests_handed_over,
        (select count(*) from event_types where owner_id = $1 and team_id is not null) as team_event_types,
        (select coalesce(sum(bookings), 0) from booking_counts where host_id = $1)::bigint as bookings,
        (select count(*) from event_types where owner_id = $1 and team_id is null) as event_types,
@@ -41,7 +60,8 @@ select (select count(*) {CANCELLED}) as upcoming,
 
 
 async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, limit: int) -> list[UpcomingMeeting]:
-    statement = f"""select b.invitee_name, b.starts_at, b.ends_at,
+    """List the bookings that would be cancelled if somebody left, soonest first."""
+    statement = f"""select b.id, b.invitee_name, b.starts_at, b.ends_at,
         (select e.name from event_types e where e.id = b.event_type_id) as event_type_name
         {CANCELLED} order by b.starts_at, b.id limit $3"""
     return [UpcomingMeeting(**row) for row in await db.fetch(statement, user_id, now, limit)]
@@ -132,39 +152,28 @@ async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
     return await db.fetchval(statement, organization_id, user_id) is not None
 
 
-# What would be cancelled of some people, and what others of their teams would take over. What somebody owns and others
-# host is neither: it gets another owner.
-RELEASED = """
-select x.user_id, count(*) filter (where not x.is_handed_over) as cancelled,
-       count(*) filter (where x.is_handed_over) as handed_over
-from (
-    select b.host_id as user_id, false as is_handed_over from bookings b
-    where b.host_id = any($1) and b.status = 'CONFIRMED' and b.ends_at > $2
-      and not exists (select from booking_hosts h where h.booking_id = b.id)
-    union all
-    select h.user_id, coalesce(r.replaces_leavers, false) from booking_hosts h
-    join bookings b on b.id = h.booking_id left join team_rules r on r.event_type_id = b.event_type_id
-    where h.user_id = any($1) and b.status = 'CONFIRMED' and b.ends_at > $2
-) x group by x.user_id"""
+async def count_released(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, LeaverCounts]:
+    """Count by user what would end if they left, and what others would take over."""
+    rows = await db.fetch(RELEASED.format(users="$1"), user_ids, now)
+    return {row["user_id"]: _to_counts(row) for row in rows}
 
 
-async def count_released(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, tuple[int, int]]:
-    """Count by user how many bookings would be cancelled if they left, and how many would be handed over."""
-    rows = await db.fetch(RELEASED, user_ids, now)
-    return {row["user_id"]: (row["cancelled"], row["handed_over"]) for row in rows}
-
-
-async def count_released_of_team(
-    db: Db, team_id: UUID, *, user_id: UUID | None = None, now: datetime
-) -> tuple[int, int]:
-    """Count a team's upcoming bookings, or those of one host: not handed over to others, and handed over."""
-    statement = """select count(*) filter (where not r.replaces_leavers) as cancelled,
-            count(*) filter (where r.replaces_leavers) as handed_over
+async def count_released_of_team(db: Db, team_id: UUID, *, user_id: UUID | None = None, now: datetime) -> LeaverCounts:
+    """Count what would end of a team, or of one of its hosts who leaves it, and what others would take over."""
+    statement = f"""select
+            count(*) filter (where b.status = 'CONFIRMED' and not r.replaces_leavers) as cancelled,
+            count(*) filter (where b.status = 'CONFIRMED' and r.replaces_leavers) as handed_over,
+            count(*) filter (where b.status <> 'CONFIRMED' and not r.replaces_leavers) as declined,
+            count(*) filter (where b.status <> 'CONFIRMED' and r.replaces_leavers) as requests_handed_over
         from event_types e join team_rules r on r.event_type_id = e.id join bookings b on b.event_type_id = e.id
-        where e.team_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
+        where e.team_id = $1 and {IS_ON} and b.ends_at > $2
           and ($3::uuid is null or exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $3))"""
     row = await db.fetchrow(statement, team_id, now, user_id)
-    return (row["cancelled"], row["handed_over"]) if row else (0, 0)
+    return _to_counts(row) if row else LeaverCounts()
+
+
+def _to_counts(row: Row) -> LeaverCounts:
+    return LeaverCounts(**{name: row[name] for name in LeaverCounts.__struct_fields__})
 
 
 async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:

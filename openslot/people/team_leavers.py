@@ -10,6 +10,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.people import store as people_store
+from openslot.people.models import LeaverCounts
 from openslot.teams import hosting, store
 from openslot.teams import operations as teams
 from openslot.teams.models import Team
@@ -25,14 +26,15 @@ async def leave_team(work: Work, team: Team, user: User) -> list[UUID]:
     return list(released.cancelled)
 
 
-async def count_of_leaver(work: Work, team: Team, user_id: UUID) -> tuple[int, int]:
-    """Count the bookings that would be cancelled if somebody left a team, and those that others would take over."""
+async def count_of_leaver(work: Work, team: Team, user_id: UUID) -> LeaverCounts:
+    """Count what would be cancelled or declined if somebody left a team, and what others would take over."""
     return await people_store.count_released_of_team(work.db, team.id, user_id=user_id, now=work.now)
 
 
-async def count_upcoming(work: Work, team: Team) -> int:
-    """Count the bookings that would be cancelled if a team was deleted."""
-    return sum(await people_store.count_released_of_team(work.db, team.id, now=work.now))
+async def count_upcoming(work: Work, team: Team) -> tuple[int, int]:
+    """Count the bookings that would be cancelled if a team was deleted, and the requests that would be declined."""
+    found = await people_store.count_released_of_team(work.db, team.id, now=work.now)
+    return found.cancelled + found.handed_over, found.declined + found.requests_handed_over
 
 
 async def leave_organization(work: Work, organization: Organization, user: User) -> list[UUID]:

@@ -76,6 +76,7 @@ def test_a_preview_the_log_and_what_waits_are_shown(cli: Cli, user: User) -> Non
         False,
     )
     assert cli("scim", "preview", "harbor", "nobody@x.example") == "No active members found.\n"
+    assert (shown["requests"], shown["requestsHandedOver"]) == (0, 0)
     assert "be cancelled" in cli("scim", "preview", "harbor")
     assert cli("scim", "held", "harbor", "--json") == {"held": []}
     assert cli("scim", "held", "harbor") == "No departure is waiting.\n"

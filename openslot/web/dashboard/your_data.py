@@ -153,7 +153,7 @@ async def _show_deletion(
         more=max(preview.counts["upcoming"] - MAX_SHOWN, 0),
         belongings=list_belongings(preview),
         count=preview.counts["upcoming"],
-        handed_over=preview.counts["handed_over"],
+        counts=preview.counts,
         taken_over=preview.counts["team_event_types"],
     )
 

@@ -4,14 +4,13 @@ from typing import Any, Literal
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts import invitations, members
 from openslot.accounts.invitations import invitation_url
 from openslot.accounts.members import list_grantable, may_decide_about
 from openslot.accounts.models import InvitationLimit, ListedMember, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.bookings import operations as agenda
-from openslot.bookings.models import AgendaEntry, AgendaFilter
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal
 from openslot.core.work import Work
@@ -20,6 +19,7 @@ from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.integrations.mail.operations import sends_mail
 from openslot.people import departures
+from openslot.people.models import LeaverCounts, UpcomingMeeting
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
 from openslot.web.organization import current
@@ -184,10 +184,9 @@ class LeavingPreview(Struct, frozen=True, kw_only=True):
     member: Member
     is_cancelling: bool
     keeps_bookings: bool
-    bookings: list[AgendaEntry]
-    total: int
-    handed_over: int
-    """How many bookings of teams others would take over."""
+    bookings: list[UpcomingMeeting]
+    """The first of those that are cancelled."""
+    counts: LeaverCounts
 
 
 @get("/organization/members/{member_id}/remove")
@@ -265,14 +264,13 @@ async def _preview_page(
 
 
 async def preview_leaving(work: Work, member: Member, *, keeps: bool) -> LeavingPreview:
-    """List what would be cancelled; nothing of an account that the organization does not manage is shown."""
+    """List what would end or go to others; of an account that the organization does not manage only the latter."""
     is_cancelling = member.is_managed and not keeps
-    found = await agenda.list_agenda(work, member.user, AgendaFilter(), limit=MAX_SHOWN) if is_cancelling else None
+    counts = LeaverCounts() if keeps else await departures.count_of_leaver(work, member)
     return LeavingPreview(
         member=member,
         is_cancelling=is_cancelling,
         keeps_bookings=keeps,
-        bookings=found.entries if found else [],
-        total=found.total if found else 0,
-        handed_over=await departures.count_handed_over(work, member) if not keeps else 0,
+        bookings=await departures.list_cancelled(work, member, limit=MAX_SHOWN) if is_cancelling else [],
+        counts=counts if is_cancelling else replace(counts, cancelled=0, declined=0),
     )

@@ -100,7 +100,6 @@ async def ask_to_remove_team_member(
 ) -> Response:
     team = await get_managed(request, work, user, team_id)
     found = await _get_listed(work, team, teammate_id)
-    cancelled, handed_over = await team_leavers.count_of_leaver(work, team, teammate_id)
     return organization_page(
         "remove_team_member.html",
         request,
@@ -108,8 +107,7 @@ async def ask_to_remove_team_member(
         here=HERE,
         team=team,
         found=found,
-        cancelled=cancelled,
-        handed_over=handed_over,
+        counts=await team_leavers.count_of_leaver(work, team, teammate_id),
     )
 
 

@@ -183,8 +183,10 @@ async def ask_to_delete_team(request: Exchange, work: Work, user: User, team_id:
     own = get_own(request)
     _check_administers(request)
     team = await get_managed(request, work, user, team_id)
-    upcoming = await team_leavers.count_upcoming(work, team)
-    return organization_page("delete_team.html", request, own, here=HERE, team=team, upcoming=upcoming)
+    upcoming, declined = await team_leavers.count_upcoming(work, team)
+    return organization_page(
+        "delete_team.html", request, own, here=HERE, team=team, upcoming=upcoming, declined=declined
+    )
 
 
 @post("/organization/teams/{team_id}/delete")

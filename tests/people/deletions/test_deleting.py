@@ -327,6 +327,8 @@ async def test_a_preview_names_what_would_be_cancelled_and_counts_the_rest(
     assert preview.counts == {
         "upcoming": 1,
         "handed_over": 0,
+        "declined": 0,
+        "requests_handed_over": 0,
         "team_event_types": 0,
         "bookings": 1,
         "event_types": 1,

@@ -174,6 +174,9 @@ async def test_removing_a_host_says_what_happens_to_the_bookings(
     async with runtime.transaction(OPERATOR) as work:
         event_type, *_ = await hosting.list_team_event_types(work, sales)
     await book_team(runtime, event_type, TEN)
+    await runtime.pool.execute("update event_types set requires_confirmation = true where id = $1", event_type.id)
+    for hour in (11, 12):
+        await book_team(runtime, event_type, TEN.replace(hour=hour))
     handed_over = read_page(await owner.get(asked))
     await runtime.pool.execute("update team_rules set replaces_leavers = false")
     cancelled = read_page(await owner.get(asked))
@@ -183,6 +186,9 @@ async def test_removing_a_host_says_what_happens_to_the_bookings(
     assert "1 booking of a team goes to another host who is free" in handed_over.text
     assert "1 upcoming booking is cancelled" in cancelled.text
     assert "1 upcoming booking is cancelled" in deleted.text
+    assert "2 requests for the time of teams go to other hosts who are free" in handed_over.text
+    for told in (cancelled, deleted):
+        assert "2 requests that wait for an answer are declined" in told.text
     assert gone.headers["location"].endswith("done=removed&cancelled=1")
     assert "1 booking was cancelled." in read_page(await owner.get(gone.headers["location"])).notices[0]
 
