@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from openslot.availability import models
 from openslot.availability.team_session_store import list_sessions
-from openslot.availability.team_store import by_number, list_times, pair_versions
+from openslot.availability.team_store import give_hosts, list_times, pair_versions
 from openslot.core.db import Db, Row
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Schedule, TimeRange, WeeklyHours
@@ -133,12 +133,12 @@ async def read_team(
         changing=changing,
         is_unsettled=not is_listed and bool(head["holds"] or head["has_changed"]),
     )
-    if not is_listed:
-        numbers = {each.host_no for group in team.groups for each in group.candidates}
-        read = await list_times(db, team, numbers, since=asked_from, until=asked_until, now=now) if numbers else []
-        hosts, versions = by_number(read), {each.host.host_no: each.version for each in read}
-        team = replace(team, hosts=hosts, versions=versions)
-    return _show_as_team(found, head, team, models.Taken(claims=[claim for claim, _ in sessions], booked=booked))
+    found = _show_as_team(found, head, team, models.Taken(claims=[claim for claim, _ in sessions], booked=booked))
+    numbers = set() if is_listed else {each.host_no for group in team.groups for each in group.candidates}
+    if not numbers:
+        return found
+    read = await list_times(db, found.inputs, numbers, since=asked_from, until=asked_until)
+    return replace(found, inputs=give_hosts(found.inputs, read))
 
 
 async def _find_changing(

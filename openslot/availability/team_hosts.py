@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.availability.models import ChosenHosts, ClaimedHost, SlotContext, TeamInputs
 from openslot.availability.team_groups import HostsWanted, fill
-from openslot.availability.team_slots import list_free_hosts
+from openslot.availability.team_slots import get_team, list_free_hosts
 from openslot.core.ids import new_id
 from openslot.teams.choice import choose
 from openslot.teams.models import Candidate, ChoiceAsked, HostChoice, HostRole
@@ -102,6 +102,4 @@ def list_free(found: SlotContext, *starts: datetime) -> set[int]:
 
 
 def team_of(found: SlotContext) -> TeamInputs:
-    if found.inputs.team is None:
-        raise TypeError("the event type has no team")
-    return found.inputs.team
+    return get_team(found.inputs)

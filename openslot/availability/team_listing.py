@@ -171,10 +171,11 @@ async def _find_worked(db: Db, query: TeamQuery, numbers: Collection[int], quest
 
 async def _find_free(db: Db, query: TeamQuery, numbers: Collection[int], question: TimesKey | None) -> dict[int, int]:
     """Read hosts, and find when they could begin a meeting; who is gone meanwhile never does."""
-    (first, until), now = (at_second(each) for each in query.whole.asked), query.whole.inputs.now
-    read = await team_store.list_times(db, query.team, numbers, since=first, until=until, now=now)
+    (first, until), inputs = (at_second(each) for each in query.whole.asked), query.whole.inputs
+    read = await team_store.list_times(db, inputs, numbers, since=first, until=until)
     found = {
-        each.host.host_no: KeptBits(find_free(query, each.host), each.version, now, each.changes_at) for each in read
+        each.host.host_no: KeptBits(find_free(query, each.host), each.version, inputs.now, each.changes_at)
+        for each in read
     }
     if question:
         KEPT.keep(question, found)

@@ -122,7 +122,7 @@ def find_askable(query: TeamQuery, asked: Sequence[Interval]) -> int:
 
 def list_team_taken(inputs: SlotInputs, days: Days, *, viewer: ZoneInfo) -> list[int]:
     """List the starts that are closed only because others have taken the time of hosts, or their limits."""
-    team = _team_of(inputs)
+    team = get_team(inputs)
     hosts = {no: replace(host, taken=Taken(busy=host.taken.busy), booked_in_all=()) for no, host in team.hosts.items()}
     free = replace(inputs, taken=Taken(), team=replace(team, hosts=hosts, sessions={}))
     is_open = set(list_team_slots(inputs, days, viewer=viewer).starts)
@@ -152,17 +152,25 @@ def judge_hosts(inputs: SlotInputs, starts_at: datetime) -> dict[int, Code]:
 
 def list_free_hosts(inputs: SlotInputs, starts_at: datetime) -> set[int]:
     """List the numbers of hosts who are free for a meeting, as `judge_hosts` does, without a reason for the others."""
+    _, free = judge_free(inputs, starts_at)
+    return free
+
+
+def judge_free(inputs: SlotInputs, starts_at: datetime) -> tuple[bool, set[int]]:
+    """Return whether a start may be booked, and who is free then: why others are not is not asked."""
     start = floor_second(starts_at)
     query = make_team_query(inputs, asked=(start, start + 1))
     place, rest = divmod(start - query.grid.first, query.grid.unit)
     if rest:
-        return {no for no, code in judge_hosts(inputs, starts_at).items() if code is Code.OPEN}
-    return {
-        no
-        for no, host in query.team.hosts.items()
-        if _find_worked_by(query, host) >> place & 1
-        and not any(first <= start < until for first, until, _ in _close_host(query, host))
-    }
+        free = {no for no, code in judge_hosts(inputs, starts_at).items() if code is Code.OPEN}
+    else:
+        free = {
+            no
+            for no, host in query.team.hosts.items()
+            if _find_worked_by(query, host) >> place & 1
+            and not any(first <= start < until for first, until, _ in _close_host(query, host))
+        }
+    return not find_team_causes(query, start, dict.fromkeys(free, Code.OPEN)), free
 
 
 def find_team_causes(query: TeamQuery, start: int, judged: Mapping[int, Code]) -> list[tuple[Code, int]]:
@@ -238,7 +246,7 @@ def make_team_query(inputs: SlotInputs, *, asked: Interval) -> TeamQuery:
         before=event_type.buffer_before * 60,
         after=event_type.buffer_after * 60,
     )
-    return TeamQuery(_team_of(inputs), whole, lay_team_grid(zone, first_day, last_day, step_of(event_type)))
+    return TeamQuery(get_team(inputs), whole, lay_team_grid(zone, first_day, last_day, step_of(event_type)))
 
 
 def ask_host(query: TeamQuery, host: HostInputs) -> HostQuery:
@@ -247,7 +255,7 @@ def ask_host(query: TeamQuery, host: HostInputs) -> HostQuery:
     return HostQuery(host, query, make_query(inputs, asked=query.whole.asked))
 
 
-def _team_of(inputs: SlotInputs) -> TeamInputs:
+def get_team(inputs: SlotInputs) -> TeamInputs:
     if inputs.team is None:
         raise TypeError("the event type has no team")
     return inputs.team

@@ -9,11 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.availability import models
-from openslot.availability.team_slots import NOBODY
+from openslot.availability.team_slots import NOBODY, get_team
 from openslot.core.db import Db, Row
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, WeeklyHours
 
-# Everything of all hosts at once: hosts, from when to when, now, from when to when claims count, whether limits count
+# Everything of all hosts at once: hosts, from when to when, now, from when to when claims begin, whether limits count
 # those of which event type, and claims that are left out. What takes a host's time is not told to their team, and not
 # read.
 HOSTS_WITHOUT = """
@@ -42,14 +42,21 @@ cross join lateral (
                      where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $4))) as counts
           from claims c
           where c.host_no = u.no and c.starts_at > $5::timestamptz and c.starts_at < $6::timestamptz
-            and c.active and c.id <> all($9::uuid[])
+            and c.active and ($7 or c.during && tstzrange($2, $3)) and c.id <> all($9::uuid[])
           offset 0) c) taken
 cross join lateral (
     select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until
-    from busy_spans b
-    where b.host_no = u.no and (b.of_claim is null or b.of_claim <> all($9::uuid[]))
-      and b.end_second > date_part('epoch', $2::timestamptz)::bigint
-      and b.start_second < date_part('epoch', $3::timestamptz)::bigint) busy
+    from (select b.start_second, b.end_second from busy_spans b
+          where b.host_no = u.no and (b.of_claim is null or b.of_claim <> all($9::uuid[]))
+            and b.end_second > date_part('epoch', $2::timestamptz)::bigint
+            and b.end_second <= date_part('epoch', $3::timestamptz)::bigint + 86400
+            and b.start_second < date_part('epoch', $3::timestamptz)::bigint
+          union all
+          select b.start_second, b.end_second from busy_spans b
+          where b.host_no = u.no and (b.of_claim is null or b.of_claim <> all($9::uuid[]))
+            and b.end_second > date_part('epoch', $3::timestamptz)::bigint + 86400
+            and b.start_second < date_part('epoch', $3::timestamptz)::bigint
+            and b.end_second - b.start_second > 86400) b) busy
 cross join lateral (
     select array_agg(x.name) filter (where x.closes_at <= $4) as unread_sources,
            min(x.closes_at) filter (where x.closes_at > $4) as calendars_close_at
@@ -88,7 +95,6 @@ select count(*) from deleted"""
 NEVER: WeeklyHours = ((), (), (), (), (), (), ())
 # The starts of two meetings that touch are at most a day and both buffers apart; limits count whole weeks.
 _REACH, _REACH_OF_LIMITS = timedelta(hours=40), timedelta(days=8)
-_LONGEST = timedelta(days=1, hours=8)
 
 _weekly = msgspec.json.Decoder(WeeklyHours)
 _overrides = msgspec.json.Decoder(tuple[DateOverride, ...])
@@ -115,32 +121,34 @@ async def reread_hosts(
     changing: Sequence[UUID] = (),
 ) -> models.SlotContext:
     """Read the time of some hosts once more, which others may have changed, for meetings at some starts in order."""
-    team = found.inputs.team
-    if team is None:
+    if found.inputs.team is None:
         return found
-    team = replace(team, changing=changing)
-    asked = {"since": starts[0], "until": starts[-1], "now": found.inputs.now}
-    read = await list_times(db, team, numbers, **asked) if numbers else []
-    return replace(found, inputs=replace(found.inputs, team=replace(team, hosts=by_number(read))))
+    inputs = replace(found.inputs, team=replace(found.inputs.team, changing=changing))
+    read = await list_times(db, inputs, numbers, since=starts[0], until=starts[-1]) if numbers else []
+    return replace(found, inputs=give_hosts(inputs, read))
 
 
-def by_number(read: Iterable[ReadHost]) -> dict[int, models.HostInputs]:
-    return {each.host.host_no: each.host for each in read}
+def give_hosts(inputs: models.SlotInputs, read: Sequence[ReadHost]) -> models.SlotInputs:
+    """Put hosts who were read in the place of those of a team."""
+    hosts = {each.host.host_no: each.host for each in read}
+    versions = {each.host.host_no: each.version for each in read}
+    return replace(inputs, team=replace(get_team(inputs), hosts=hosts, versions=versions))
 
 
 async def list_times(
-    db: Db, team: models.TeamInputs, numbers: Collection[int], *, since: datetime, until: datetime, now: datetime
+    db: Db, inputs: models.SlotInputs, numbers: Collection[int], *, since: datetime, until: datetime
 ) -> list[ReadHost]:
-    """Read some hosts of a team, each with the version of what was read: both are of the same moment."""
+    """Read what could touch meetings of some hosts of a team, each with the version of it: both are of one moment."""
+    team, event_type = get_team(inputs), inputs.event_type
     rules, changing = team.rules, [list(team.changing)] if team.changing else []
     has_limits = any((rules.host_per_day, rules.host_per_week, rules.host_total_per_day, rules.host_total_per_week))
     reach = _REACH_OF_LIMITS if has_limits else _REACH
     rows = await db.fetch(
         HOSTS_WITHOUT if changing else HOSTS,
         sorted(numbers),
-        since - _LONGEST,
-        until + _LONGEST,
-        now,
+        since - timedelta(minutes=event_type.buffer_before),
+        until + inputs.duration + timedelta(minutes=event_type.buffer_after),
+        inputs.now,
         since - reach,
         until + reach,
         has_limits,

@@ -29,7 +29,7 @@ from openslot.availability.models import (
 from openslot.availability.months import check_asked
 from openslot.availability.slots import is_askable
 from openslot.availability.team_hosts import choose_hosts, give, list_free, name_hosts, pair, team_of
-from openslot.availability.team_slots import judge_team
+from openslot.availability.team_slots import judge_free, judge_team
 from openslot.availability.team_store import reread_hosts
 from openslot.core.events import make_changes
 from openslot.core.work import Work
@@ -259,9 +259,8 @@ async def judge(
     if team_of(found).is_unsettled:
         await ledger.settle(work, found.inputs.event_type.id)
         found = await find(work, which, starts_at, without=without)
-    free = list_free(found, starts_at) if is_askable(starts_at) else set()
+    is_open, free = judge_free(found.inputs, starts_at) if is_askable(starts_at) else (False, set())
     # If enough are free, why the others are not does not matter.
-    is_open = judge_team(found.inputs, starts_at, judged=dict.fromkeys(free, Code.OPEN)) is Code.OPEN
     if not is_open and check_start(found, starts_at, field=field) is not Code.OPEN:
         raise SlotUnavailable
     return found, free

@@ -48,8 +48,9 @@ async def claim(
     event_type: EventType | None = None,
     kind: str = "booking",
     expires_at: datetime | None = None,
+    minutes: int = 30,
 ) -> UUID:
-    claim_id, ends_at = new_id(), starts_at + timedelta(minutes=30)
+    claim_id, ends_at = new_id(), starts_at + timedelta(minutes=minutes)
     event_type_id = event_type.id if event_type else None
     await runtime.pool.execute(CLAIM, claim_id, host.no, kind, event_type_id, starts_at, ends_at, expires_at)
     return claim_id
@@ -129,6 +130,42 @@ async def test_calendars_and_time_away_of_each_host_count(runtime: Runtime, foun
     source = "insert into busy_sources (id, host_no, name, closes_at) values ($1, $2, 'Work', $3)"
     await runtime.pool.execute(source, new_id(), founded.hosts[2].no, MONDAY)
     assert (await list_times(runtime, ById(made.id)))[:3] == ["09:00", "09:30", "12:00"]
+
+
+# A meeting of half an hour with buffers of 15 and 20 minutes is closed from 15 minutes before to 50 after its start.
+@pytest.mark.parametrize(
+    ("first", "until", "code"),
+    [
+        (-60, -15, Code.OPEN),
+        (-60, -14, Code.TAKEN),
+        (-24 * 60, -14, Code.TAKEN),
+        (49, 60, Code.TAKEN),
+        (50, 60, Code.OPEN),
+        (10, 24 * 60 + 49, Code.TAKEN),
+        (10, 24 * 60 + 51, Code.TAKEN),
+        (-40 * 24 * 60, 40 * 24 * 60, Code.TAKEN),
+        (-40 * 24 * 60, -15, Code.OPEN),
+        (50, 40 * 24 * 60, Code.OPEN),
+    ],
+)
+async def test_a_host_is_judged_by_all_that_touches_the_meeting(
+    runtime: Runtime, founded: FoundedTeam, first: int, until: int, code: Code
+) -> None:
+    made = await add_event_type(runtime, founded, pick_of(2, founded.hosts[:2]))
+    await runtime.pool.execute("update event_types set buffer_before = 15, buffer_after = 20 where id = $1", made.id)
+    busy = "insert into busy_spans (host_no, source, uid, during) values ($1, 'Work', 'a', $2)"
+    span = asyncpg.Range(TEN + timedelta(minutes=first), TEN + timedelta(minutes=until))
+    await runtime.pool.execute(busy, founded.hosts[0].no, span)
+    # A meeting is at most a day long.
+    if until - first <= 24 * 60:
+        await claim(runtime, founded.hosts[1], span.lower, minutes=until - first)
+    found = await find_setting(
+        runtime.pool, ById(made.id), asked_from=TEN, asked_until=TEN + timedelta(seconds=1), now=MONDAY
+    )
+    assert found is not None
+    by_calendar, by_claim = judge_hosts(found.inputs, TEN).values()
+    assert by_calendar is (Code.BUSY if code is Code.TAKEN else code)
+    assert by_claim is (code if until - first <= 24 * 60 else Code.OPEN)
 
 
 async def test_expired_holds_close_nothing(runtime: Runtime, founded: FoundedTeam) -> None:

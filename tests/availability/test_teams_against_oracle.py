@@ -13,8 +13,8 @@ from msgspec.structs import replace as change
 
 from openslot.availability import team_listing, team_store
 from openslot.availability.explain import explain_day, explain_start
-from openslot.availability.models import Code, Days, SlotContext, SlotInputs, TeamInputs
-from openslot.availability.team_slots import judge_hosts, judge_team, list_free_hosts, list_team_slots
+from openslot.availability.models import Code, Days, SlotContext, SlotInputs
+from openslot.availability.team_slots import get_team, judge_hosts, judge_team, list_free_hosts, list_team_slots
 from openslot.core.db import Db
 from openslot.schedules.models import Schedule
 from tests.availability.cases import LONG
@@ -71,16 +71,15 @@ class Reading:
     """A store that has the hosts of one case, and keeps who was read."""
 
     def __init__(self, inputs: SlotInputs) -> None:
-        self.team = cast("TeamInputs", inputs.team)
+        self.team = get_team(inputs)
         self.read: list[int] = []
 
     async def list_times(
-        self, _: Db, team: TeamInputs, numbers: Collection[int], **asked: datetime
+        self, _: Db, inputs: SlotInputs, numbers: Collection[int], **asked: datetime
     ) -> list[team_store.ReadHost]:
         self.read += numbers
-        return [
-            team_store.ReadHost(host=self.team.hosts[no], version=team.versions[no], changes_at=None) for no in numbers
-        ]
+        versions = get_team(inputs).versions
+        return [team_store.ReadHost(host=self.team.hosts[no], version=versions[no], changes_at=None) for no in numbers]
 
     async def list_hours(self, _: Db, numbers: Collection[int]) -> list[tuple[Schedule, dict[int, int | None]]]:
         return [(self.team.hosts[no].schedule, {no: None}) for no in numbers]
