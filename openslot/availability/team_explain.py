@@ -53,7 +53,7 @@ def explain_team_start(inputs: SlotInputs, starts_at: datetime) -> StartExplaine
     query = make_team_query(inputs, asked=(start, start + 1))
     judged = {no: _first(find_host_causes(ask_host(query, host), start)) for no, host in query.team.hosts.items()}
     causes = find_team_causes(query, start, judged)
-    groups = tuple(_explain_group(query, group, judged) for group in query.team.groups)
+    groups = tuple(_explain_group(query, group, judged, start) for group in query.team.groups)
     reasons = tuple(
         reason
         for code, cause in causes
@@ -181,11 +181,15 @@ def _blame_hosts(code: Code, groups: Sequence[GroupExplained]) -> Iterator[Reaso
     return (Reason(code, sentence, _REMEDY) for sentence in sentences)
 
 
-def _explain_group(query: TeamQuery, group: GroupInputs, judged: Judged) -> GroupExplained:
+def _explain_group(query: TeamQuery, group: GroupInputs, judged: Judged, start: int) -> GroupExplained:
+    session = query.team.sessions.get(start)
+    hosting = session.hosts if session else ()
     candidates = [replace(each, is_free=judged.get(each.host_no) is Code.OPEN) for each in group.candidates]
     verdicts = judge(candidates, pick=group.group.pick, rules=query.team.rules)
     hosts = tuple(
-        _explain_host(query.team.hosts[each.host_no].name, judged[each.host_no], verdict)
+        _explain_host(
+            query.team.hosts[each.host_no].name, judged[each.host_no], verdict, has_session=each.host_no in hosting
+        )
         for each, verdict in zip(candidates, verdicts, strict=True)
         if each.host_no in query.team.hosts
     )
@@ -204,12 +208,15 @@ def _explain_group(query: TeamQuery, group: GroupInputs, judged: Judged) -> Grou
     return GroupExplained(pick, able, sentence, hosts)
 
 
-def _explain_host(name: str, code: Code, verdict: HostVerdict) -> HostExplained:
+def _explain_host(name: str, code: Code, verdict: HostVerdict, *, has_session: bool) -> HostExplained:
     if verdict.standing is HostStanding.PAUSED:
         return HostExplained(name, False, Text("%(name)s has a weight of 0", name=name))
     if verdict.standing is HostStanding.AHEAD:
         count = verdict.ahead // BOOKING
         return HostExplained(name, False, Text("%(name)s is %(count)s ahead", name=name, count=count))
+    if has_session and code is Code.OPEN:
+        # They are not chosen again: whoever comes next joins their session.
+        return HostExplained(name, True, Text("%(name)s hosts the session at this time", name=name))
     return HostExplained(name, code is Code.OPEN, _SENTENCES[code].fill(name=name))
 
 

@@ -166,6 +166,28 @@ async def test_a_session_is_open_while_its_hosts_could_host_it_and_nobody_else_h
     ]
 
 
+async def test_the_explanation_says_who_hosts_the_session_of_a_start(runtime: Runtime) -> None:
+    team = await open_team(runtime, 3, groups=[(2, range(3))], seats=2)
+    booking = await book_team(runtime, team.event_type, AT)
+    hosting = await list_hosts(runtime, booking.id)
+    for is_full in (False, True):
+        explained = await explain(runtime.work(OPERATOR), ById(team.event_type.id), AT)
+        (group,) = explained.groups
+        assert [each.sentence for each in group.hosts] == [
+            f"{each.name} hosts the session at this time" if each.id in hosting else f"{each.name} is free"
+            for each in team.hosts
+        ]
+        assert [each.sentence for each in explained.reasons] == (["All 2 seats are taken"] if is_full else [])
+        if not is_full:
+            await book_team(runtime, team.event_type, AT)
+    # One of them would not be free for it any more.
+    await away(runtime.pool, hosting[0])
+    explained = await explain(runtime.work(OPERATOR), ById(team.event_type.id), AT)
+    told = {each.name: each.sentence for each in explained.groups[0].hosts}
+    name = next(each.name for each in team.hosts if each.id == hosting[0])
+    assert told[name] == f"{name} is out of office"
+
+
 async def test_each_seat_counts_for_the_limits_of_the_event_type(runtime: Runtime) -> None:
     team = await open_team(runtime, 2, seats=5, limits=Limits(per_day=3))
     booked = [await book_team(runtime, team.event_type, AT) for _ in range(2)]
