@@ -87,12 +87,14 @@ class Soak:
 
     async def run(self) -> dict[str, tuple[int, int]]:
         """Book and break until the time is up and everything is done; return the memory before and after, by name."""
-        others = [asyncio.create_task(each) for each in (self._book(), self._read(), self._break())]
-        await self._rest(self._pace.warm_up)
-        before = self._read_memory()
-        await self._rest(self._pace.lasts - self._pace.warm_up)
-        self._is_over.set()
-        await asyncio.gather(*others)
+        # If one of them fails, the others need not go on for hours.
+        async with asyncio.TaskGroup() as others:
+            for each in (self._book(), self._read(), self._break()):
+                others.create_task(each)
+            await self._rest(self._pace.warm_up)
+            before = self._read_memory()
+            await self._rest(self._pace.lasts - self._pace.warm_up)
+            self._is_over.set()
         await asyncio.gather(*self._made.values())
         began = time.monotonic()
         with suppress(TimeoutError):
