@@ -62,11 +62,16 @@ async def sit_down(
 ) -> Claimed:
     """Take an open slot for a booking, or for a hold that expires: with hosts who are chosen now, or in their session.
 
-    Somebody who leaves another session has given up their seat there, and its hosts are locked too.
+    Somebody who leaves another session has given up their seat there, and its hosts are locked too. If the team does
+    not pick anew, they keep these hosts.
     """
     found, free = judged
     session = find_session(found, starts_at)
+    kept = {each.host_no for each in leaving}
+    is_kept = bool(kept) and not team_of(found).rules.picks_anew
     if session is not None:
+        if is_kept and session.hosts != kept:
+            raise SlotUnavailable
         with suppress(_SessionOver):
             async with work.attempt():
                 hosts = await team_session_store.list_hosts(work.db, session.id)
@@ -79,7 +84,7 @@ async def sit_down(
         work,
         found,
         [starts_at],
-        free,
+        free & kept if is_kept else free,
         kind=ClaimKind.HOLD if expires_at else ClaimKind.BOOKING,
         expires_at=expires_at,
         # Of a session the seat is what somebody holds.

@@ -23,12 +23,15 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Limits
 from openslot.people import operations as people
+from openslot.teams.replay import replay
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
 from tests.support.teams import HostedTeam, book_alone, book_team, hold_team, list_credits, list_hosts, open_team
 
 AT = MONDAY.replace(hour=10)
+NOON = MONDAY.replace(hour=12)
 LATER = MONDAY.replace(hour=14)
+EVENING = MONDAY.replace(hour=16)
 
 
 async def cancel(runtime: Runtime, booking: Booking, *, by: UUID | None = None) -> None:
@@ -303,6 +306,33 @@ async def test_a_seat_moves_alone_and_the_others_stay_where_they_are(runtime: Ru
     assert await list_hosts(runtime, one.id) == [team.hosts[0].id]
     assert await runtime.pool.fetchval("select count(*) from claims where active") == 1
     assert await find_disorder(runtime.pool) == {}
+
+
+async def test_a_seat_keeps_its_hosts_if_the_team_does_not_pick_anew(runtime: Runtime) -> None:
+    team = await open_team(runtime, 4, groups=[(1, [0, 1]), (1, [2, 3])], seats=3, picks_anew=False)
+    one, two, three = [await book_team(runtime, team.event_type, AT) for _ in range(3)]
+    hosts = await list_hosts(runtime, one.id)
+    other = await book_team(runtime, team.event_type, LATER)
+    assert set(await list_hosts(runtime, other.id)).isdisjoint(hosts)
+    busy = next(each for each in team.hosts if each.id == hosts[1])
+    await book_alone(runtime, busy, EVENING)
+    for refused in (LATER, EVENING):
+        # The session of others, and a time at which only others are free for a session.
+        with pytest.raises(SlotUnavailable):
+            await reschedule(runtime, one, refused)
+        assert (await list_hosts(runtime, one.id), await list_hosts(runtime, two.id)) == (hosts, hosts)
+    counted = await list_credits(runtime, team)
+    moved = await reschedule(runtime, one, NOON)
+    joined = await reschedule(runtime, two, NOON)
+    assert (moved.claim_id != three.claim_id, joined.claim_id) == (True, moved.claim_id)
+    for each in (one, two, three):
+        assert await list_hosts(runtime, each.id) == hosts
+    # Nobody else could have been chosen, so nobody else has earned anything.
+    assert await list_credits(runtime, team) == counted
+    with pytest.raises(SlotUnavailable):
+        await reschedule(runtime, other, AT)
+    assert await find_disorder(runtime.pool) == {}
+    assert (await replay(runtime.work(OPERATOR), team.id)).differences == ()
 
 
 async def test_who_sits_alone_moves_with_the_hosts(runtime: Runtime) -> None:
