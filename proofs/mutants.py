@@ -73,6 +73,30 @@ MUTANTS = (
         NO_CONSTRAINT,
     ),
     mutant(
+        "no lock of a team's event type",
+        "bookings/test_team_pairs.py::test_of_many_who_book_one_session_as_many_as_there_are_seats_get_one_with_the_same_hosts",
+        ("accounts/store.py", 'LOCK_TEAM_EVENT_TYPE = f"take_turn({TEAMS}, r.no)"', 'LOCK_TEAM_EVENT_TYPE = "r.no"'),
+    ),
+    mutant(
+        "no locks of a team's hosts",
+        "bookings/test_team_bookings.py::test_hosts_are_locked_in_one_order_whichever_groups_they_are_in",
+        ("migrations/0069_look_hosts_up.sql", "perform take_turn(1, locked_no);", "null;"),
+    ),
+    mutant(
+        "a host of a team who was read too early",
+        "bookings/test_team_bookings.py::test_a_host_who_is_away_meanwhile_is_judged_again",
+        (
+            "migrations/0069_look_hosts_up.sql",
+            "where seen.version is distinct from (",
+            "where seen.version is distinct from seen.version and 0 = (",
+        ),
+    ),
+    mutant(
+        "a host of a team who has left meanwhile",
+        "bookings/test_team_bookings.py::test_a_host_who_leaves_meanwhile_is_not_chosen",
+        ("migrations/0069_look_hosts_up.sql", " and (u.left_at is null or u.left_at <= claim_made)", ""),
+    ),
+    mutant(
         "two answers to one request",
         "bookings/test_team_requests.py::test_of_many_answers_at_once_one_counts",
         ("bookings/request_store.py", "select {COLUMNS}, {LOCK_TIME} from", "select {COLUMNS} from"),
