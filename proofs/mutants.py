@@ -5,7 +5,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 from msgspec import Struct
 
@@ -321,13 +323,14 @@ MUTANTS = (
 def prove(place: Path, *, short: bool) -> list[Figure]:
     """Run the test of each mutant in a copy of the repository, first as it is and then without its guard."""
     chosen = [each for each in MUTANTS if each.name in QUICK or not short]
-    copy = place / "copy"
-    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+    copies = [place / f"copy {number}" for number in range(1, 1 + (os.cpu_count() or 1))]
+    for copy in copies:
+        shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
     tests = sorted({each.test for each in chosen})
-    code, printed = _run(copy, tests, "--processes", str(os.cpu_count() or 1), longest=LONGEST_IN_ALL)
+    code, printed = _run(copies[0], tests, "--processes", str(len(copies)), longest=LONGEST_IN_ALL)
     if code:
         print(printed, file=sys.stderr)
-    unnoticed = [each.name for each in chosen if not _is_noticed(copy, each)]
+    unnoticed = _list_unnoticed(copies, chosen)
     for name in unnoticed:
         print(f"No test has noticed: {name}", file=sys.stderr)
     return [
@@ -335,6 +338,24 @@ def prove(place: Path, *, short: bool) -> list[Figure]:
         Figure("mutants that no test has noticed", len(unnoticed), at_most=0),
         Figure("runs that fail without a mutant", int(code != 0), at_most=0),
     ]
+
+
+def _list_unnoticed(copies: Sequence[Path], chosen: Sequence[Mutant]) -> list[str]:
+    """Try mutants in as many copies at once as there are, each in one that no other is in."""
+    free: SimpleQueue[Path] = SimpleQueue()
+    for each in copies:
+        free.put(each)
+
+    def is_noticed(wanted: Mutant) -> bool:
+        copy = free.get()
+        try:
+            return _is_noticed(copy, wanted)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        noticed = pool.map(is_noticed, chosen)
+        return [each.name for each, found in zip(chosen, noticed, strict=True) if not found]
 
 
 def _is_noticed(copy: Path, wanted: Mutant) -> bool:
