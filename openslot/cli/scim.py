@@ -16,7 +16,7 @@ from openslot.core.ids import parse_id
 from openslot.core.work import Work
 from openslot.people import departures
 from openslot.people.errors import HeldDepartureNotFound
-from openslot.people.models import HeldDeparture, Preview
+from openslot.people.models import HeldDeparture, LeaverCounts, Preview
 from openslot.scim.operations import list_requests
 
 app = group("Provisioning by identity providers.")
@@ -60,9 +60,12 @@ async def preview(work: Work, slug: Slug, emails: Emails = None) -> Answer:
 async def list_held(work: Work, slug: Slug) -> Answer:
     """List leavers whose bookings wait for a decision."""
     found = await departures.list_held(work, await organizations.get_organization(work, slug))
-    rows = [(h.email, h.name, h.held_at, "removed" if h.removed else "suspended", h.upcoming) for h in found]
-    columns = ("Email", "Name", "Since", "Was", "Upcoming bookings")
-    shown = [pick(each, "email name held_at removed", upcoming_bookings=each.upcoming) for each in found]
+    rows = [
+        (h.email, h.name, h.held_at, "removed" if h.removed else "suspended", h.counts.cancelled, h.counts.declined)
+        for h in found
+    ]
+    columns = ("Email", "Name", "Since", "Was", "Upcoming bookings", "Requests")
+    shown = [pick(each, "email name held_at removed", **_count(each.counts)) for each in found]
     return Answer({"held": shown}, TableRows(columns, rows, "No departure is waiting."))
 
 
@@ -107,13 +110,19 @@ def _shape(found: Preview) -> dict[str, object]:
         found,
         "email name",
         managed=found.is_managed,
-        upcoming_bookings=found.counts.cancelled,
-        handed_over=found.counts.handed_over,
-        requests=found.counts.declined,
-        requests_handed_over=found.counts.requests_handed_over,
+        **_count(found.counts),
         cancelled=cancelled,
         held=found.is_held,
     )
+
+
+def _count(counts: LeaverCounts) -> dict[str, int]:
+    return {
+        "upcoming_bookings": counts.cancelled,
+        "handed_over": counts.handed_over,
+        "requests": counts.declined,
+        "requests_handed_over": counts.requests_handed_over,
+    }
 
 
 def _outcome(preview: Preview) -> str:

@@ -10,20 +10,6 @@ from msgspec import Struct
 from openslot.core.actor import Actor
 
 
-class HeldDeparture(Struct, frozen=True, kw_only=True):
-    """A leaver whose bookings stay until an administrator decides."""
-
-    user_id: UUID
-    email: str
-    name: str
-    held_at: datetime
-    removed: bool
-    member_id: UUID
-    role: str
-    profile: dict[str, Any] | None
-    upcoming: int
-
-
 class LeaverCounts(Struct, frozen=True, kw_only=True):
     """What would become of the bookings and requests of somebody who leaves."""
 
@@ -35,6 +21,20 @@ class LeaverCounts(Struct, frozen=True, kw_only=True):
     """Requests for their own time, and for that of teams that do not replace who leaves."""
     requests_handed_over: int = 0
     """Requests of teams that somebody else who is free is asked for; without anybody they are declined too."""
+
+
+class HeldDeparture(Struct, frozen=True, kw_only=True):
+    """A leaver whose bookings stay until an administrator decides."""
+
+    user_id: UUID
+    email: str
+    name: str
+    held_at: datetime
+    removed: bool
+    member_id: UUID
+    role: str
+    profile: dict[str, Any] | None
+    counts: LeaverCounts
 
 
 class Preview(Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ async def preview_deletion(work: Work, organization: Organization) -> Organizati
     return OrganizationDeletionPreview(
         belongings=await count_belongings(work.db, organization.id),
         waiting=len(held),
-        to_cancel=sum(each.upcoming for each in held),
+        to_cancel=sum(each.counts.cancelled for each in held),
     )
 
 

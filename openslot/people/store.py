@@ -74,15 +74,13 @@ async def count_belongings(db: Db, user_id: UUID, *, now: datetime) -> dict[str,
 
 HELD = Rows(
     HeldDeparture,
-    "held_departures h",
-    computed={
-        "email": "u.email",
-        "name": "u.name",
-        "upcoming": """(select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
-            and b.ends_at > $2)""",
-    },
+    "held_departures w",
+    computed={"email": "u.email", "name": "u.name"},
+    given=["counts"],
 )
-HELD_SOURCE = "held_departures h join users u on u.id = h.user_id"
+HELD_COLUMNS = f"{HELD.columns}, x.cancelled, x.handed_over, x.declined, x.requests_handed_over"
+HELD_SOURCE = f"""held_departures w join users u on u.id = w.user_id
+left join lateral ({RELEASED.format(users="array[w.user_id]")}) x on true"""
 DELETIONS = Rows(AccountDeletion, "account_deletions d")
 
 
@@ -137,14 +135,18 @@ async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
 
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
-    statement = f"select {HELD.columns} from {HELD_SOURCE} where h.organization_id = $1 order by h.held_at, h.user_id"
-    return [HELD.read(row) for row in await db.fetch(statement, organization_id, now)]
+    statement = f"select {HELD_COLUMNS} from {HELD_SOURCE} where w.organization_id = $1 order by w.held_at, w.user_id"
+    return [_to_held(row) for row in await db.fetch(statement, organization_id, now)]
 
 
 async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> HeldDeparture | None:
-    statement = f"select {HELD.columns} from {HELD_SOURCE} where h.organization_id = $1 and h.user_id = $3"
+    statement = f"select {HELD_COLUMNS} from {HELD_SOURCE} where w.organization_id = $1 and w.user_id = $3"
     row = await db.fetchrow(statement, organization_id, now, user_id)
-    return HELD.read(row) if row else None
+    return _to_held(row) if row else None
+
+
+def _to_held(row: Row) -> HeldDeparture:
+    return HELD.read(row, counts=_to_counts(row))
 
 
 async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
@@ -173,7 +175,7 @@ async def count_released_of_team(db: Db, team_id: UUID, *, user_id: UUID | None 
 
 
 def _to_counts(row: Row) -> LeaverCounts:
-    return LeaverCounts(**{name: row[name] for name in LeaverCounts.__struct_fields__})
+    return LeaverCounts(**{name: row[name] or 0 for name in LeaverCounts.__struct_fields__})
 
 
 async def insert_deletion(db: Db, deletion: AccountDeletion) -> None:

@@ -177,7 +177,7 @@ async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
         own,
         here=HERE,
         rows=held,
-        upcoming=sum(each.upcoming for each in held),
+        upcoming=sum(each.counts.cancelled for each in held),
         share=organization.departure_share,
     )
 

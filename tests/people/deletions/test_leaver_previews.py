@@ -15,7 +15,7 @@ from openslot.bookings.models import Booking
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
-from openslot.people import deletions, departures, team_leavers
+from openslot.people import deletions, departures, store, team_leavers
 from openslot.people import operations as people
 from openslot.people.models import LeaverCounts
 from openslot.teams import operations as teams
@@ -99,6 +99,22 @@ async def test_who_leaves_the_organization(
         await leave(leaving, team, host)
 
     assert await see(runtime) == expected
+
+
+@pytest.mark.parametrize("replaces", [True, False])
+async def test_a_departure_that_waits(runtime: Runtime, replaces: bool) -> None:
+    team, host = await fill(runtime, replaces=replaces)
+    idle = team.owner
+    async with runtime.transaction(OPERATOR) as work:
+        for user in (host, idle):
+            member = await members.get_member_by_user(work, team.organization, user)
+            await store.insert_held(work.db, member, removed=True, now=work.now)
+    held = {each.user_id: each for each in await departures.list_held(runtime.work(OPERATOR), team.organization)}
+    said = held[host.id].counts
+    assert (held[idle.id].counts, said.cancelled, said.declined) == (LeaverCounts(), *((1, 2) if replaces else (3, 5)))
+    async with runtime.transaction(OPERATOR) as work:
+        await departures.approve(work, team.organization, held[host.id])
+    assert await see(runtime) == said
 
 
 @pytest.mark.parametrize("replaces", [True, False])
