@@ -111,6 +111,29 @@ MUTANTS = (
         ("availability/slots.py", "    (Code.HOLIDAY, close_holidays),\n", ""),
     ),
     mutant(
+        "a rule too few, for hosts of a team",
+        "availability/test_teams_against_oracle.py::test_engine_and_oracle_list_and_judge_alike",
+        ("availability/team_slots.py", "    (Code.BUSY, lambda query: close_busy(query.own)),\n", ""),
+    ),
+    mutant(
+        "a choice of who had the most",
+        "teams/test_fairness.py::test_nobody_is_further_from_their_share_than_the_bound",
+        (
+            "teams/choice.py",
+            "(-behind(each), each.last_no, each.host_no)",
+            "(behind(each), each.last_no, each.host_no)",
+        ),
+    ),
+    mutant(
+        "a credit that the ledger does not have",
+        "teams/test_ledger_lives.py::test_the_ledger_adds_up_in_every_life",
+        (
+            "teams/ledger_store.py",
+            "set credit = h.credit + w.delta, last_no",
+            "set credit = h.credit + w.delta + 1, last_no",
+        ),
+    ),
+    mutant(
         "a change of the clocks that is not seen",
         "availability/test_dst_suite.py::test_slots_around_every_change_are_those_of_the_wall_clock",
         (
