@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from openslot.availability.models import Busy, Days, SlotInputs, Slots, Taken
-from openslot.availability.schemas import write_slots
+from openslot.availability.schemas import write_day, write_slots
 from openslot.availability.slots import list_slots
 from openslot.core.times import floor_second, get_zone
 from openslot.event_types.models import EventType, RollingWindow
@@ -55,6 +55,8 @@ def _measure(days: int, busy: int) -> Measured:
 
 
 def _write(slots: Slots, viewer: ZoneInfo) -> Slots:
+    """Write slots down; days that a process has kept as text are written again."""
+    write_day.cache_clear()
     write_slots(slots, viewer=viewer)
     return slots
 
