@@ -50,6 +50,11 @@ from tests.support.smtp_server import ScriptedServer, smtp_server
 PEERS = ("database", "smtp", "caldav", "webhook", "crm")
 SENDER = "bookings@openslot.example"
 TOLD = "select id::text from events where type like 'booking.%'"
+# Each booking is made once, moved at most once and cancelled at most once.
+TWICE = """
+select type, subject_id::text as booking, count(*) as times, array_agg(at order by at) as at,
+       array_agg(fact::text order by at) as facts
+from events where type like 'booking.%' group by type, subject_id having count(*) > 1"""
 PUBLIC = "select id::text from events where public is not null"
 # What each event is told by mail, and to whom.
 MAILED = """
@@ -186,6 +191,9 @@ async def count_arrived(scene: Scene, bookings: int, events: int) -> list[Figure
     pool = scene.runtime.pool
     told = {row["id"] for row in await pool.fetch(TOLD)}
     public = {row["id"] for row in await pool.fetch(PUBLIC)}
+    twice = await pool.fetch(TWICE)
+    for row in twice:
+        print(f"{row['booking']} has {row['type']} {row['times']} times: {row['at']} {row['facts']}", flush=True)
     hooks: dict[str, set[bytes]] = {}
     for got in scene.receiver.got:
         hooks.setdefault(got.id, set()).add(got.body)
@@ -193,6 +201,7 @@ async def count_arrived(scene: Scene, bookings: int, events: int) -> list[Figure
     return [
         Figure("bookings found", len(await pool.fetch(BOOKED)), at_least=bookings, at_most=bookings),
         Figure("events of bookings", len(told), at_least=events, at_most=events),
+        Figure("bookings to which the same happened twice", len(twice), at_most=0),
         Figure("webhooks: events missing", len(public - hooks.keys()), at_most=0),
         Figure("webhooks: events under two ids", sum(count > 1 for count in by_event.values()), at_most=0),
         Figure("webhooks: ids with two bodies", sum(len(bodies) > 1 for bodies in hooks.values()), at_most=0),
