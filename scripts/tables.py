@@ -10,7 +10,7 @@ from typer.main import get_command
 from openslot.cli.commands import app
 from openslot.core.config import SECRET, Settings, environment_name, file_variable
 from openslot.web.admin.system import list_settings
-from proofs.mutants import MUTANTS
+from proofs.guards import MUTANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from proofs.__main__ import PARTS
-from proofs.mutants import MUTANTS, QUICK, Mutant
+from proofs.guards import MUTANTS, Mutant
+from proofs.mutants import QUICK
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/check-it-yourself.md").read_text("utf-8")

@@ -1,0 +1,321 @@
+"""The guards of promises: each mutant is the product without some of them, and names the test that must fail then."""
+
+from msgspec import Struct
+
+
+class Edit(Struct, frozen=True):
+    """A guard in a file of the product, and what stands there without it."""
+
+    path: str
+    guard: str
+    without: str
+
+
+class Mutant(Struct, frozen=True):
+    """A product without a guard, and the test that must fail on it."""
+
+    name: str
+    test: str
+    edits: tuple[Edit, ...]
+
+
+def mutant(name: str, test: str, *edits: tuple[str, str, str]) -> Mutant:
+    return Mutant(name, f"tests/{test}", tuple(Edit(f"openslot/{path}", *words) for path, *words in edits))
+
+
+NO_LOCK = ("accounts/store.py", 'LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"', 'LOCK_HOST = "u.no"')
+NO_CONSTRAINT = (
+    "migrations/0009_baseline_availability.sql",
+    "exclude using gist (int8range(host_no, host_no, '[]') with =, during with &&) where (active)",
+    "check (seats > 0)",
+)
+
+MUTANTS = (
+    mutant("no lock", "bookings/test_guards.py::test_every_writer_waits_for_the_hosts_lock", NO_LOCK),
+    mutant("no constraint", "availability/test_constraint.py", NO_CONSTRAINT),
+    mutant(
+        "neither lock nor constraint",
+        "bookings/test_races.py::test_of_many_clients_one_gets_the_slot",
+        NO_LOCK,
+        NO_CONSTRAINT,
+    ),
+    mutant(
+        "neither, for overlaps",
+        "bookings/test_races.py::test_shifted_lengths_buffers_moves_and_cancels_never_overlap",
+        NO_LOCK,
+        NO_CONSTRAINT,
+    ),
+    mutant("no lock, for seats", "bookings/test_races.py::test_seats_are_given_out_exactly", NO_LOCK),
+    mutant(
+        "neither, for times that are exchanged",
+        "bookings/test_races.py::test_two_bookings_that_want_each_others_time_hold_one_slot_each",
+        NO_LOCK,
+        NO_CONSTRAINT,
+    ),
+    mutant(
+        "no lock of a team's event type",
+        "bookings/test_team_pairs.py::test_of_many_who_book_one_session_as_many_as_there_are_seats_get_one_with_the_same_hosts",
+        ("accounts/store.py", 'LOCK_TEAM_EVENT_TYPE = f"take_turn({TEAMS}, r.no)"', 'LOCK_TEAM_EVENT_TYPE = "r.no"'),
+    ),
+    mutant(
+        "no locks of a team's hosts",
+        "bookings/test_team_bookings.py::test_hosts_are_locked_in_one_order_whichever_groups_they_are_in",
+        ("migrations/0069_look_hosts_up.sql", "perform take_turn(1, locked_no);", "null;"),
+    ),
+    mutant(
+        "a host of a team who was read too early",
+        "bookings/test_team_bookings.py::test_a_host_who_is_away_meanwhile_is_judged_again",
+        (
+            "migrations/0069_look_hosts_up.sql",
+            "where seen.version is distinct from (",
+            "where seen.version is distinct from seen.version and 0 = (",
+        ),
+    ),
+    mutant(
+        "a host of a team who has left meanwhile",
+        "bookings/test_team_bookings.py::test_a_host_who_leaves_meanwhile_is_not_chosen",
+        ("migrations/0069_look_hosts_up.sql", " and (u.left_at is null or u.left_at <= claim_made)", ""),
+    ),
+    mutant(
+        "two answers to one request",
+        "bookings/test_team_requests.py::test_of_many_answers_at_once_one_counts",
+        ("bookings/request_store.py", "select {COLUMNS}, {LOCK_TIME} from", "select {COLUMNS} from"),
+        ("bookings/request_store.py", "where {OWN} for no key update of b, r", "where {OWN}"),
+        ("bookings/request_store.py", "where booking_id = $1 and state = 'waiting'\"", 'where booking_id = $1"'),
+    ),
+    mutant(
+        "a rule too few",
+        "availability/test_against_oracle.py::test_engine_and_oracle_list_and_judge_alike",
+        ("availability/slots.py", "    (Code.HOLIDAY, close_holidays),\n", ""),
+    ),
+    mutant(
+        "a rule too few, for hosts of a team",
+        "availability/test_teams_against_oracle.py::test_engine_and_oracle_list_and_judge_alike",
+        ("availability/team_slots.py", "    (Code.BUSY, lambda query: close_busy(query.own)),\n", ""),
+    ),
+    mutant(
+        "a choice of who had the most",
+        "teams/test_fairness.py::test_nobody_is_further_from_their_share_than_the_bound",
+        (
+            "teams/choice.py",
+            "(-behind(each), each.last_no, each.host_no)",
+            "(behind(each), each.last_no, each.host_no)",
+        ),
+    ),
+    mutant(
+        "a credit that the ledger does not have",
+        "teams/test_ledger_lives.py::test_the_ledger_adds_up_in_every_life",
+        (
+            "teams/ledger_store.py",
+            "set credit = h.credit + w.delta, last_no",
+            "set credit = h.credit + w.delta + 1, last_no",
+        ),
+    ),
+    mutant(
+        "a change of the clocks that is not seen",
+        "availability/test_dst_suite.py::test_slots_around_every_change_are_those_of_the_wall_clock",
+        (
+            "core/times.py",
+            "return max(wall - offsets.seconds[run], offsets.starts[run])",
+            "return wall - offsets.seconds[run]",
+        ),
+    ),
+    mutant(
+        "a dead worker's work",
+        "jobs/test_killed_workers.py::test_what_a_killed_worker_held_is_taken_up_by_another_within_30_seconds",
+        ("core/effects.py", "ABANDONED_AFTER = timedelta(seconds=15)", "ABANDONED_AFTER = timedelta(days=15)"),
+    ),
+    mutant(
+        "work that two take",
+        "jobs/test_taking.py::test_many_who_ask_at_once_never_get_the_same",
+        (
+            "core/effects.py",
+            "order by next_try_at limit $3 for update skip locked\n), late",
+            "order by next_try_at limit $3\n), late",
+        ),
+    ),
+    mutant(
+        "a result that is forgotten",
+        "jobs/test_full_disk.py::test_what_was_done_is_not_done_again_while_its_result_can_not_be_stored",
+        ("jobs/effects.py", "@insists\nasync def _store(", "async def _store("),
+    ),
+    mutant(
+        "our own outage as somebody else's fault",
+        "jobs/test_full_disk.py::"
+        "test_a_reaction_whose_connection_is_killed_or_that_finds_nobody_listening_loses_no_try",
+        ("core/db.py", "(is_lost(fault) or isinstance(fault, kinds))", "isinstance(fault, kinds)"),
+    ),
+    mutant(
+        "a worker that never gives up",
+        "jobs/test_full_disk.py::test_a_worker_that_has_to_stop_leaves_a_result_that_can_not_be_stored_"
+        "and_its_effect_is_taken_up_again",
+        ("jobs/effects.py", "self.ends_at = min(self.ends_at, ", "self.ends_at = max(self.ends_at, "),
+    ),
+    mutant(
+        "an endpoint that stays slow",
+        "jobs/test_gate.py::test_what_waits_at_a_target_that_was_silent_is_called_one_by_one_until_it_is_quick_again",
+        ("jobs/gate.py", "at_least=int(answered is True and took <= QUICK)", "at_least=0"),
+    ),
+    mutant(
+        "an answer before the disk has it",
+        "journeys/test_restarted_database.py::test_nothing_acknowledged_is_lost_when_postgresql_is_killed",
+        ("core/db.py", '"timezone": "UTC", "jit": "off"}', '"timezone": "UTC", "synchronous_commit": "off"}'),
+    ),
+    mutant(
+        "a clock that was read too early",
+        "access/test_key_limit.py::test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_for",
+        ("access/limit_store.py", "date_part('epoch', clock_timestamp())", "date_part('epoch', now())"),
+    ),
+    mutant(
+        "an open gate",
+        "access/test_gate.py::test_a_good_key_waits_with_its_address_and_is_not_charged",
+        ("access/door.py", 'if row["failed"] >= _failed_limit(settings, kind):', "if False:"),
+    ),
+    mutant(
+        "a header that anyone may write",
+        "access/test_addresses.py::test_only_what_trusted_proxies_wrote_is_believed",
+        ("access/door.py", "        if not _is_trusted(address, trusted):\n            return address\n", ""),
+    ),
+    mutant(
+        "a stranger's booking",
+        "hostile/test_foreign_ids.py::test_what_is_another_hosts_looks_like_nothing",
+        ("bookings/store.py", "($2::uuid is null or b.host_id = $2)", "($2::uuid is null or true)"),
+    ),
+    mutant(
+        "a lost plan",
+        "access/test_credentials.py::test_every_cause_gets_the_same_401_on_the_next_request",
+        ("access/door.py", "if user.effective_plan not in PLANS_WITH_API:", "if False:"),
+    ),
+    mutant(
+        "a revoked key",
+        "access/test_credentials.py::test_every_cause_gets_the_same_401_on_the_next_request",
+        ("access/entry_store.py", "and k.revoked_at is null", ""),
+    ),
+    mutant(
+        "a key in the clear",
+        "access/test_secrets_stay_secret.py::test_the_database_holds_no_secret_in_the_clear",
+        ("core/ids.py", "return hashlib.sha256(token.encode()).digest()", "return token.encode()"),
+    ),
+    mutant(
+        "a private address",
+        "core/test_outbound_urls.py::test_a_harmless_name_with_a_private_address_is_not_connected_to",
+        ("core/outbound/targets.py", "if not is_public(address):", "if False:"),
+    ),
+    mutant(
+        "a name that is rebound",
+        "core/test_outbound_redirects.py::"
+        "test_a_name_that_is_rebound_between_two_redirects_is_refused_though_its_connection_is_open",
+        ("core/outbound/transport.py", "check_addresses(target, addresses, allow=self.allow)", "pass"),
+    ),
+    mutant(
+        "another schedule",
+        "webhooks/test_delivery.py::test_ten_tries_on_the_published_schedule_then_dead_then_replayed",
+        ("webhooks/rules.py", "(2, 5, 10, 14, 20, 24)", "(2, 5, 10, 14, 20)"),
+    ),
+    mutant(
+        "an endpoint that is gone",
+        "webhooks/test_delivery.py::test_410_switches_the_endpoint_off_at_once_and_its_owner_is_to_be_told",
+        ("webhooks/rules.py", "GONE = 410", "GONE = 411"),
+    ),
+    mutant(
+        "an impatient sender",
+        "webhooks/test_answers.py::"
+        "test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_shortens_the_schedule",
+        ("webhooks/reactions.py", "raise TryLater(attempt.error, after=wished)", "raise TryLater(attempt.error)"),
+    ),
+    mutant(
+        "a scope too many",
+        "agents/test_table.py::test_every_cell_is_what_the_specification_says",
+        ("agents/calls.py", "if tool.scope not in caller.scopes:", "if False:"),
+    ),
+    mutant(
+        "a budget that is not locked",
+        "agents/test_budget.py::test_fifty_spends_at_once_never_pass_the_agents_cap",
+        ("agents/store.py", "order by agent for update", "order by agent"),
+    ),
+    mutant(
+        "a chain without links",
+        "agents/test_chain.py::test_tampering_is_found_and_named",
+        ("agents/audit.py", 'return previous + b"%d" % no + encode(record)', "return encode(record)"),
+    ),
+    mutant(
+        "an id that is none",
+        "contracts/test_openapi.py::test_every_operation_answers_as_it_is_described",
+        ("core/ids.py", "if SHAPE.fullmatch(text) is None:", "if False:"),
+    ),
+    mutant(
+        "depth without end",
+        "http/test_bodies.py::test_64_levels_are_read_and_65_are_not",
+        ("http/bodies.py", "        if depth > DEEPEST:\n", "        if depth > 10 * DEEPEST:\n"),
+    ),
+    mutant(
+        "filters without end",
+        "scim/test_filters.py::test_what_is_no_filter_is_refused_in_words",
+        ("scim/filters.py", "if depth > DEEPEST or self._terms > MAX_TERMS:", "if False:"),
+    ),
+    mutant(
+        "a line break in a header",
+        "integrations/mail/test_message.py::test_no_text_becomes_a_header",
+        ("core/text.py", 'line = " ".join(kept.split())', "line = kept"),
+        ("core/text.py", "if not (kept.isascii() and kept.isprintable()):", "if False:"),
+    ),
+    mutant(
+        "a look that unsubscribes",
+        "agents/test_marketing.py::test_looking_at_the_page_changes_nothing",
+        (
+            "web/account.py",
+            "_, is_done = await emails.get_recipient(work, token)",
+            "is_done = await emails.unsubscribe(work, token) or True",
+        ),
+    ),
+    mutant(
+        "another site's form",
+        "web/test_csrf.py::test_a_form_of_another_site_is_refused_even_with_the_token",
+        ("web/door.py", "if origin is not None and _host(origin) not in own:", "if False:"),
+    ),
+    mutant(
+        "a form without its token",
+        "web/test_csrf.py::test_a_form_without_the_token_of_the_session_is_refused",
+        ("web/cookies.py", "if not _is_token(exchange.runtime, session_id, token):", "if False:"),
+    ),
+    mutant(
+        "a page without its language",
+        "web/booking_page/test_accessible.py::test_every_state_fits_a_phone_and_axe_finds_no_fault",
+        ("web/templates/booking/layout.html", '<html lang="{{ locale.language.tag }}" ', "<html "),
+    ),
+    mutant(
+        "one fault at a time",
+        "http/test_all_faults.py::test_every_fault_of_a_body_is_named",
+        ("http/bodies.py", "MAX_FAULTS = 100", "MAX_FAULTS = 1"),
+    ),
+    mutant(
+        "half a change",
+        "http/test_transactions.py::test_what_is_refused_is_undone_however_it_is_said",
+        ("http/handlers.py", "work.is_undone = response.status >= 400", "work.is_undone = False"),
+    ),
+    mutant(
+        "a start that prints no link",
+        "cli/test_serve.py::test_the_first_start_prints_a_one_time_link_that_works",
+        ("processes/first_start.py", "if words.setup_link is not None:", "if False:"),
+    ),
+    mutant(
+        "a migration that does not give way",
+        "core/test_migrating_beside_others.py::"
+        "test_a_migration_gives_way_to_a_request_that_waits_for_it_and_holds_what_it_needs",
+        (
+            "core/migrate.py",
+            "lock_timeout: timedelta = timedelta(milliseconds=300)",
+            "lock_timeout: timedelta = timedelta(seconds=2)",
+        ),
+    ),
+    mutant(
+        "a link in the log",
+        "proofs/test_secrets.py::test_what_was_issued_is_found_nowhere_and_what_is_planted_is_found",
+        ("http/edge.py", "route=exchange.template, status=status", "route=exchange.path, status=status"),
+    ),
+    mutant(
+        "rows that are not counted",
+        "cli/test_backup.py::test_rows_that_are_not_as_promised_undo_everything",
+        ("backups/store.py", "<> {expected} then ", "< 0 then "),
+    ),
+)
