@@ -6,6 +6,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from xml.etree import ElementTree
 
+import psutil
 import pytest
 
 from tests.support.forked import ROOT
@@ -47,6 +48,21 @@ import os
 
 def test_before(): pass
 def test_crashes(): os._exit(3)
+def test_after(): pass
+"""
+# The first waits for what never comes, and has started a process that would go on for an hour.
+STUCK = """
+import asyncio, subprocess
+from pathlib import Path
+
+async def wait_for_nothing():
+    await asyncio.get_running_loop().create_future()
+
+async def test_waits_for_ever():
+    started = subprocess.Popen(["sleep", "3600"])
+    Path(__file__).with_name("started").write_text(str(started.pid))
+    await wait_for_nothing()
+
 def test_after(): pass
 """
 WITHDRAWING = """
@@ -170,7 +186,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, dict[str, 
 def test_every_test_is_run_once_and_those_of_a_file_in_one_process(told: tuple[int, str, dict[str, str]]) -> None:
     _, said, outcomes = told
     assert [outcomes[f"test_fair_{file}.test_passes[{n}]"] for file in range(6) for n in range(20)] == 120 * ["passed"]
-    assert "6 failed, 121 passed" in said
+    assert "5 failed, 122 passed" in said
 
 
 def test_a_failure_is_told_with_what_the_test_printed_and_compared(told: tuple[int, str, dict[str, str]]) -> None:
@@ -190,8 +206,20 @@ def test_what_tests_print_at_the_same_time_is_told_apart(told: tuple[int, str, d
 def test_tests_of_a_process_that_ends_are_not_taken_for_passed(told: tuple[int, str, dict[str, str]]) -> None:
     _, said, outcomes = told
     crashing = [outcomes[f"test_crashing.test_{name}"] for name in ("before", "crashes", "after")]
-    assert crashing == ["passed", "failure", "failure"]
-    assert "the exit codes of the processes are" in said
+    assert crashing == ["passed", "failure", "passed"]
+    assert "the exit code of its process is 3" in said
+    assert "test_crashing.py::test_after (call: This test did not end" in said.partition(" Failed once ")[2]
+
+
+def test_a_test_that_does_not_end_is_ended_and_says_where_it_waits(tmp_path: Path) -> None:
+    (tmp_path / "test_stuck.py").write_text(STUCK)
+    (tmp_path / "test_fair.py").write_text(FAIR)
+    code, said, outcomes = run(tmp_path, "--max-seconds", "3")
+    assert (code, outcomes["test_stuck.test_waits_for_ever"]) == (1, "failure")
+    assert "in wait_for_nothing" in said
+    assert not psutil.pid_exists(int((tmp_path / "started").read_text()))
+    assert outcomes["test_stuck.test_after"] == "passed"
+    assert "1 failed, 21 passed" in said
 
 
 def test_a_run_that_ends_at_the_first_failure_begins_no_further_files(tmp_path: Path) -> None:

@@ -1,20 +1,25 @@
 """Tests in several processes, forked once all tests are collected: collecting takes a process ten seconds.
 
 A test that fails is run once more at the end, alone: on a busy machine, some fail that are right. Those that pass then
-are named under "Failed once". A test with the mark `promise` has no second try (`tests/support/promises.py`).
+are named under "Failed once". A test with the mark `promise` has no second try (`tests/support/promises.py`). One that
+does not end has failed after some minutes: its process says where it waits, and is ended with all that it has started.
 """
 
 import multiprocessing
 import os
 import random
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from _pytest.runner import runtestprotocol
+
+from tests.support.stuck import tell_where_it_waits
 
 FORK = multiprocessing.get_context("fork")
 TICKET_SIZE = 4
@@ -28,6 +33,10 @@ Reports = list[dict[str, Any]]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the number of processes be chosen."""
     parser.addoption("--processes", type=int, default=1, help="run the tests in this many processes")
+    # On a busy machine the longest takes three minutes.
+    parser.addoption(
+        "--max-seconds", type=float, default=900, help="end a test that takes longer, with several processes"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -73,8 +82,12 @@ def _run_all(session: pytest.Session, count: int) -> dict[int, Reports]:
         process.join()
     if not (session.shouldfail or session.shouldstop):
         codes = [process.exitcode for _, process in begun]
-        for item in unfinished.values():
-            _report(session, item, [_not_run(session, item, codes)])
+        for number, item in unfinished.items():
+            reports = [_failure(item, f"This test did not end: the exit codes of the processes are {codes}.")]
+            if _may_fail_once(item):
+                failed[number] = reports
+            else:
+                _report(session, item, reports)
     return failed
 
 
@@ -105,7 +118,8 @@ def _run_alone(session: pytest.Session, number: int) -> Reports:
     except EOFError:
         reports = None
     process.join()
-    return reports or [_not_run(session, session.items[number], [process.exitcode])]
+    item = session.items[number]
+    return reports or [_failure(item, f"This test did not end: the exit code of its process is {process.exitcode}.")]
 
 
 def _last_line(session: pytest.Session, report: dict[str, Any]) -> str:
@@ -179,10 +193,20 @@ class Sender:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Run a test and send its reports."""
+        limit = threading.Timer(item.config.getoption("max_seconds"), self._give_up, [item])
+        limit.daemon = True
+        limit.start()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        write = item.config.hook.pytest_report_to_serializable
-        self._sending.send((self.number, [write(config=item.config, report=report) for report in reports]))
+        limit.cancel()
+        self._sending.send((self.number, [_write(item, report) for report in reports]))
         return True
+
+    def _give_up(self, item: pytest.Item) -> None:
+        said = f"This test did not end in time.\n{tell_where_it_waits()}"
+        self._sending.send((self.number, [_failure(item, said)]))
+        for child in psutil.Process().children(recursive=True):
+            child.kill()
+        os._exit(1)
 
 
 def _receive(open_ones: list[Connection]) -> Iterator[tuple[int, Reports]]:
@@ -205,8 +229,11 @@ def _report(session: pytest.Session, item: pytest.Item, reports: Reports) -> Non
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
-def _not_run(session: pytest.Session, item: pytest.Item, codes: list[int | None]) -> dict[str, Any]:
-    said = f"This test did not end: the exit codes of the processes are {codes}."
+def _failure(item: pytest.Item, said: str) -> dict[str, Any]:
     report = pytest.TestReport(item.nodeid, item.location, {}, "failed", said, "call")
-    written: dict[str, Any] = session.config.hook.pytest_report_to_serializable(config=session.config, report=report)
+    return _write(item, report)
+
+
+def _write(item: pytest.Item, report: pytest.TestReport) -> dict[str, Any]:
+    written: dict[str, Any] = item.config.hook.pytest_report_to_serializable(config=item.config, report=report)
     return written
