@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = ("runtime.txt", "dev.txt", "setup.txt", "audit.txt")
+LOCKS = ("runtime.txt", "dev.txt", "setup.txt", "audit.txt", "helm.txt")
 CLEAN, VULNERABLE, UNKNOWN = 0, 1, 2
 UNREACHABLE = "The database of vulnerabilities can't be reached from here: nothing was checked."
 

@@ -12,6 +12,8 @@ import httpx2
 import pytest
 import yaml
 
+from tests.support.installers import install
+
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "prometheus"
 METRIC = re.compile(r"\bopenslot_[a-z_]+")
@@ -33,7 +35,7 @@ def drawn() -> list[str]:
 @pytest.fixture(scope="module")
 def promtool() -> str:
     """The program that reads rules as Prometheus does."""
-    done = subprocess.run([ROOT / "scripts" / "install-promtool", sys.executable], capture_output=True, check=False)
+    done = install("promtool")
     if done.returncode == 1:
         pytest.skip("promtool is not here, and only root can install it with apt-get")
     done.check_returncode()

