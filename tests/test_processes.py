@@ -1,5 +1,6 @@
 """Tests in several processes: none is lost, and what they say is told."""
 
+import signal
 import subprocess
 import sys
 from fnmatch import fnmatch
@@ -55,6 +56,8 @@ STUCK = """
 import asyncio, subprocess
 from pathlib import Path
 
+import pytest
+
 async def wait_for_nothing():
     await asyncio.get_running_loop().create_future()
 
@@ -63,7 +66,15 @@ async def test_waits_for_ever():
     Path(__file__).with_name("started").write_text(str(started.pid))
     await wait_for_nothing()
 
-def test_after(): pass
+@pytest.mark.parametrize("n", range(30))
+def test_after(n): pass
+"""
+# Lets no other thread of its process run.
+HOLDING = """
+import ctypes
+
+def test_lets_nobody_run():
+    ctypes.PyDLL(None).pause()
 """
 WITHDRAWING = """
 from pathlib import Path
@@ -211,15 +222,27 @@ def test_tests_of_a_process_that_ends_are_not_taken_for_passed(told: tuple[int, 
     assert "test_crashing.py::test_after (call: This test did not end" in said.partition(" Failed once ")[2]
 
 
+def goes_on(pid: int) -> bool:
+    """Tell whether a process is there that has not ended, whether or not somebody has asked for its exit code."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
 def test_a_test_that_does_not_end_is_ended_and_says_where_it_waits(tmp_path: Path) -> None:
     (tmp_path / "test_stuck.py").write_text(STUCK)
     (tmp_path / "test_fair.py").write_text(FAIR)
     code, said, outcomes = run(tmp_path, "--max-seconds", "3")
     assert (code, outcomes["test_stuck.test_waits_for_ever"]) == (1, "failure")
     assert "in wait_for_nothing" in said
-    assert not psutil.pid_exists(int((tmp_path / "started").read_text()))
-    assert outcomes["test_stuck.test_after"] == "passed"
-    assert "1 failed, 21 passed" in said
+    assert not goes_on(int((tmp_path / "started").read_text()))
+    assert "1 failed, 50 passed" in said
+
+
+def test_a_process_that_can_not_end_itself_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "test_holding.py").write_text(HOLDING)
+    (tmp_path / "conftest.py").write_text("from tests.support import processes\n\nprocesses.GRACE = 1.0\n")
+    code, said, outcomes = run(tmp_path, "--max-seconds", "1")
+    assert (code, outcomes) == (1, {"test_holding.test_lets_nobody_run": "failure"})
+    assert f"the exit code of its process is {-signal.SIGABRT}" in said
 
 
 def test_a_run_that_ends_at_the_first_failure_begins_no_further_files(tmp_path: Path) -> None:

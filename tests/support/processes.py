@@ -3,11 +3,13 @@
 A test that fails is run once more at the end, alone: on a busy machine, some fail that are right. Those that pass then
 are named under "Failed once". A test with the mark `promise` has no second try (`tests/support/promises.py`). One that
 does not end has failed after some minutes: its process says where it waits, and is ended with all that it has started.
+If it can't even do that, or does not end after its last test, the first process ends it.
 """
 
 import multiprocessing
 import os
 import random
+import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -25,6 +27,8 @@ FORK = multiprocessing.get_context("fork")
 TICKET_SIZE = 4
 # More than these have a reason in common.
 MAX_SECOND_TRIES = 20
+# Time for a process to notice by itself that a test takes too long.
+GRACE = 20.0
 FAILED_ONCE = pytest.StashKey[list[str]]()
 
 Reports = list[dict[str, Any]]
@@ -45,8 +49,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     count = session.config.getoption("processes")
     if count == 1 or session.testsfailed or session.config.option.collectonly:
         return None
-    failed = _run_all(session, count)
-    _try_again(session, failed)
+    # The temporary directory of the run is made here, so that all processes have the same.
+    session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+    run = Run(session)
+    run.finish(*(_begin(session, run.tickets) for _ in range(count)))
+    if run.unfinished and not run.is_stopped:
+        # A process has ended too early: another one takes what it has left.
+        run.finish(_begin(session, list(run.unfinished)))
+    run.tell_unfinished()
+    _try_again(session, run.failed)
     if session.shouldfail:
         raise session.Failed(session.shouldfail)
     if session.shouldstop:
@@ -62,33 +73,42 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.line(name)
 
 
-def _run_all(session: pytest.Session, count: int) -> dict[int, Reports]:
-    """Run all tests; return the reports of those that have failed and may be tried again."""
-    # The temporary directory of the run is made here, so that all processes have the same.
-    session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
-    tickets = Tickets(session.items)
-    begun = [_begin(session, tickets) for _ in range(count)]
-    unfinished = dict(enumerate(session.items))
-    failed: dict[int, Reports] = {}
-    for number, reports in _receive([receiving for receiving, _ in begun]):
-        item = unfinished.pop(number)
+class Run:
+    """What has come of the tests so far: some are not finished, others have failed and may be tried again."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self.tickets = Tickets(session.items)
+        self.unfinished = dict(enumerate(session.items))
+        self.failed: dict[int, Reports] = {}
+        self._session = session
+        self._codes: list[int] = []
+
+    @property
+    def is_stopped(self) -> bool:
+        return bool(self._session.shouldfail or self._session.shouldstop)
+
+    def finish(self, *begun: tuple[Connection, Any]) -> None:
+        """Take what these processes send until all of them have ended."""
+        for number, reports in _receive(self._session, begun):
+            self._take(number, reports)
+            if self.is_stopped:
+                self.tickets.withdraw()
+        for _, process in begun:
+            process.join()
+            self._codes.append(process.exitcode)
+
+    def tell_unfinished(self) -> None:
+        """Let those have failed that no process has finished."""
+        said = f"This test did not end: the exit codes of the processes are {self._codes}."
+        for number, item in () if self.is_stopped else list(self.unfinished.items()):
+            self._take(number, [_failure(item, said)])
+
+    def _take(self, number: int, reports: Reports) -> None:
+        item = self.unfinished.pop(number)
         if _has_failed(reports) and _may_fail_once(item):
-            failed[number] = reports
+            self.failed[number] = reports
         else:
-            _report(session, item, reports)
-        if session.shouldfail or session.shouldstop:
-            tickets.withdraw()
-    for _, process in begun:
-        process.join()
-    if not (session.shouldfail or session.shouldstop):
-        codes = [process.exitcode for _, process in begun]
-        for number, item in unfinished.items():
-            reports = [_failure(item, f"This test did not end: the exit codes of the processes are {codes}.")]
-            if _may_fail_once(item):
-                failed[number] = reports
-            else:
-                _report(session, item, reports)
-    return failed
+            _report(self._session, item, reports)
 
 
 def _has_failed(reports: Reports) -> bool:
@@ -112,11 +132,8 @@ def _try_again(session: pytest.Session, failed: dict[int, Reports]) -> None:
 
 
 def _run_alone(session: pytest.Session, number: int) -> Reports:
-    receiving, process = _begin(session, [number])
-    try:
-        _, reports = receiving.recv()
-    except EOFError:
-        reports = None
+    begun = [(_, process)] = [_begin(session, [number])]
+    reports = dict(_receive(session, begun)).get(number)
     process.join()
     item = session.items[number]
     return reports or [_failure(item, f"This test did not end: the exit code of its process is {process.exitcode}.")]
@@ -204,20 +221,31 @@ class Sender:
     def _give_up(self, item: pytest.Item) -> None:
         said = f"This test did not end in time.\n{tell_where_it_waits()}"
         self._sending.send((self.number, [_failure(item, said)]))
-        for child in psutil.Process().children(recursive=True):
-            child.kill()
+        _end_started(os.getpid())
         os._exit(1)
 
 
-def _receive(open_ones: list[Connection]) -> Iterator[tuple[int, Reports]]:
-    """Yield what processes send until all of them have ended."""
+def _receive(session: pytest.Session, begun: Sequence[tuple[Connection, Any]]) -> Iterator[tuple[int, Reports]]:
+    """Yield what processes send until all of them have ended; if they are silent for too long, end them."""
+    open_ones = dict(begun)
     while open_ones:
-        for each in wait(open_ones):
+        ready = wait(list(open_ones), timeout=session.config.getoption("max_seconds") + GRACE)
+        if not ready:
+            for process in open_ones.values():
+                _end_started(process.pid)
+                # Its stacks are printed to the standard error output.
+                os.kill(process.pid, signal.SIGABRT)
+        for each in ready:
             assert isinstance(each, Connection)
             try:
                 yield each.recv()
             except EOFError:
-                open_ones.remove(each)
+                del open_ones[each]
+
+
+def _end_started(pid: int) -> None:
+    for child in psutil.Process(pid).children(recursive=True):
+        child.kill()
 
 
 def _report(session: pytest.Session, item: pytest.Item, reports: Reports) -> None:
