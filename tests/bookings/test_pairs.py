@@ -29,7 +29,7 @@ from tests.support.wait_list import forget_offers
 __all__ = ["clock"]
 
 # Rounds of each pair, and pairs in a test: what is looked through after a pair grows with the rounds before it.
-ROUNDS, PAIRS = (10, 50) if os.environ.get("OPENSLOT_LONG") else (1, 150)
+ROUNDS, PAIRS = (4, 100) if os.environ.get("OPENSLOT_LONG") else (1, 150)
 ANSWERS = {200, 303, 400, 404, 409, 410}
 OF_GROUPS = [each for each, needs in WRITERS.items() if not needs & {Need.SERIES, Need.WEEKS}]
 OF_DURATIONS = [each for each, needs in WRITERS.items() if needs <= {Need.HOLD, Need.BOOKING, Need.TEAM}]

@@ -26,7 +26,7 @@ from tests.support.teams import book_team, offer, open_team
 __all__ = ["clock"]
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
-ROUNDS, PAIRS = (10, 50) if LONG else (1, 150)
+ROUNDS, PAIRS = (4, 100) if LONG else (1, 150)
 ANSWERS = {200, 303, 400, 404, 409, 410, 429}
 
 
