@@ -165,6 +165,14 @@ async def reread_object(db: Db, calendar_id: UUID, href: str) -> None:
     await db.execute("update calendar_objects set etag = '' where calendar_id = $1 and href = $2", calendar_id, href)
 
 
+async def reread_calendar(db: Db, calendar_id: UUID, href: str, uid: str) -> None:
+    """Let the next reading compare a whole calendar, and bring this event of it, or that it is not there."""
+    statement = """insert into calendar_objects (calendar_id, href, etag, uid, repeats, is_unread)
+        values ($1, $2, '', $3, false, false) on conflict (calendar_id, href) do update set etag = ''"""
+    await db.execute(statement, calendar_id, href, uid)
+    await db.execute("update calendars set state = null where id = $1", calendar_id)
+
+
 async def delete_all_objects(db: Db, calendar_id: UUID) -> None:
     await db.execute("delete from calendar_objects where calendar_id = $1", calendar_id)
 
@@ -220,6 +228,13 @@ async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> lis
     statement = f"select {WRITTEN.columns} from calendar_events w where w.calendar_id = $1 and w.href = any($2::text[])"
     rows = await db.fetch(statement, calendar_id, list(hrefs))
     return [WRITTEN.read(row) for row in rows]
+
+
+async def read_written(db: Db, calendar_id: UUID, *, now: datetime) -> dict[UUID, WrittenEvent]:
+    """Read how each booking that is not over was last written into a calendar."""
+    statement = f"""select {WRITTEN.columns} from calendar_events w join bookings b on b.id = w.booking_id
+        where w.calendar_id = $1 and b.ends_at > $2"""
+    return {each.booking_id: each for each in map(WRITTEN.read, await db.fetch(statement, calendar_id, now))}
 
 
 async def lock_written(db: Db, booking_id: UUID, calendar_id: UUID) -> WrittenEvent | None:

@@ -1,6 +1,6 @@
 """Two-way: what the host does to a booking's event is done to the booking, or the host is told why not, or asked."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -39,10 +39,16 @@ class RemoteChanges(Struct, frozen=True, kw_only=True):
     """What a sync has seen of our own bookings in one calendar."""
 
     calendar: Calendar
+    written: Mapping[UUID, WrittenEvent]
+    """Bookings as they were last written into it before it was read."""
     seen: tuple[RemoteEvent, ...]
     removed: tuple[str, ...]
     left: int
     """How many events the calendar has now."""
+
+    def are_older(self, kept: WrittenEvent) -> bool:
+        """Return whether we have written a booking since: what was seen may be what we have replaced."""
+        return kept != self.written.get(kept.booking_id)
 
 
 def calendar_actor(connection: CalendarConnection) -> Actor:
@@ -58,26 +64,32 @@ async def follow(runtime: Runtime, connection: CalendarConnection, changes: Remo
     by_place = {each.href: each for each in written}
     for event in changes.seen:
         if event.ref in by_place:
-            await _follow_move(runtime, connection, changes.calendar, by_place[event.ref], event)
+            await _follow_move(runtime, connection, changes, by_place[event.ref], event)
     gone = await event_store.list_written(runtime.pool, changes.calendar.id, changes.removed)
     if gone:
         await _follow_removal(runtime, connection, changes, gone)
 
 
 async def _follow_move(
-    runtime: Runtime, connection: CalendarConnection, calendar: Calendar, written: WrittenEvent, event: RemoteEvent
+    runtime: Runtime,
+    connection: CalendarConnection,
+    changes: RemoteChanges,
+    written: WrittenEvent,
+    event: RemoteEvent,
 ) -> None:
     async with runtime.transaction(calendar_actor(connection)) as work:
         found = await _find_current(work, connection, written)
         if found is None:
             return
         details, kept = found
-        booking = details.booking
+        booking, calendar, wanted = details.booking, changes.calendar, event.starts_at
+        is_new = rules.is_moved(event, booking, kept) and wanted != kept.refused_start
+        if (is_new or not event.is_live) and changes.are_older(kept):
+            await event_store.reread_calendar(work.db, calendar.id, event.ref, booking.uid)
+            return
         if not event.is_live:
             await _cancel(work, connection, details, kept)
             return
-        wanted = event.starts_at
-        is_new = rules.is_moved(event, booking, kept) and wanted != kept.refused_start
         refused = await _move(work, connection, details, wanted) if is_new else None
         await event_store.update_written(
             work.db,
@@ -101,18 +113,20 @@ async def _follow_removal(
     for written in gone:
         async with runtime.transaction(calendar_actor(connection)) as work:
             found = await _find_current(work, connection, written)
-            if found is None or await event_store.adopt_written(
-                work.db, written.booking_id, written.calendar_id, found[0].booking.uid
-            ):
+            if found is None:
                 continue
-            vanished.append(written)
+            booking, kept = found[0].booking, found[1]
+            if changes.are_older(kept):
+                await event_store.reread_calendar(work.db, kept.calendar_id, kept.href, booking.uid)
+            elif not await event_store.adopt_written(work.db, booking.id, kept.calendar_id, booking.uid):
+                vanished.append(kept)
     if rules.are_to_be_asked(vanished, left=changes.left, removed=len(changes.removed)):
         await _ask(runtime, connection, changes.calendar, vanished)
         return
     for written in vanished:
         async with runtime.transaction(calendar_actor(connection)) as work:
             found = await _find_current(work, connection, written)
-            if found is not None:
+            if found is not None and found[1] == written:
                 await _cancel(work, connection, *found)
 
 

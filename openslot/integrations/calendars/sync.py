@@ -129,6 +129,7 @@ async def _read_calendar(
     now = runtime.clock()
     scope = Scope(zone=get_zone(lease.zone), addresses=addresses, first=now - rules.BEHIND, last=now + rules.AHEAD)
     known = await event_store.read_known(runtime.pool, calendar.id)
+    written = await event_store.read_written(runtime.pool, calendar.id, now=now)
     try:
         changes = await server.list_changes(calendar.url, cursor=calendar.state, known=known, scope=scope)
     except CalendarGone:
@@ -148,6 +149,7 @@ async def _read_calendar(
         left = await event_store.keep_read(work.db, calendar.id, state=changes.cursor, expanded_at=expanded_at)
     return RemoteChanges(
         calendar=calendar,
+        written=written,
         seen=tuple(each for each in read if rules.find_booking_id(each.uid) in own),
         removed=changes.removed,
         left=left,
