@@ -162,6 +162,15 @@ MUTANTS = (
         ("core/db.py", '"timezone": "UTC", "jit": "off"}', '"timezone": "UTC", "synchronous_commit": "off"}'),
     ),
     mutant(
+        "a calendar that was read too early",
+        "integrations/calendars/test_read_too_early.py",
+        (
+            "integrations/calendars/host_changes.py",
+            "return kept != self.written.get(kept.booking_id)",
+            "return False",
+        ),
+    ),
+    mutant(
         "a clock that was read too early",
         "access/test_key_limit.py::test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_for",
         ("access/limit_store.py", "date_part('epoch', clock_timestamp())", "date_part('epoch', now())"),
