@@ -33,15 +33,22 @@ async def _prove(place: Path, *, short: bool) -> list[Figure]:
         FaultProxy("127.0.0.1", engine.pooler_port).running() as line,
     ):
         async with storm(place, engine, database_port=line.port, limits=LIMITS) as blowing:
-            back = [await _isolate_primary(engine, blowing, lines=lines) for lines in isolations]
-            cuts = await cut_service(line, blowing, faults=faults)
+            figures = [
+                *await cut_primary(engine, blowing, isolations=isolations),
+                *await cut_service(line, blowing, faults=faults),
+            ]
             await asyncio.sleep(CALM)
         return [
-            *_tell("primary cut off", back),
-            *cuts,
+            *figures,
             *await count_bookings(engine.direct_url, blowing.acknowledged),
             *blowing.count_answers(),
         ]
+
+
+async def cut_primary(engine: Cluster, blowing: Storm, *, isolations: Sequence[Sequence[str]]) -> list[Figure]:
+    """Cut the primary off by each of these sets of lines; the service still reaches it."""
+    back = [await _isolate_primary(engine, blowing, lines=lines) for lines in isolations]
+    return _tell("primary cut off", back)
 
 
 async def cut_service(
@@ -69,7 +76,7 @@ async def _cut(line: FaultProxy, fault: Fault, blowing: Storm, cut_for: float) -
 
 
 async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: Sequence[str]) -> float:
-    """Cut the primary off from etcd alone, or from its standby too; the service still reaches it."""
+    """Cut the primary off from etcd alone, or from its standby too; tell how long nobody could book then."""
     await asyncio.sleep(CALM)
     primary = await engine.get_primary()
     other = engine.get_other(primary)

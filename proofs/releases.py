@@ -37,7 +37,7 @@ def get_todays() -> Release:
 
 def build_release(commit: str, place: Path) -> Release:
     """Build a wheel of a commit and install it with what the commit has locked."""
-    _check_history(commit)
+    check_history(commit)
     source, archive, venv = place / "source", place / "source.tar", place / "venv"
     place.mkdir()
     _run("git", "-C", str(ROOT), "archive", f"--output={archive}", commit)
@@ -54,7 +54,8 @@ def build_release(commit: str, place: Path) -> Release:
     return Release("old", python)
 
 
-def _check_history(commit: str) -> None:
+def check_history(commit: str) -> None:
+    """Refuse a commit that this copy of the repository does not have."""
     known = ("git", "-C", str(ROOT), "cat-file", "-e", f"{commit}^{{commit}}")
     if subprocess.run(known, check=False, capture_output=True).returncode != 0:
         raise CannotBuild(

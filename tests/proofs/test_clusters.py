@@ -7,11 +7,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from proofs.asynchronous import REPLICATION, kill_while_behind
+from proofs.asynchronous import kill_while_behind
 from proofs.cluster import cluster
 from proofs.failover import kill_primaries
 from proofs.figures import Figure, Impossible
-from proofs.partition import LIMITS, cut_service
+from proofs.partition import EVERY_LINE, LIMITS, cut_primary, cut_service
 from proofs.pooler import restart_pooler
 from proofs.proxy import Fault, FaultProxy
 from proofs.storm import count_bookings, storm
@@ -39,13 +39,14 @@ def test_every_figure_is_kept(place: Path) -> None:
 
 async def break_everything(place: Path) -> list[Figure]:
     async with (
-        cluster(place, proxied=REPLICATION) as engine,
+        cluster(place, proxied=EVERY_LINE) as engine,
         FaultProxy("127.0.0.1", engine.pooler_port).running() as line,
     ):
         async with storm(place, engine, database_port=line.port, limits=LIMITS) as blowing:
             figures = [
                 *await restart_pooler(engine, blowing, restarts=1),
                 *await cut_service(line, blowing, faults=[Fault.BLACK_HOLE], cut_for=3),
+                *await cut_primary(engine, blowing, isolations=[EVERY_LINE]),
                 *await kill_primaries(engine, blowing, kills=1),
             ]
             lost, safe = await kill_while_behind(engine, blowing)

@@ -8,7 +8,7 @@ LONGEST = (
     "tests/agents/test_mcp_peers.py",
     "tests/public_tools/test_mcp_peers.py",
     "tests/packaging/test_helm.py",
-    "tests/proofs/test_clusters.py",
+    "tests/proofs/",
     "tests/packaging/test_wheel.py",
     "tests/journeys/",
     "tests/cli/test_serve.py",
