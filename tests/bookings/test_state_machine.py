@@ -48,7 +48,7 @@ from tests.support.effects import work_off
 from tests.support.races import find_disorder, find_over_limit
 from tests.support.wait_list import MINUTES, accept, ask_to_wait, find_wait_list_faults, forget_offers, hand_out
 
-EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
+EXAMPLES, STEPS = (100, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 OPEN_KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths", "weekly")
 KINDS = (*OPEN_KINDS, "limited")

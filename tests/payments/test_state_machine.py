@@ -43,7 +43,7 @@ from tests.support.effects import run_attempt, start_effect
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind, StripeRefusal, serving
 from tests.support.payments import ImpatientCheckouts, insert_connection
 
-EXAMPLES, STEPS = (200, 60) if os.environ.get("OPENSLOT_LONG") else (12, 30)
+EXAMPLES, STEPS = (80, 60) if os.environ.get("OPENSLOT_LONG") else (12, 30)
 KINDS = ("single", "group", "strict")
 FAULTS = (FaultKind.HANG_UP, FaultKind.LOSE_ANSWER, FaultKind.STATUS, FaultKind.KEPT_STATUS)
 OURS = "reaction like 'payments.%' and state = 'queued'"
