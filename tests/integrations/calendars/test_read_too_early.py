@@ -2,6 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
+
+import pytest
+from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings.models import Booking, Status
@@ -41,99 +45,103 @@ def with_something(*, before: Meanwhile = nothing, after: Meanwhile = nothing) -
     return open_it
 
 
-async def test_a_move_that_is_written_after_the_calendar_was_read_is_not_taken_back(
-    runtime: Runtime,
-    user: User,
-    clock: MovingClock,
-    radicale: Radicale,
-    work_calendar: str,
-    connect: Connect,
-    book: Book,
-) -> None:
-    connection = await connect(work_calendar)
-    booking = await book()
-    await work_off(runtime, clock)
+class Written(Struct, frozen=True, kw_only=True):
+    """A booking that its host's calendar shows, and what may happen to it on either side."""
 
-    async def reschedule() -> None:
-        await move(runtime, booking, 3)
-        await work_off(runtime, clock)
+    runtime: Runtime
+    clock: MovingClock
+    radicale: Radicale
+    calendar: str
+    connection_id: UUID
+    booking: Booking
 
-    await sync_connection(runtime, connection.id, open_server=with_something(after=reschedule))
-    await work_off(runtime, clock)
-    await comes_to_rest(runtime, clock, connection.id)
+    @property
+    def place(self) -> str:
+        return f"{self.calendar}{self.booking.id}.ics"
 
-    assert (await read(runtime, booking)).starts_at == booking.starts_at + 3 * HOUR
-    assert (await shown(radicale, work_calendar, booking))["DTSTART"].dt == booking.starts_at + 3 * HOUR
-    assert len(await events(runtime, "booking.rescheduled")) == 1
-    assert f"{booking.starts_at:%H:%M}" in await open_starts(runtime, user)
+    async def reschedule(self) -> None:
+        """Move the booking by three hours, and write that into the calendar."""
+        await move(self.runtime, self.booking, 3)
+        await work_off(self.runtime, self.clock)
+
+    async def delete(self) -> None:
+        """Delete the event as the host's own program would."""
+        await self.radicale.send("DELETE", self.place)
+
+    async def read_calendar(self, **meanwhile: Meanwhile) -> None:
+        """Read the calendar while something happens, and then some times more, with what follows from that."""
+        await sync_connection(self.runtime, self.connection_id, open_server=with_something(**meanwhile))
+        for _ in range(3):
+            await work_off(self.runtime, self.clock)
+            await sync_connection(self.runtime, self.connection_id)
+
+    async def show(self) -> tuple[Status, Any, Any]:
+        """Tell the booking's status, its start, and the start of its event."""
+        found = await read(self.runtime, self.booking)
+        event = await shown(self.radicale, self.calendar, self.booking) if found.status is Status.CONFIRMED else None
+        return found.status, found.starts_at, event and event["DTSTART"].dt
 
 
-async def test_a_move_of_the_host_after_ours_is_followed_at_the_next_reading(
+@pytest.fixture
+async def written(
     runtime: Runtime, clock: MovingClock, radicale: Radicale, work_calendar: str, connect: Connect, book: Book
-) -> None:
+) -> Written:
     connection = await connect(work_calendar)
     booking = await book()
     await work_off(runtime, clock)
-    await comes_to_rest(runtime, clock, connection.id)
+    return Written(
+        runtime=runtime,
+        clock=clock,
+        radicale=radicale,
+        calendar=work_calendar,
+        connection_id=connection.id,
+        booking=booking,
+    )
+
+
+async def test_a_move_that_is_written_after_the_calendar_was_read_is_not_taken_back(
+    written: Written, user: User
+) -> None:
+    await written.read_calendar(after=written.reschedule)
+
+    later = written.booking.starts_at + 3 * HOUR
+    assert await written.show() == (Status.CONFIRMED, later, later)
+    assert len(await events(written.runtime, "booking.rescheduled")) == 1
+    assert f"{written.booking.starts_at:%H:%M}" in await open_starts(written.runtime, user)
+
+
+async def test_a_move_of_the_host_after_ours_is_followed_at_the_next_reading(written: Written) -> None:
+    await written.read_calendar()
 
     async def reschedule_and_move() -> None:
-        await move(runtime, booking, 3)
-        await work_off(runtime, clock)
-        await move_in_calendar(radicale, work_calendar, booking, start="140000", end="143000")
+        await written.reschedule()
+        await move_in_calendar(written.radicale, written.calendar, written.booking, start="140000", end="143000")
 
-    await sync_connection(runtime, connection.id, open_server=with_something(before=reschedule_and_move))
-    await comes_to_rest(runtime, clock, connection.id)
+    await written.read_calendar(before=reschedule_and_move)
 
-    assert (await read(runtime, booking)).starts_at == NINE + 5 * HOUR
-    assert len(await events(runtime, "booking.rescheduled")) == 2
+    assert await written.show() == (Status.CONFIRMED, NINE + 5 * HOUR, NINE + 5 * HOUR)
+    assert len(await events(written.runtime, "booking.rescheduled")) == 2
 
 
-async def test_an_event_that_is_written_again_after_it_was_missed_cancels_nothing(
-    runtime: Runtime, clock: MovingClock, radicale: Radicale, work_calendar: str, connect: Connect, book: Book
-) -> None:
-    connection = await connect(work_calendar)
-    booking = await book()
-    await work_off(runtime, clock)
-    await comes_to_rest(runtime, clock, connection.id)
-    await delete(radicale, work_calendar, booking)
+async def test_an_event_that_is_written_again_after_it_was_missed_cancels_nothing(written: Written) -> None:
+    await written.read_calendar()
+    await written.delete()
 
-    async def reschedule() -> None:
-        await move(runtime, booking, 3)
-        await work_off(runtime, clock)
+    await written.read_calendar(after=written.reschedule)
 
-    await sync_connection(runtime, connection.id, open_server=with_something(after=reschedule))
-    await comes_to_rest(runtime, clock, connection.id)
-
-    assert (await read(runtime, booking)).status is Status.CONFIRMED
-    assert (await shown(radicale, work_calendar, booking))["DTSTART"].dt == booking.starts_at + 3 * HOUR
+    later = written.booking.starts_at + 3 * HOUR
+    assert await written.show() == (Status.CONFIRMED, later, later)
 
 
 async def test_an_event_that_the_host_deletes_after_our_move_cancels_the_booking_at_the_next_reading(
-    runtime: Runtime, clock: MovingClock, radicale: Radicale, work_calendar: str, connect: Connect, book: Book
+    written: Written,
 ) -> None:
-    connection = await connect(work_calendar)
-    booking = await book()
-    await work_off(runtime, clock)
-    await comes_to_rest(runtime, clock, connection.id)
+    await written.read_calendar()
 
     async def reschedule_and_delete() -> None:
-        await move(runtime, booking, 3)
-        await work_off(runtime, clock)
-        await delete(radicale, work_calendar, booking)
+        await written.reschedule()
+        await written.delete()
 
-    await sync_connection(runtime, connection.id, open_server=with_something(before=reschedule_and_delete))
-    await comes_to_rest(runtime, clock, connection.id)
+    await written.read_calendar(before=reschedule_and_delete)
 
-    assert (await read(runtime, booking)).status is Status.CANCELLED
-
-
-async def delete(radicale: Radicale, place: str, booking: Booking) -> None:
-    """Delete a booking's event as the host's own program would."""
-    await radicale.send("DELETE", f"{place}{booking.id}.ics")
-
-
-async def comes_to_rest(runtime: Runtime, clock: MovingClock, connection_id: Any) -> None:
-    """Read a calendar and do what follows, some times."""
-    for _ in range(3):
-        await sync_connection(runtime, connection_id)
-        await work_off(runtime, clock)
+    assert (await written.show())[0] is Status.CANCELLED
