@@ -250,6 +250,13 @@ class Waits(Struct, frozen=True):
     channel: str
 
 
+class PutBack(Struct, frozen=True):
+    """Nothing was sent, because the other side has asked us to wait: it comes again then, and no attempt is counted."""
+
+    reason: str
+    after: timedelta
+
+
 class Target(Struct, frozen=True, kw_only=True):
     """One of the many that an effect fans out to."""
 
@@ -265,7 +272,7 @@ class Expanded(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
 
-Outcome = Done | Skipped | Waits | Expanded
+Outcome = Done | Skipped | Waits | PutBack | Expanded
 
 
 class TryLater(Exception):

@@ -22,6 +22,7 @@ from openslot.core.work import (
     Expanded,
     GiveUp,
     Outcome,
+    PutBack,
     Reaction,
     Skipped,
     Target,
@@ -31,7 +32,7 @@ from openslot.core.work import (
 from openslot.crm import operations, store
 from openslot.crm.models import CrmConnection, CrmTarget
 from openslot.crm.ports import CrmBusy, CrmFault, CrmMeetingGone, CrmRefused, CrmUnavailable
-from openslot.crm.rules import DELAYS, describe_meeting, describe_person
+from openslot.crm.rules import DELAYS, LONGEST_WAIT, describe_meeting, describe_person
 from openslot.crm.store import WRITE
 from openslot.crm.words import BOOKING_GONE, BUSY, DISCONNECTED, MEETING_GONE, TOKEN_REFUSED, describe_fault
 
@@ -61,7 +62,10 @@ async def write(work: Work, effect: Effect) -> Outcome:
     except BookingNotFound:
         # Also one that waits for its payment: it is nobody's meeting yet.
         return Skipped(str(BOOKING_GONE))
-    _check_usable(work, target.connection)
+    if target.connection.is_refused:
+        raise TryLater(str(TOKEN_REFUSED))
+    if (busy_until := target.connection.busy_until) is not None and busy_until > work.now:
+        return PutBack(str(BUSY), after=busy_until - work.now)
     try:
         meeting_id = await _send(work, effect, target, details)
     except CrmMeetingGone:
@@ -74,14 +78,6 @@ async def write(work: Work, effect: Effect) -> Outcome:
         await store.keep_success(work.db, connection_id, now=work.now)
 
     return Done(vendor_id=meeting_id[-200:], write=keep)
-
-
-def _check_usable(work: Work, connection: CrmConnection) -> None:
-    """Ask nothing of a CRM that has asked us to wait, or that its owner must connect again."""
-    if connection.is_refused:
-        raise TryLater(str(TOKEN_REFUSED))
-    if connection.busy_until is not None and connection.busy_until > work.now:
-        raise TryLater(str(BUSY), after=connection.busy_until - work.now, answered=True)
 
 
 async def _send(work: Work, effect: Effect, target: CrmTarget, details: BookingDetails) -> str:
@@ -102,7 +98,7 @@ async def _explain(work: Work, connection: CrmConnection, fault: CrmFault) -> Tr
     if isinstance(fault, CrmBusy):
         if fault.after is not None:
             async with work.runtime.transaction(work.actor) as inside:
-                await store.keep_busy(inside.db, connection.id, until=work.now + fault.after)
+                await store.keep_busy(inside.db, connection.id, until=work.now + min(fault.after, LONGEST_WAIT))
         return TryLater(reason, after=fault.after, answered=True)
     await operations.keep_failure(work, connection, fault)
     return TryLater(reason, after=fault.after if isinstance(fault, CrmUnavailable) else None)

@@ -34,6 +34,7 @@ from openslot.core.work import (
     Expanded,
     GiveUp,
     Outcome,
+    PutBack,
     Reaction,
     Runtime,
     Skipped,
@@ -208,6 +209,8 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
     match outcome:
         case Waits(channel):
             return await _hold(runtime, effect, channel)
+        case PutBack(reason, after):
+            return await _put_back(runtime, effect, Rejected(reason, after, is_quick=False), gate)
         case Skipped(reason):
             settlement = Settlement(EffectEnding(effect, "skipped", error=reason))
         case Done(vendor_id=vendor_id, changes=changes, write=write):

@@ -209,7 +209,23 @@ async def test_the_time_that_a_crm_asks_for_is_waited_and_nobody_else_asks_meanw
     first, second = await runtime.pool.fetch(OF_CRM)
     assert {first["state"], second["state"]} == {"queued"}
     assert min(first["next_try_at"], second["next_try_at"]) >= clock.now + timedelta(hours=3)
+    # Whoever was not sent has lost no try, however often the CRM says so to others.
+    assert sorted((first["attempts"], second["attempts"])) == [0, 1]
     await work_until_settled(runtime, clock)
+    assert crm.state.added == 2
+
+
+async def test_a_crm_that_asks_for_a_year_is_asked_again_after_a_day(
+    runtime: Runtime, clock: MovingClock, connection: CrmConnection, crm: FakeCrm, book: Book
+) -> None:
+    await book()
+    await book(ELEVEN)
+    crm.faults.append(CrmBusy(timedelta(days=365)))
+    await work_off(runtime, clock)
+
+    clock.now += timedelta(days=1, seconds=1)
+    await work_off(runtime, clock)
+
     assert crm.state.added == 2
 
 
