@@ -1,7 +1,6 @@
-"""SCIM groups are the teams of an organization: as Okta and Entra send them, with hostile input, and what follows."""
+"""SCIM groups are the teams of an organization: as Okta and Entra send them, and with hostile input."""
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,79 +8,17 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.schedules import operations as schedules
 from openslot.scim.attributes import GROUP
-from openslot.teams import hosting
 from openslot.teams import operations as teams
-from openslot.teams.models import GroupWanted, TeamRules
+from tests.scim.groups import create, find, members_of, patch, send, users
 from tests.scim.support import assert_refused
-from tests.support.provisioning import BASE, DOMAIN, SCIM, Provider, found_organization
-from tests.support.teams import book_team, list_hosts
+from tests.support.provisioning import BASE, DOMAIN, Provider, found_organization
 
-PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
-
-
-async def send(provider: Provider, method: str, path: str, body: Any = None, status: int = 200) -> dict[str, Any]:
-    answer = await provider.send(method, path, body)
-    assert answer.status_code == status, answer.text
-    if not answer.content:
-        return {}
-    assert answer.headers["content-type"] == SCIM
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-async def create(provider: Provider, name: str, *members: str, **more: Any) -> dict[str, Any]:
-    body = {"schemas": [GROUP], "displayName": name, "members": [{"value": each} for each in members], **more}
-    return await send(provider, "POST", "/Groups", body, status=201)
-
-
-async def patch(provider: Provider, group_id: str, *operations: dict[str, Any]) -> httpx2.Response:
-    body = {"schemas": [PATCH_OP], "Operations": list(operations)}
-    return await provider.send("PATCH", f"/Groups/{group_id}", body)
-
-
-async def find(provider: Provider, filter_: str, **parameters: Any) -> dict[str, Any]:
-    answer = await provider.client.get(
-        f"{BASE}/Groups",
-        params={"filter": filter_, **parameters},
-        headers={"Authorization": provider.headers["Authorization"]},
-    )
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-async def members_of(provider: Provider, group_id: str) -> set[str]:
-    found = await send(provider, "GET", f"/Groups/{group_id}")
-    return {each["value"] for each in found.get("members", [])}
-
-
-@pytest.fixture
-async def users(provider: Provider) -> list[str]:
-    """The ids of three users."""
-    return [(await provider.create(f"u{n}@{DOMAIN}", displayName=f"User {n}"))["id"] for n in range(3)]
-
-
-async def offer(runtime: Runtime, organization: Organization, group_id: str) -> EventType:
-    """Add an event type that everybody of a team hosts in turn."""
-    async with runtime.transaction(OPERATOR) as work:
-        team = await teams.get_team(work, organization.id, UUID(group_id))
-        owner = await accounts.get_user_by_email(work, f"u2@{DOMAIN}")
-        schedule, *_ = await schedules.list_schedules(work, owner)
-        wanted = event_types.draft(work, schedule, name="Demo", slug="demo", duration_minutes=30)
-        return await hosting.add_team_event_type(
-            work, team, owner, wanted, groups=[GroupWanted(filter={})], rules=TeamRules(event_type_id=new_id())
-        )
+__all__ = ["users"]
 
 
 async def test_okta_pushes_a_group(provider: Provider, users: list[str]) -> None:
@@ -158,129 +95,6 @@ async def test_entra_pushes_a_group(provider: Provider, users: list[str]) -> Non
     assert await send(provider, "GET", f"/Groups/{made['id']}") == before
     await patch(provider, made["id"], {"op": "Remove", "path": "members"})
     assert await members_of(provider, made["id"]) == set()
-
-
-async def test_a_group_is_a_team_whose_joiners_are_booked_and_whose_leavers_are_not(
-    provider: Provider, users: list[str], runtime: Runtime, organization: Organization
-) -> None:
-    first, second, _ = users
-    made = await create(provider, "Sales", first)
-    team = await teams.get_team(runtime.work(OPERATOR), organization.id, UUID(made["id"]))
-    assert (team.slug, team.name) == ("sales", "Sales")
-    event_type = await offer(runtime, organization, made["id"])
-
-    async def hosts() -> list[str]:
-        return [each.email for each in await hosting.list_group_members(runtime.work(OPERATOR), event_type.id)]
-
-    assert await hosts() == [f"u0@{DOMAIN}"]
-    await patch(provider, made["id"], {"op": "add", "path": "members", "value": [{"value": second}]})
-    assert await hosts() == [f"u0@{DOMAIN}", f"u1@{DOMAIN}"]
-    await patch(provider, made["id"], {"op": "remove", "path": f'members[value eq "{first}"]'})
-    assert await hosts() == [f"u1@{DOMAIN}"]
-    await provider.patch(second, {"op": "replace", "path": "active", "value": False})
-    assert await hosts() == []
-    assert await members_of(provider, made["id"]) == {second}
-    await provider.patch(second, {"op": "replace", "path": "active", "value": True})
-    assert await hosts() == [f"u1@{DOMAIN}"]
-    await provider.send("DELETE", f"/Users/{second}")
-    assert await hosts() == []
-    assert await members_of(provider, made["id"]) == set()
-
-
-async def test_bookings_of_who_is_removed_go_to_others_and_stay_if_nobody_is_left(
-    provider: Provider, users: list[str], runtime: Runtime, organization: Organization
-) -> None:
-    first, second, third = users
-    made = await create(provider, "Sales", first, second)
-    event_type = await offer(runtime, organization, made["id"])
-    now = runtime.clock()
-    at = (now + timedelta(days=14 - now.weekday())).replace(hour=10, minute=0, second=0, microsecond=0)
-    booking = await book_team(runtime, event_type, at)
-    (host,) = await list_hosts(runtime, booking.id)
-    accounts_ = await runtime.pool.fetch("select id, user_id from memberships")
-    user_of = {str(row["id"]): row["user_id"] for row in accounts_}
-    leaver, other = (first, second) if user_of[first] == host else (second, first)
-
-    answer = await patch(provider, made["id"], {"op": "Remove", "path": "members", "value": [{"value": leaver}]})
-    assert answer.status_code == 200
-    assert await list_hosts(runtime, booking.id) == [user_of[other]]
-    assert await runtime.pool.fetchval("select sum(credit) from host_group_members") == 0
-
-    # Nobody stays who could take it: a group that was emptied by mistake costs no booking.
-    await patch(provider, made["id"], {"op": "Remove", "path": "members"})
-    assert await members_of(provider, made["id"]) == set()
-    assert await list_hosts(runtime, booking.id) == [user_of[other]]
-    assert await runtime.pool.fetchval("select sum(credit) from host_group_members") == 0
-    async with runtime.transaction(OPERATOR) as work:
-        await bookings.cancel_booking(work, BookingRef(booking.id, None))
-
-    await patch(provider, made["id"], {"op": "Add", "path": "members", "value": [{"value": third}]})
-    again = await book_team(runtime, event_type, at)
-    await send(provider, "DELETE", f"/Groups/{made['id']}", status=204)
-    row = await runtime.pool.fetchrow("select status, cancelled_by from bookings where id = $1", again.id)
-    assert row is not None
-    assert row["status"] == "CANCELLED"
-    assert not await runtime.pool.fetchval("select active from event_types where id = $1", event_type.id)
-
-
-async def fill(runtime: Runtime, event_type: EventType, count: int) -> list[Booking]:
-    """Book so many meetings, each at a time of its own, in a later week."""
-    now = runtime.clock()
-    at = (now + timedelta(days=14 - now.weekday())).replace(hour=9, minute=0, second=0, microsecond=0)
-    return [await book_team(runtime, event_type, at + timedelta(minutes=30 * number)) for number in range(count)]
-
-
-async def test_many_who_are_removed_at_once_keep_their_bookings_until_they_leave(
-    provider: Provider, runtime: Runtime, organization: Organization
-) -> None:
-    ids = [(await provider.create(f"u{n}@{DOMAIN}", displayName=f"User {n}"))["id"] for n in range(9)]
-    made = await create(provider, "Sales", *ids)
-    event_type = await offer(runtime, organization, made["id"])
-    booked = await fill(runtime, event_type, 9)
-    hosts = [await list_hosts(runtime, each.id) for each in booked]
-    assert len({host for (host,) in hosts}) == 9
-    left = [{"value": each} for each in ids[:6]]
-
-    answer = await patch(provider, made["id"], {"op": "Remove", "path": "members", "value": left})
-
-    assert answer.status_code == 200
-    assert await members_of(provider, made["id"]) == set(ids[6:])
-    assert [await list_hosts(runtime, each.id) for each in booked] == hosts
-    assert "they still host 6 upcoming bookings" in answer.headers["x-notice"]
-    detail = "select detail from scim_requests where method = 'PATCH' and path like '%Groups%'"
-    for _ in range(500):
-        if said := await runtime.pool.fetchval(detail):
-            break
-        await asyncio.sleep(0.02)
-    assert said == answer.headers["x-notice"]
-    # The next one within the hour is one too many as well; those who come back are as before.
-    await patch(provider, made["id"], {"op": "Remove", "path": "members", "value": [{"value": ids[6]}]})
-    assert [await list_hosts(runtime, each.id) for each in booked] == hosts
-    await patch(provider, made["id"], {"op": "Add", "path": "members", "value": left})
-    assert len(await members_of(provider, made["id"])) == 8
-
-    # Who leaves the organization, or is removed by hand, gives everything away.
-    gone = await runtime.pool.fetchval("select user_id from memberships where id = $1", UUID(ids[6]))
-    await provider.send("DELETE", f"/Users/{ids[6]}")
-    now = [await list_hosts(runtime, each.id) for each in booked]
-    assert [gone] not in now
-    assert await runtime.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 0
-
-
-async def test_a_few_who_are_removed_give_their_bookings_away(
-    provider: Provider, runtime: Runtime, organization: Organization
-) -> None:
-    ids = [(await provider.create(f"u{n}@{DOMAIN}", displayName=f"User {n}"))["id"] for n in range(9)]
-    made = await create(provider, "Sales", *ids)
-    event_type = await offer(runtime, organization, made["id"])
-    booked = await fill(runtime, event_type, 9)
-    left = [{"value": each} for each in ids[:5]]
-    gone = await runtime.pool.fetch("select user_id from memberships where id = any($1)", [UUID(e) for e in ids[:5]])
-
-    await patch(provider, made["id"], {"op": "Remove", "path": "members", "value": left})
-
-    hosts = {host for each in booked for host in await list_hosts(runtime, each.id)}
-    assert hosts.isdisjoint(row["user_id"] for row in gone)
 
 
 async def test_what_a_team_says_of_its_members_survives_what_the_provider_sends(

@@ -1,18 +1,12 @@
 """The host's calendar invites: one invitation for each person and change, by Google or by our mail, whatever fails."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee, Status
-from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.bookings.models import Status
+from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
@@ -20,93 +14,15 @@ from openslot.event_types.locations import WantedLocation
 from openslot.event_types.rules import edition_of
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.host_changes import Decision, decide_missing
-from openslot.integrations.calendars.invitations import WITHIN, invite_instead
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef
+from openslot.integrations.calendars.models import ConnectionRef
 from openslot.integrations.calendars.sync import sync_connection
-from tests.integrations.calendars.conftest import HOUR, NINE, Connect, change, events, read, work_off
+from tests.integrations.calendars.conftest import HOUR, Connect, change, events, read
+from tests.integrations.calendars.inviting import ADA, BEN, JONAS, TEN, Host, has_entry, host
 from tests.integrations.calendars.support import cancel, move
 from tests.integrations.mail.conftest import messages, part
-from tests.support.clocks import MovingClock
-from tests.support.fake_google import FakeGoogle, Fault, FaultKind, GoogleAccount
-from tests.support.google_host import EMAIL, allow, google, settings
+from tests.support.google_host import EMAIL, google, settings
 
-__all__ = ["google", "settings"]
-
-TEN = NINE + HOUR
-JONAS, ADA, BEN = "jonas@okafor.example", "ada@okafor.example", "ben@okafor.example"
-EVENTS = f"/calendar/v3/calendars/{EMAIL.replace('@', '%40')}/events"
-
-
-class Host(Struct, frozen=True):
-    """A host whose Google account is connected, and what reaches those who book."""
-
-    runtime: Runtime
-    user: User
-    clock: MovingClock
-    account: GoogleAccount
-    google: FakeGoogle
-    connection: CalendarConnection
-
-    async def choose(self, *, invites: bool) -> None:
-        await change(self.runtime, self.connection, invites=invites)
-
-    async def book(self, start: datetime = TEN, *, email: str = JONAS, **more: Any) -> Booking:
-        invitee = Invitee(name="Jonas Okafor", email=email, zone="Africa/Lagos")
-        wanted = BookingWanted(which=BySlug(self.user.id, "30min"), starts_at=start, invitee=invitee, **more)
-        async with self.runtime.transaction(PUBLIC) as work:
-            return await bookings.create_booking(work, wanted)
-
-    async def work(self, **time: float) -> None:
-        """Let the workers and the clock go on."""
-        self.clock.now += timedelta(**time)
-        await work_off(self.runtime, self.clock)
-        await invite_instead(self.runtime.work(OPERATOR))
-        await work_off(self.runtime, self.clock)
-
-    async def wait(self) -> None:
-        """Let the time pass that a calendar has, and some more."""
-        for _ in range(6):
-            await self.work(minutes=WITHIN.total_seconds() / 60 / 4)
-
-    async def got(self, address: str = JONAS) -> list[str]:
-        """List what has put the meeting into somebody's calendar, or changed it there: Google's mails, then ours."""
-        ours = [each for each in await messages(self.runtime, address) if _has_entry(each)]
-        theirs = [each.kind for each in self.account.mails if each.to == address]
-        return [*theirs, *(f"our {_method(each)}" for each in ours)]
-
-    def refuse(self, status: int = 503, reason: str = "backendError", *, times: int = 50) -> None:
-        """Let Google refuse what is written."""
-        for method in ("POST", "PATCH", "DELETE"):
-            body = b'{"error": {"errors": [{"reason": "%s"}]}}' % reason.encode()
-            fault = Fault(FaultKind.STATUS, EVENTS, method, status=status, body=body)
-            self.google.faults += [fault] * times
-
-    def lose(self, method: str) -> None:
-        """Let Google do what is asked, and lose its answer."""
-        self.google.faults.append(Fault(FaultKind.LOSE_ANSWER, EVENTS, method))
-
-
-def _has_entry(message: object) -> bool:
-    return any(each.get_content_type() == "text/calendar" for each in message.walk())  # type: ignore[attr-defined]
-
-
-def _method(message: object) -> str:
-    found: Iterator[str] = (
-        str(each.get_param("method"))
-        for each in message.walk()  # type: ignore[attr-defined]
-        if each.get_content_type() == "text/calendar"
-    )
-    return next(found)
-
-
-@pytest.fixture
-async def host(runtime: Runtime, user: User, clock: MovingClock, google: FakeGoogle) -> Host:
-    """Connect the host's account, and let it invite."""
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
-    assert await sync_connection(runtime, made.id) is None
-    found = Host(runtime, user, clock, google.accounts[EMAIL], google, made)
-    await found.choose(invites=True)
-    return found
+__all__ = ["google", "host", "settings"]
 
 
 async def test_google_invites_tells_of_the_new_time_and_of_the_end(host: Host) -> None:
@@ -143,7 +59,7 @@ async def test_our_mails_have_the_manage_link_and_no_calendar_entry(host: Host) 
             links = ["/reschedule" in part(each, kind) for each in found]
             assert links == [address == JONAS] * 2 + [False]
             assert not any("calendar.google.com" in part(each, kind) or ".ics" in part(each, kind) for each in found)
-    assert [_has_entry(each) for each in await messages(host.runtime, host.user.email)] == [True] * 3
+    assert [has_entry(each) for each in await messages(host.runtime, host.user.email)] == [True] * 3
 
 
 async def test_the_event_has_neither_a_manage_link_nor_what_the_invitee_has_typed_for_the_host(host: Host) -> None:
@@ -282,119 +198,6 @@ async def test_a_fault_that_passes_leaves_the_invitation_to_google(host: Host) -
     await host.wait()
 
     assert await host.got() == ["invitation"]
-
-
-async def revoke(host: Host) -> None:
-    host.google.consents.revoke(EMAIL)
-    host.google.consents.end_access_tokens()
-
-
-async def fail(host: Host) -> None:
-    host.refuse()
-
-
-async def forbid(host: Host) -> None:
-    host.refuse(403, "forbidden")
-
-
-async def lose_calendar(host: Host) -> None:
-    host.refuse(404, "notFound")
-
-
-async def disconnect(host: Host) -> None:
-    async with host.runtime.transaction(OPERATOR) as work:
-        await calendars.disconnect(work, ConnectionRef(host.connection.id))
-
-
-BREAKS = pytest.mark.parametrize("breaks", [revoke, fail, forbid, lose_calendar, disconnect])
-
-
-@BREAKS
-async def test_if_google_can_not_invite_our_mail_does(host: Host, breaks: Callable[[Host], Awaitable[None]]) -> None:
-    booking = await host.book(guests=(ADA,))
-    await breaks(host)
-    await host.work()
-    assert await host.got() == []
-
-    await host.wait()
-
-    assert (await host.got(), await host.got(ADA)) == (["our REQUEST"], ["our REQUEST"])
-    last = (await messages(host.runtime, JONAS))[-1]
-    assert "could not send it" in part(last, "text/plain")
-    assert "/reschedule" in part(last, "text/plain")
-    assert len(await events(host.runtime, "booking.invitation_failed")) == 1
-    assert len(await messages(host.runtime, host.user.email)) >= 1
-    # From here on the mail is the only one to invite, also if Google can be asked again.
-    host.google.faults.clear()
-    await move(host.runtime, booking, 1)
-    await host.wait()
-    await cancel(host.runtime, booking)
-    await host.wait()
-    assert await host.got() == ["our REQUEST", "our REQUEST", "our CANCEL"]
-
-
-@BREAKS
-async def test_if_google_can_not_tell_of_the_new_time_our_mail_does(
-    host: Host, breaks: Callable[[Host], Awaitable[None]]
-) -> None:
-    booking = await host.book()
-    await host.work()
-    await breaks(host)
-
-    await move(host.runtime, booking, 1)
-    await host.wait()
-
-    assert await host.got() == ["invitation", "our REQUEST"]
-    host.google.faults.clear()
-    await host.work(days=3)
-    assert await host.got() == ["invitation", "our REQUEST"]
-    assert (await read(host.runtime, booking)).status is Status.CONFIRMED
-
-
-async def test_a_cancellation_that_google_can_not_tell_of_is_told_by_our_mail(host: Host) -> None:
-    booking = await host.book()
-    await host.work()
-    await revoke(host)
-    await cancel(host.runtime, booking)
-    await host.wait()
-
-    found = await messages(host.runtime, JONAS)
-    assert [each["subject"].partition(":")[0] for each in found] == ["Confirmed", "Cancelled"]
-    assert await host.got() == ["invitation"]
-
-
-async def test_an_event_that_is_written_after_our_mail_has_invited_invites_nobody(host: Host) -> None:
-    booking = await host.book()
-    host.refuse()
-    await host.wait()
-    host.google.faults.clear()
-    await host.work(hours=2)
-
-    event = host.account.calendars[EMAIL].events[booking.id.hex]
-    assert "attendees" not in event
-    assert await host.got() == ["our REQUEST"]
-
-
-async def test_workers_that_were_stopped_ask_google_before_our_mail_invites(host: Host) -> None:
-    await host.book()
-    host.clock.pass_time(hours=2)
-    await invite_instead(host.runtime.work(OPERATOR))
-    await host.work()
-
-    assert await host.got() == ["invitation"]
-
-
-async def test_a_write_that_is_under_way_is_waited_for(host: Host) -> None:
-    booking = await host.book()
-    await host.runtime.pool.execute(
-        "update effects set state = 'running', attempts = 3 where reaction = 'calendars.plan' and event_id is not null"
-    )
-    host.clock.pass_time(hours=2)
-
-    assert await invite_instead(host.runtime.work(OPERATOR)) == "0 invitations sent by mail instead"
-
-    assert (await read(host.runtime, booking)).status is Status.CONFIRMED
-    assert await events(host.runtime, "booking.invitation_failed") == []
 
 
 async def test_bookings_go_to_the_calendar_that_was_to_invite(host: Host) -> None:

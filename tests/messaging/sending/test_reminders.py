@@ -1,91 +1,45 @@
 """Reminders and follow-ups by message: only to those who agreed, moved and dropped with the booking, never too late."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, ConsentSource, MessageConsent
-from openslot.conversations.models import Channel, MessageDirection
-from openslot.conversations.operations import record_message
+from openslot.bookings.models import Booking, BookingRef
+from openslot.conversations.models import Channel
 from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.locations import WantedLocation
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
-from openslot.event_types.rules import edition_of
 from openslot.flags import switches
 from openslot.messaging import connection_store, store
-from openslot.messaging.connection_models import MessagingConnection, OptOutSource
-from openslot.messaging.models import DropReason, OutboundMessage, RefusalReason
+from openslot.messaging.connection_models import OptOutSource
+from openslot.messaging.models import DropReason, RefusalReason
 from openslot.messaging.ports import MessageRefused, MessagesUnavailable
 from openslot.messaging.words import REFUSALS
 from openslot.reminders import operations as reminders
-from openslot.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
 from openslot.timeline import operations as timeline
 from openslot.web.dashboard.rows import describe_step
 from tests.messaging.sending.carrier import Carrier
+from tests.messaging.sending.reminders import (
+    AGREED,
+    PHONE,
+    THANKS,
+    WEDNESDAY,
+    Numbers,
+    choose,
+    dropped,
+    follow_up,
+    kept,
+    planned,
+    until,
+)
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import work_off
 from tests.support.host import Book, book, cancel, move
 from tests.support.switches import resume, stop
 
 __all__ = ["book"]
-
-Numbers = dict[str, MessagingConnection]
-PHONE = "+4915112345678"
-AGREED = MessageConsent(phone=PHONE, text="Send me messages", source=ConsentSource.BOOKING_PAGE)
-THANKS = ReminderEntry(moment=ReminderMoment.AFTER, minutes=120, channel=ReminderChannel.SMS, text="Thanks")
-WEDNESDAY = MONDAY.replace(hour=10) + timedelta(days=2)
-
-
-async def choose(runtime: Runtime, user: User, *channels: str, minutes: tuple[int, ...] = (60,)) -> None:
-    """Choose how all meetings of a host are reminded of."""
-    async with runtime.transaction(OPERATOR) as work:
-        await reminders.set_reminders(work, user, None, minutes, channels=channels)
-
-
-async def find_type(runtime: Runtime, user: User) -> EventType:
-    found, _ = await event_types.list_event_types(runtime.work(OPERATOR), user, limit=10)
-    return next(each for each in found if each.slug == "30min")
-
-
-async def follow_up(runtime: Runtime, user: User, text: str = "Thanks, {invitee_name}! {host_name}") -> None:
-    """Write to invitees two hours after all meetings of a host."""
-    async with runtime.transaction(OPERATOR) as work:
-        await reminders.save_entry(work, user, None, None, replace(THANKS, text=text))
-
-
-async def until(runtime: Runtime, clock: MovingClock, **after: float) -> None:
-    """Let time pass until so long after Wednesday's meeting begins."""
-    clock.now = WEDNESDAY + timedelta(**after)
-    await work_off(runtime, clock)
-
-
-async def planned(runtime: Runtime) -> list[str]:
-    rows = await runtime.pool.fetch(
-        """select key from effects where reaction in ('messaging.remind', 'messaging.follow_up') and state = 'queued'
-        order by next_try_at"""
-    )
-    return [row["key"].partition(":")[2] for row in rows]
-
-
-async def dropped(runtime: Runtime) -> list[str]:
-    """List why messages were not sent."""
-    rows = await runtime.pool.fetch(
-        """select last_error from effects
-        where reaction in ('messaging.remind', 'messaging.follow_up') and state = 'skipped' order by no"""
-    )
-    return [row["last_error"] for row in rows]
-
-
-async def kept(runtime: Runtime) -> list[tuple[Any, ...]]:
-    rows = await runtime.pool.fetch("select purpose, booking_id, status, error from messages order by at, id")
-    return [tuple(row.values()) for row in rows]
 
 
 async def test_a_reminder_goes_to_an_invitee_who_agreed_in_their_own_zone(
@@ -137,21 +91,6 @@ async def test_nobody_who_has_not_agreed_gets_a_message(
     assert set(await dropped(runtime)) == (
         {"the invitee does not agree to messages, or no longer"} if consent else set()
     )
-
-
-async def test_what_is_agreed_to_is_kept_as_it_was_shown(
-    runtime: Runtime, user: User, numbers: Numbers, book: Book
-) -> None:
-    booking = await book(WEDNESDAY, message_consent=replace(AGREED, phone="+49 151 12345678"))
-    row = await runtime.pool.fetchrow(
-        "select host_id, phone, given_at, text, source, booking_id, withdrawn_at from message_consents"
-    )
-    assert row is not None
-    told = (user.id, PHONE, booking.created_at, "Send me messages", "booking_page", booking.id, None)
-    assert tuple(row.values()) == told
-    with pytest.raises(Invalid) as refused:
-        await book(WEDNESDAY + timedelta(hours=1), message_consent=replace(AGREED, phone="12345"))
-    assert list(refused.value.details or {}) == ["messageConsent.phone"]
 
 
 async def test_consent_is_for_one_booking_and_not_for_the_next_one(
@@ -349,60 +288,6 @@ async def test_limits_and_opt_outs_hold_for_reminders(
     assert await dropped(runtime) == ["the limit of messages in 24 hours was reached", "this person has replied STOP"]
 
 
-async def whatsapp_sent(
-    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, book: Book
-) -> list[OutboundMessage]:
-    await choose(runtime, user, "whatsapp")
-    await book(WEDNESDAY, message_consent=AGREED)
-    await until(runtime, clock, minutes=-60)
-    return carrier.sent
-
-
-async def test_whatsapp_gets_a_reminder_as_text_within_a_day_of_the_invitees_last_message(
-    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers, book: Book
-) -> None:
-    clock.now = WEDNESDAY - timedelta(hours=20)
-    async with runtime.transaction(OPERATOR) as work:
-        await record_message(
-            work,
-            owner_id=user.id,
-            phone=PHONE,
-            channel=Channel.WHATSAPP,
-            direction=MessageDirection.INBOUND,
-            content="Hello",
-            at=work.now,
-        )
-    (sent,) = await whatsapp_sent(runtime, clock, user, carrier, book)
-
-    assert sent.body is not None
-    assert (sent.template, sent.body.startswith("Reminder: ")) == (None, True)
-
-
-async def test_whatsapp_gets_a_reminder_as_a_template_otherwise(
-    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers, book: Book
-) -> None:
-    await connection_store.update(runtime.pool, replace(numbers["whatsapp"], template="HX1"))
-    (sent,) = await whatsapp_sent(runtime, clock, user, carrier, book)
-
-    assert sent.template is not None
-    assert sent.template.id == "HX1"
-    assert sent.template.variables == {
-        "1": "30 minute meeting",
-        "2": "Mara Lindqvist",
-        "3": "Wed 18 Mar, 11:00 (Lagos time)",
-        "4": "-",
-    }
-    assert (await kept(runtime))[0][2] == "sent"
-
-
-async def test_whatsapp_gets_no_reminder_without_a_template_and_the_reason_is_told(
-    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers, book: Book
-) -> None:
-    assert await whatsapp_sent(runtime, clock, user, carrier, book) == []
-    (reason,) = await dropped(runtime)
-    assert reason.startswith("WhatsApp takes it only as a template")
-
-
 async def test_a_number_that_was_disconnected_sends_no_reminder(
     runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers, book: Book
 ) -> None:
@@ -415,92 +300,6 @@ async def test_a_number_that_was_disconnected_sends_no_reminder(
 
     assert carrier.sent == []
     assert await dropped(runtime) == ["the number was disconnected"]
-
-
-async def test_a_reminder_is_in_the_invitees_language_and_says_where_and_how_to_cancel(
-    runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, numbers: Numbers, book: Book
-) -> None:
-    await connection_store.update(runtime.pool, replace(numbers["sms"], can_cancel=True))
-    async with runtime.transaction(OPERATOR) as work:
-        found = await find_type(runtime, user)
-        place = Location(kind=LocationKind.VIDEO_LINK, value="https://meet.example/mara")
-        await event_types.edit_event_type(work, user, replace(found, location=place), edition=edition_of(found))
-    await choose(runtime, user, "sms")
-    booking = await book(WEDNESDAY, message_consent=AGREED)
-    await runtime.pool.execute("update bookings set invitee_locale = 'en-US' where id = $1", booking.id)
-    other = replace(AGREED, phone="+4915187654321")
-    german = await book(WEDNESDAY + timedelta(minutes=30), message_consent=other)
-    await runtime.pool.execute("update bookings set invitee_locale = 'de-DE' where id = $1", german.id)
-    for minutes in (-60, -30):
-        await until(runtime, clock, minutes=minutes)
-
-    english, german_text = (each.body or "" for each in carrier.sent)
-    assert english == (
-        "Reminder: 30 minute meeting with Mara Lindqvist, Wed, Mar 18, 11:00 AM (Lagos time)\n"
-        "https://meet.example/mara\n"
-        "Reply C to cancel, STOP to get no messages."
-    )
-    assert english.isascii()
-    assert "Mi., 18. März, 11:30" in german_text
-    assert "STOP" in german_text
-
-
-@pytest.mark.parametrize(
-    ("kind", "asks", "typed", "told"),
-    [
-        (LocationKind.TEXT, LocationAsks.PLACE, "Money at evil.example", "The place that was named in the booking"),
-        (LocationKind.PHONE, LocationAsks.PHONE, "+493012345678", "Mara Lindqvist will call you at +493012345678"),
-    ],
-)
-async def test_a_reminder_says_the_number_to_call_and_no_place_that_somebody_has_typed(
-    runtime: Runtime,
-    clock: MovingClock,
-    user: User,
-    carrier: Carrier,
-    numbers: Numbers,
-    book: Book,
-    kind: LocationKind,
-    asks: LocationAsks,
-    typed: str,
-    told: str,
-) -> None:
-    async with runtime.transaction(OPERATOR) as work:
-        found = await find_type(runtime, user)
-        place = Location(kind, asks=asks)
-        await event_types.edit_event_type(work, user, replace(found, location=place), edition=edition_of(found))
-    await choose(runtime, user, "sms")
-    # The host's own words tell no more of it.
-    await follow_up(runtime, user, "We met here: {location}")
-    await book(WEDNESDAY, message_consent=AGREED, location=WantedLocation(value=typed))
-    await until(runtime, clock, minutes=-60)
-    await until(runtime, clock, hours=3)
-
-    reminder, thanks = (each.body or "" for each in carrier.sent)
-    assert reminder.splitlines()[1] == told
-    assert thanks == f"We met here: {told}"
-    assert "evil" not in reminder + thanks
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"minutes": 4}, "minutes"),
-        ({"minutes": 14 * 24 * 60 + 1}, "minutes"),
-        ({"to": Audience.BOTH}, "to"),
-        ({"subject": "Thanks"}, "subject"),
-        ({"text": "x" * 481}, "text"),
-        ({"text": "Hello {invitee}"}, "text"),
-        ({"text": "Hello \x00"}, "text"),
-    ],
-)
-async def test_a_follow_up_that_cannot_be_sent_is_refused_by_its_field(
-    runtime: Runtime, user: User, changes: dict[str, Any], field: str
-) -> None:
-    wanted = replace(THANKS, **changes)
-    with pytest.raises(Invalid) as refused:
-        async with runtime.transaction(OPERATOR) as work:
-            await reminders.save_entry(work, user, None, None, wanted)
-    assert list(refused.value.details or {}) == [field]
 
 
 async def test_the_booking_tells_what_became_of_each_message(
