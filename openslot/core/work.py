@@ -250,13 +250,6 @@ class Waits(Struct, frozen=True):
     channel: str
 
 
-class PutBack(Struct, frozen=True):
-    """Nothing was sent, because the other side has asked us to wait: it comes again then, and no attempt is counted."""
-
-    reason: str
-    after: timedelta
-
-
 class Target(Struct, frozen=True, kw_only=True):
     """One of the many that an effect fans out to."""
 
@@ -272,7 +265,7 @@ class Expanded(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
 
-Outcome = Done | Skipped | Waits | PutBack | Expanded
+Outcome = Done | Skipped | Waits | Expanded
 
 
 class TryLater(Exception):
@@ -285,6 +278,18 @@ class TryLater(Exception):
         super().__init__(message)
         self.after = after
         self.answered = answered
+
+
+class Busy(TryLater):
+    """The other side has done nothing and asks us to wait: nothing is sent there until then, and no try is counted.
+
+    Tries are counted if it asks again and again for longer than all of them would take.
+    """
+
+    after: timedelta
+
+    def __init__(self, message: str, *, after: timedelta) -> None:
+        super().__init__(message, after=after, answered=True)
 
 
 class GiveUp(Exception):

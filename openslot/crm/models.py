@@ -81,7 +81,6 @@ class CrmConnection(Struct, frozen=True, kw_only=True):
     failing_since: datetime | None = None
     is_refused: bool = False
     told_at: datetime | None = None
-    busy_until: datetime | None = None
 
     @property
     def standing(self) -> CrmStanding:

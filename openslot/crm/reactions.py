@@ -18,11 +18,11 @@ from openslot.bookings.models import BookingDetails, BookingRef
 from openslot.core.actor import Destination
 from openslot.core.events import Effect
 from openslot.core.work import (
+    Busy,
     Done,
     Expanded,
     GiveUp,
     Outcome,
-    PutBack,
     Reaction,
     Skipped,
     Target,
@@ -32,9 +32,9 @@ from openslot.core.work import (
 from openslot.crm import operations, store
 from openslot.crm.models import CrmConnection, CrmTarget
 from openslot.crm.ports import CrmBusy, CrmFault, CrmMeetingGone, CrmRefused, CrmUnavailable
-from openslot.crm.rules import DELAYS, LONGEST_WAIT, describe_meeting, describe_person
+from openslot.crm.rules import DELAYS, describe_meeting, describe_person
 from openslot.crm.store import WRITE
-from openslot.crm.words import BOOKING_GONE, BUSY, DISCONNECTED, MEETING_GONE, TOKEN_REFUSED, describe_fault
+from openslot.crm.words import BOOKING_GONE, DISCONNECTED, MEETING_GONE, TOKEN_REFUSED, describe_fault
 
 LANE = "crm"
 
@@ -64,8 +64,6 @@ async def write(work: Work, effect: Effect) -> Outcome:
         return Skipped(str(BOOKING_GONE))
     if target.connection.is_refused:
         raise TryLater(str(TOKEN_REFUSED))
-    if (busy_until := target.connection.busy_until) is not None and busy_until > work.now:
-        return PutBack(str(BUSY), after=busy_until - work.now)
     try:
         meeting_id = await _send(work, effect, target, details)
     except CrmMeetingGone:
@@ -96,10 +94,7 @@ async def _explain(work: Work, connection: CrmConnection, fault: CrmFault) -> Tr
     if isinstance(fault, CrmRefused):
         return GiveUp(reason, answered=True)
     if isinstance(fault, CrmBusy):
-        if fault.after is not None:
-            async with work.runtime.transaction(work.actor) as inside:
-                await store.keep_busy(inside.db, connection.id, until=work.now + min(fault.after, LONGEST_WAIT))
-        return TryLater(reason, after=fault.after, answered=True)
+        return Busy(reason, after=fault.after) if fault.after else TryLater(reason, answered=True)
     await operations.keep_failure(work, connection, fault)
     return TryLater(reason, after=fault.after if isinstance(fault, CrmUnavailable) else None)
 

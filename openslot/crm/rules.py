@@ -12,8 +12,6 @@ MAX_CONNECTIONS = 5
 DELAYS = tuple(
     timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 )
-# However long a CRM asks us to wait.
-LONGEST_WAIT = timedelta(days=1)
 MANAGE_LINK = re.compile(r"[a-z][a-z0-9+.-]*://[^\s<>\"']*/manage/[^\s<>\"']+", re.IGNORECASE)
 
 

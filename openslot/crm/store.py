@@ -24,13 +24,13 @@ UPSERT = f"""
 insert into crm_connections as c ({CONNECTIONS.stored.columns}) values ({CONNECTIONS.stored.places()})
 on conflict on constraint crm_connections_account do update set
     {", ".join(f"{name} = excluded.{name}" for name in RENEWED.names)},
-    last_error = null, failing_since = null, is_refused = false, told_at = null, busy_until = null
+    last_error = null, failing_since = null, is_refused = false, told_at = null
 returning {CONNECTIONS.columns}"""
 # Its secret may have been replaced since: what the old one was told does not concern the new one.
 REFUSE = "update crm_connections set is_refused = true where id = $1 and secret = $2"
 SUCCEED = """
 update crm_connections set used_at = $2, last_error = null, failing_since = null, is_refused = false, told_at = null,
-    busy_until = null, label = coalesce($3, label)
+    label = coalesce($3, label)
 where id = $1"""
 KEEP_MEETING = """
 insert into crm_meetings (booking_id, connection_id, meeting_id)
@@ -97,13 +97,6 @@ async def keep_success(db: Db, connection_id: UUID, *, now: datetime, label: str
 async def keep_refusal(db: Db, connection: CrmConnection) -> bool:
     """Write that the secret is refused; False if it was replaced meanwhile."""
     return count_of(await db.execute(REFUSE, connection.id, connection.secret)) == 1
-
-
-async def keep_busy(db: Db, connection_id: UUID, *, until: datetime) -> None:
-    """Write until when a CRM asks us to wait."""
-    await db.execute(
-        "update crm_connections set busy_until = greatest(busy_until, $2) where id = $1", connection_id, until
-    )
 
 
 async def find_target(db: Db, connection_id: UUID, booking_id: UUID) -> CrmTarget | None:

@@ -30,11 +30,11 @@ from openslot.core.holding import LOOK_AGAIN_AFTER, hold_effect
 from openslot.core.ids import new_id
 from openslot.core.outages import OUTAGE, is_lost, reason
 from openslot.core.work import (
+    Busy,
     Done,
     Expanded,
     GiveUp,
     Outcome,
-    PutBack,
     Reaction,
     Runtime,
     Skipped,
@@ -43,7 +43,7 @@ from openslot.core.work import (
     Work,
     to_target,
 )
-from openslot.jobs.gate import Gate, Rejected, hand_over_delay, next_delay
+from openslot.jobs.gate import LONGEST_WISH, Gate, Rejected, hand_over_delay, next_delay
 
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
 CRASHES_ALLOWED = 5
@@ -157,21 +157,27 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
     if isinstance(place, Rejected):
         return place
     answered: bool | None = None
+    asked: Rejected | None = None
     try:
         outcome = await _react(work, effect, reaction)
-        answered = True if isinstance(outcome, Done) else None
+        asked = outcome if isinstance(outcome, Rejected) and outcome.is_asked else None
+        answered = True if asked or isinstance(outcome, Done) else None
     except Exception as fault:
         answered = isinstance(fault, TryLater | GiveUp) and fault.answered
         raise
     finally:
-        gate.leave(place, answered=answered, now=runtime.clock())
+        gate.leave(place, answered=answered, now=runtime.clock(), asked=asked)
     return outcome
 
 
 async def _react(work: Work, effect: Effect, reaction: Reaction) -> Outcome | Rejected:
-    """Run the reaction; that the database can't be asked, or has no room, is no fault of its own or of its target."""
+    """Run the reaction; neither a target that asks us to wait nor a database that can't be used makes it fail."""
     try:
         return await reaction.run(work, effect)
+    except Busy as busy:
+        if work.now - effect.created_at > sum(reaction.delays, timedelta()):
+            raise
+        return Rejected(str(busy), min(busy.after, LONGEST_WISH), is_quick=False, is_asked=True)
     except Exception as fault:
         if not is_unavailable(fault):
             raise
@@ -209,8 +215,6 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
     match outcome:
         case Waits(channel):
             return await _hold(runtime, effect, channel)
-        case PutBack(reason, after):
-            return await _put_back(runtime, effect, Rejected(reason, after, is_quick=False), gate)
         case Skipped(reason):
             settlement = Settlement(EffectEnding(effect, "skipped", error=reason))
         case Done(vendor_id=vendor_id, changes=changes, write=write):

@@ -7,6 +7,7 @@ from random import uniform
 from uuid import UUID
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from openslot.core.actor import Destination, EffectAttempt
 
@@ -66,6 +67,8 @@ class TargetHealth(Struct):
     has_failed: bool = False
     inside: int = 0
     hanging: int = 0
+    asked: "tuple[datetime, Rejected] | None" = None
+    """When it has asked us to wait, why, and for how long."""
     line: WaitingLine = field(default_factory=WaitingLine)
     waiting: dict[EffectAttempt, None] = field(default_factory=dict)
     called: dict[EffectAttempt, datetime] = field(default_factory=dict)
@@ -100,6 +103,20 @@ class TargetHealth(Struct):
             self.line.last_turn = None
         self.has_failed = not answered
 
+    def ask_to_wait(self, asked: "Rejected", *, now: datetime) -> None:
+        """Remember that nothing is to be sent for a while; after that, half as many at once as before."""
+        known = self.find_wait(now=now)
+        if known is None or known.after < asked.after:
+            self.asked = (now, asked)
+        self.answers = max(self.answers // 2, 1)
+
+    def find_wait(self, *, now: datetime) -> "Rejected | None":
+        """Return how long nothing is to be sent; None if that is over, or if the clock was set back meanwhile."""
+        if self.asked is None:
+            return None
+        since, asked = self.asked
+        return replace(asked, after=since + asked.after - now) if since <= now < since + asked.after else None
+
     def wait(self, attempt: EffectAttempt) -> None:
         """Remember an effect that was turned away, behind the others."""
         self.waiting[attempt] = None
@@ -116,6 +133,8 @@ class TargetHealth(Struct):
 
         As many as there is room for if it is quick; otherwise `at_least` so many, if nobody is on their way.
         """
+        if self.find_wait(now=now):
+            return []
         while self.called and now - next(iter(self.called.values())) > ARRIVES_WITHIN:
             del self.called[next(iter(self.called))]
         free = (self.allowance if self.is_quick else at_least) - self.inside - len(self.called)
@@ -179,6 +198,8 @@ class Rejected(Struct, frozen=True):
     is_quick: bool
     waits_at: TargetHealth | None = None
     """The target that calls it before its turn when there is room; None if it waits for something else."""
+    is_asked: bool = False
+    """Whether the target itself has asked for it."""
 
 
 class Gate:
@@ -212,7 +233,7 @@ class Gate:
         """Return how a new effect would be turned away if its target is not quick; None if it may be tried at once."""
         self._notice_hanging(now=now)
         health, owner = self._remember(kind, to)
-        return None if health.is_quick else self._find_refusal(health, owner, now=now)
+        return _find_wait(health, now=now) or (None if health.is_quick else self._find_refusal(health, owner, now=now))
 
     def enter(
         self, kind: str, to: Destination, *, now: datetime, attempt: EffectAttempt | None = None
@@ -222,7 +243,7 @@ class Gate:
         health, owner = self._remember(kind, to)
         if attempt is not None:
             health.arrive(attempt)
-        refusal = self._find_refusal(health, owner, now=now)
+        refusal = _find_wait(health, now=now) or self._find_refusal(health, owner, now=now)
         if refusal is not None:
             return refusal
         place = Place(health, owner, now, is_slow=not health.is_quick)
@@ -230,8 +251,11 @@ class Gate:
         self._inside[place] = self._young[place] = None
         return place
 
-    def leave(self, place: Place, *, answered: bool | None, now: datetime) -> None:
-        """Release a place and remember how the target answered; None means that it was not called."""
+    def leave(self, place: Place, *, answered: bool | None, now: datetime, asked: Rejected | None = None) -> None:
+        """Release a place and remember how the target answered, and whether it has asked us to wait.
+
+        `answered` is None if it was not called.
+        """
         del self._inside[place]
         self._young.pop(place, None)
         place.count(-1)
@@ -240,6 +264,8 @@ class Gate:
             place.health.learn(took=took, answered=answered)
         if answered is False:
             place.owner.failed_at = now
+        if asked is not None:
+            place.health.ask_to_wait(asked, now=now)
         # Whoever was slow and has just answered quickly gets the next one, and is quick again after a few of them.
         self._called += place.health.call(now=now, at_least=int(answered is True and took <= QUICK))
 
@@ -302,6 +328,15 @@ class Gate:
             place.count(-1)
             place.is_slow = place.is_hanging = True
             place.count(+1)
+
+
+def _find_wait(health: TargetHealth, *, now: datetime) -> Rejected | None:
+    """Return whether a target has asked us to wait; those who do come one after the other when it is ready."""
+    asked = health.find_wait(now=now)
+    if asked is None:
+        return None
+    turn = health.line.next_turn(health.takes / health.allowance, is_suspect=False, now=now + asked.after)
+    return replace(asked, after=asked.after + turn, waits_at=health)
 
 
 def _forget(known: dict[Key, TargetHealth] | dict[Key, Owner]) -> None:

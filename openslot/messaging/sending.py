@@ -26,7 +26,7 @@ from openslot.core.errors import Invalid, require
 from openslot.core.events import Effect
 from openslot.core.ids import SHAPE
 from openslot.core.text import EMPTY, at_most_characters
-from openslot.core.work import Done, Outcome, Reaction, TryLater, Waits, Work
+from openslot.core.work import Busy, Done, Outcome, Reaction, TryLater, Waits, Work
 from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
 from openslot.messaging import connection_store, connections, inbound, reminder_rules, reminder_store, rules
@@ -211,8 +211,9 @@ async def _put_back(
         return SendingResult(MessageStatus.FAILED, error=UNAVAILABLE)
     async with work.runtime.transaction(SYSTEM) as inside:
         await outbox.put_back(inside, message)
-    after = fault.after if isinstance(fault, MessagesBusy) else None
-    raise TryLater(str(fault), after=after, answered=isinstance(fault, MessagesBusy))
+    if isinstance(fault, MessagesBusy):
+        raise Busy(str(fault), after=fault.after) if fault.after else TryLater(str(fault), answered=True)
+    raise TryLater(str(fault))
 
 
 async def _look_for(work: Work, message: WaitingMessage, connection: MessagingConnection) -> SendingResult:

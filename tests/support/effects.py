@@ -55,8 +55,8 @@ async def next_try(runtime: Runtime) -> datetime | None:
     return due
 
 
-async def work_off(runtime: Runtime, clock: MovingClock) -> None:
-    """Run all that is due at this moment, one after the other."""
+async def work_off(runtime: Runtime, clock: MovingClock, gate: Gate | None = None) -> None:
+    """Run all that is due at this moment, one after the other; each as if it were the first, or with one gate."""
     while True:
         row = await runtime.pool.fetchrow(
             """select id, round from effects where state = 'queued' and next_try_at <= $1
@@ -65,7 +65,7 @@ async def work_off(runtime: Runtime, clock: MovingClock) -> None:
         )
         if row is None:
             return
-        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
+        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]), gate)
 
 
 async def work_until_settled(runtime: Runtime, clock: MovingClock) -> None:

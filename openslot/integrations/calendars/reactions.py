@@ -24,6 +24,7 @@ from openslot.core.actor import Destination
 from openslot.core.effects import forget_effect
 from openslot.core.events import Effect
 from openslot.core.work import (
+    Busy,
     Done,
     Expanded,
     GiveUp,
@@ -113,7 +114,9 @@ async def _open(work: Work, target: WriteTarget) -> AsyncIterator[CalendarServer
     except (CalendarGone, ReadOnlyCalendar) as fault:
         raise GiveUp(fault.message) from None
     except CalendarFault as fault:
-        raise TryLater(fault.message, after=fault.after if isinstance(fault, CalendarBusy) else None) from None
+        if isinstance(fault, CalendarBusy) and fault.after:
+            raise Busy(fault.message, after=fault.after) from None
+        raise TryLater(fault.message) from None
     finally:
         await server.close()
 

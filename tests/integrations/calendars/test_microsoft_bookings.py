@@ -110,6 +110,8 @@ async def test_a_long_wait_is_left_to_the_worker(
     await work_off(runtime, clock)
     # The login server is posted to as well.
     assert len([each for each in microsoft.asked if each.method == "POST" and "/v1.0/" in each.path]) == 1
+    tries = "select attempts from effects where reaction = 'calendars.write' and state = 'queued'"
+    assert await runtime.pool.fetchval(tries) == 0
 
     clock.pass_time(minutes=6)
     await written(runtime, clock, mailbox, booking)

@@ -13,6 +13,7 @@ from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.crm.hubspot import INDEXED_WITHIN
+from openslot.jobs.gate import Gate
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, cli, command_line
 from tests.support.effects import work_off, work_until_settled
@@ -120,13 +121,14 @@ async def test_after_the_daily_limit_nothing_is_asked_for_an_hour(
 ) -> None:
     await connect(runtime, user)
     hubspot.most_in_a_day = 0
+    gate = Gate(places=20)
     await book()
-    await work_off(runtime, clock)
+    await work_off(runtime, clock, gate)
     asked = len(hubspot.asked)
 
     await book(TEN + timedelta(days=1))
     clock.pass_time(minutes=59)
-    await work_off(runtime, clock)
+    await work_off(runtime, clock, gate)
     assert len(hubspot.asked) == asked
 
     hubspot.most_in_a_day = 1000

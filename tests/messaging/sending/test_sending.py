@@ -117,6 +117,8 @@ async def test_a_provider_that_has_certainly_sent_nothing_is_asked_again(
     await work_off(runtime, clock)
     assert await read(runtime, message) == ("queued", None, None)
     assert carrier.sent == []
+    tries = await runtime.pool.fetchval("select attempts from effects where reaction = 'messaging.send'")
+    assert tries == (0 if isinstance(fault, MessagesBusy) else 1)
 
     await pass_time(runtime, clock, seconds=20)
 
