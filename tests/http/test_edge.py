@@ -16,7 +16,7 @@ from tests.http.wire import send_raw
 
 # A loaded machine may stand still in the middle of an example.
 SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-EXAMPLES = 3000 if os.environ.get("OPENSLOT_LONG") else 50
+EXAMPLES = 2000 if os.environ.get("OPENSLOT_LONG") else 50
 SECURITY = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "strict-origin-when-cross-origin",

@@ -35,7 +35,7 @@ from tests.support.fake_stripe import Books, FakeStripe, StripeRefusal
 from tests.support.payments import ImpatientCheckouts
 from tests.web.event_types.conftest import offer
 
-ROUNDS = 10 if os.environ.get("OPENSLOT_LONG") else 1
+ROUNDS = 4 if os.environ.get("OPENSLOT_LONG") else 1
 starts = count()
 
 
