@@ -171,6 +171,11 @@ MUTANTS = (
         ),
     ),
     mutant(
+        "a time that an event which is gone keeps",
+        "integrations/calendars/test_read_too_early.py",
+        ("integrations/calendars/event_store.py", " or e.finished_at > $4)", ")"),
+    ),
+    mutant(
         "a clock that was read too early",
         "access/test_key_limit.py::test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_for",
         ("access/limit_store.py", "date_part('epoch', clock_timestamp())", "date_part('epoch', now())"),

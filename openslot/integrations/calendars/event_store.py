@@ -58,14 +58,24 @@ on conflict (booking_id, calendar_id) do update set href = excluded.href, etag =
     refused_start = null"""
 # A cancelled booking has no time. Until our own change has reached the calendar, its event shows what we last wrote.
 # The hosts of a team's booking have a claim each, and its owner has none unless they host it.
-OWN_TIMES = """
+# While an event is written or removed, and if it was since a reading has begun, it may be seen where it was before.
+OWN_TIMES = f"""
 select b.id, coalesce(b.seat_id, h.claim_id, b.claim_id) as claim,
     (select coalesce(json_agg(json_build_array(floor(date_part('epoch', t.starts))::bigint,
                                                floor(date_part('epoch', t.ends))::bigint)), '[]')
-     from (select b.starts_at as starts, b.ends_at as ends where b.status <> 'CANCELLED'
+     from (select b.starts_at as starts, b.ends_at as ends where b.status <> 'CANCELLED' or s.is_moving
+           union all select b.previous_starts_at, b.previous_starts_at + (b.ends_at - b.starts_at)
+           where b.previous_starts_at is not null and s.is_moving
            union all select w.starts_at, w.ends_at from calendar_events w
            where w.booking_id = b.id and w.calendar_id = $3) t)::text as spans
 from bookings b left join booking_hosts h on h.booking_id = b.id and h.user_id = $2
+cross join lateral (
+    select exists (
+        select from events v join effects e on e.event_id = v.id
+        where v.subject_kind = 'booking' and v.subject_id = b.id and e.reaction = '{WRITE}'
+          and e.target = concat($3::uuid, '/', b.id)
+          and (e.state in ('waiting', 'queued', 'running') or e.finished_at > $4)) as is_moving
+) s
 where b.id = any($1::uuid[]) and (b.host_id = $2 or h.user_id is not null)"""
 # Without any calendar of its tenant, or of one of a team's hosts, there is none that contains a booking or should
 # contain it. `offset 0` keeps the planner from reading all calendars in order to look one up among them.
@@ -183,9 +193,11 @@ async def keep_read(db: Db, calendar_id: UUID, *, state: str, expanded_at: datet
     return count
 
 
-async def find_own(db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Collection[UUID]) -> dict[UUID, OwnTime]:
-    """Return which of these are bookings of the owner, each with the time that its event in a calendar stands for."""
-    rows = await db.fetch(OWN_TIMES, list(booking_ids), owner_id, calendar_id)
+async def find_own(
+    db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Collection[UUID], *, since: datetime
+) -> dict[UUID, OwnTime]:
+    """Return which of these are bookings of the owner, each with the times that its event has stood for since then."""
+    rows = await db.fetch(OWN_TIMES, list(booking_ids), owner_id, calendar_id, since)
     return {row["id"]: OwnTime(row["claim"], tuple(merge(msgspec.json.decode(row["spans"])))) for row in rows}
 
 

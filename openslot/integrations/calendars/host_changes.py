@@ -100,7 +100,7 @@ async def _follow_move(
         )
         if calendar.is_busy:
             # The booking may have another time than when its calendar was read.
-            own = await event_store.find_own(work.db, connection.owner_id, calendar.id, [booking.id])
+            own = await event_store.find_own(work.db, connection.owner_id, calendar.id, [booking.id], since=work.now)
             time, place = own[booking.id], event.ref
             spans = {place: time.find_added(event.spans)}
             await busy.replace_spans(work, calendar.id, spans, of_claims={place: time.claim})

@@ -138,7 +138,7 @@ async def _read_calendar(
     again = await _expand_again(runtime, server, calendar, scope, {each.ref for each in read})
     named = (rules.find_booking_id(each.uid) for each in (*read, *(again or ())))
     booking_ids = [each for each in named if each is not None]
-    own = await event_store.find_own(runtime.pool, lease.connection.owner_id, calendar.id, booking_ids)
+    own = await event_store.find_own(runtime.pool, lease.connection.owner_id, calendar.id, booking_ids, since=now)
     async with runtime.transaction(SYSTEM) as work:
         await _check_lease(work, lease)
         await _keep(work, calendar, read, changes.removed, own)

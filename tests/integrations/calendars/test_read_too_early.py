@@ -15,7 +15,7 @@ from openslot.integrations.calendars.models import ConnectionRef
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.sync import OpenServer, sync_connection
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, open_starts, read, work_off
-from tests.integrations.calendars.support import move, move_in_calendar, shown
+from tests.integrations.calendars.support import cancel, move, move_in_calendar, shown
 from tests.support.clocks import MovingClock
 from tests.support.radicale import Radicale
 
@@ -61,16 +61,27 @@ class Written(Struct, frozen=True, kw_only=True):
 
     async def reschedule(self) -> None:
         """Move the booking by three hours, and write that into the calendar."""
+        self.clock.pass_time(seconds=1)
         await move(self.runtime, self.booking, 3)
+        await work_off(self.runtime, self.clock)
+
+    async def cancel(self) -> None:
+        """Cancel the booking, and remove it from the calendar."""
+        self.clock.pass_time(seconds=1)
+        await cancel(self.runtime, self.booking)
         await work_off(self.runtime, self.clock)
 
     async def delete(self) -> None:
         """Delete the event as the host's own program would."""
         await self.radicale.send("DELETE", self.place)
 
+    async def read_once(self, **meanwhile: Meanwhile) -> None:
+        """Read the calendar while something happens."""
+        await sync_connection(self.runtime, self.connection_id, open_server=with_something(**meanwhile))
+
     async def read_calendar(self, **meanwhile: Meanwhile) -> None:
         """Read the calendar while something happens, and then some times more, with what follows from that."""
-        await sync_connection(self.runtime, self.connection_id, open_server=with_something(**meanwhile))
+        await self.read_once(**meanwhile)
         for _ in range(3):
             await work_off(self.runtime, self.clock)
             await sync_connection(self.runtime, self.connection_id)
@@ -145,3 +156,52 @@ async def test_an_event_that_the_host_deletes_after_our_move_cancels_the_booking
     await written.read_calendar(before=reschedule_and_delete)
 
     assert (await written.show())[0] is Status.CANCELLED
+
+
+async def test_a_time_that_is_freed_while_the_calendar_is_read_is_open_at_once(written: Written, user: User) -> None:
+    start = f"{written.booking.starts_at:%H:%M}"
+    assert start not in await open_starts(written.runtime, user)
+
+    await written.read_once(after=written.cancel)
+    assert start in await open_starts(written.runtime, user)
+
+    await written.read_calendar()
+    assert start in await open_starts(written.runtime, user)
+
+
+async def test_a_time_that_is_left_while_the_calendar_is_read_is_open_at_once(written: Written, user: User) -> None:
+    await written.read_once(after=written.reschedule)
+
+    assert f"{written.booking.starts_at:%H:%M}" in await open_starts(written.runtime, user)
+    assert f"{written.booking.starts_at + 3 * HOUR:%H:%M}" not in await open_starts(written.runtime, user)
+
+
+async def test_a_time_is_open_though_the_event_of_a_cancelled_booking_is_still_there(
+    written: Written, user: User
+) -> None:
+    """Its worker was killed before it had written down what it has done, and the next try has not begun."""
+    await written.runtime.pool.execute("delete from calendar_events")
+    await written.runtime.pool.execute(
+        """update effects set state = 'queued', lane = null, finished_at = null, next_try_at = $1
+        where reaction = 'calendars.write'""",
+        written.clock.now + HOUR,
+    )
+    await cancel(written.runtime, written.booking)
+
+    await written.read_once()
+
+    assert f"{written.booking.starts_at:%H:%M}" in await open_starts(written.runtime, user)
+    await written.read_calendar()
+    assert f"{written.booking.starts_at:%H:%M}" in await open_starts(written.runtime, user)
+
+
+async def test_an_event_that_the_host_puts_back_after_the_booking_was_cancelled_keeps_its_time(
+    written: Written, user: User
+) -> None:
+    kept = (await written.radicale.send("GET", written.place)).content
+    await written.cancel()
+    await written.radicale.send("PUT", written.place, content=kept)
+
+    await written.read_calendar()
+
+    assert f"{written.booking.starts_at:%H:%M}" not in await open_starts(written.runtime, user)
