@@ -280,7 +280,7 @@ class TryLater(Exception):
         self.answered = answered
 
 
-class Busy(TryLater):
+class AskedToWait(TryLater):
     """The other side has done nothing and asks us to wait: nothing is sent there until then, and no try is counted.
 
     Tries are counted if it asks again and again for longer than all of them would take.

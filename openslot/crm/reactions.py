@@ -18,7 +18,7 @@ from openslot.bookings.models import BookingDetails, BookingRef
 from openslot.core.actor import Destination
 from openslot.core.events import Effect
 from openslot.core.work import (
-    Busy,
+    AskedToWait,
     Done,
     Expanded,
     GiveUp,
@@ -94,7 +94,7 @@ async def _explain(work: Work, connection: CrmConnection, fault: CrmFault) -> Tr
     if isinstance(fault, CrmRefused):
         return GiveUp(reason, answered=True)
     if isinstance(fault, CrmBusy):
-        return Busy(reason, after=fault.after) if fault.after else TryLater(reason, answered=True)
+        return AskedToWait(reason, after=fault.after) if fault.after else TryLater(reason, answered=True)
     await operations.keep_failure(work, connection, fault)
     return TryLater(reason, after=fault.after if isinstance(fault, CrmUnavailable) else None)
 

@@ -30,7 +30,7 @@ from openslot.core.holding import LOOK_AGAIN_AFTER, hold_effect
 from openslot.core.ids import new_id
 from openslot.core.outages import OUTAGE, is_lost, reason
 from openslot.core.work import (
-    Busy,
+    AskedToWait,
     Done,
     Expanded,
     GiveUp,
@@ -174,7 +174,7 @@ async def _react(work: Work, effect: Effect, reaction: Reaction) -> Outcome | Re
     """Run the reaction; neither a target that asks us to wait nor a database that can't be used makes it fail."""
     try:
         return await reaction.run(work, effect)
-    except Busy as busy:
+    except AskedToWait as busy:
         if work.now - effect.created_at > sum(reaction.delays, timedelta()):
             raise
         return Rejected(str(busy), min(busy.after, LONGEST_WISH), is_quick=False, is_asked=True)

@@ -26,7 +26,7 @@ from openslot.core.errors import Invalid, require
 from openslot.core.events import Effect
 from openslot.core.ids import SHAPE
 from openslot.core.text import EMPTY, at_most_characters
-from openslot.core.work import Busy, Done, Outcome, Reaction, TryLater, Waits, Work
+from openslot.core.work import AskedToWait, Done, Outcome, Reaction, TryLater, Waits, Work
 from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
 from openslot.messaging import connection_store, connections, inbound, reminder_rules, reminder_store, rules
@@ -212,7 +212,7 @@ async def _put_back(
     async with work.runtime.transaction(SYSTEM) as inside:
         await outbox.put_back(inside, message)
     if isinstance(fault, MessagesBusy):
-        raise Busy(str(fault), after=fault.after) if fault.after else TryLater(str(fault), answered=True)
+        raise AskedToWait(str(fault), after=fault.after) if fault.after else TryLater(str(fault), answered=True)
     raise TryLater(str(fault))
 
 

@@ -10,7 +10,7 @@ from openslot.core.actor import Destination, EffectAttempt
 from openslot.core.config import Settings
 from openslot.core.events import Effect
 from openslot.core.ids import new_id
-from openslot.core.work import Busy, Done, Expanded, Outcome, Reaction, Runtime, Target, Work, to_target
+from openslot.core.work import AskedToWait, Done, Expanded, Outcome, Reaction, Runtime, Target, Work, to_target
 from openslot.jobs.gate import LONGEST, LONGEST_WISH, Gate, Rejected
 from openslot.runtime import open_runtime
 from tests.jobs.gate_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away, visit
@@ -100,10 +100,10 @@ def attempt() -> EffectAttempt:
     return EffectAttempt(new_id(), 0)
 
 
-def sending(answer: Outcome | Busy, *, delays: tuple[timedelta, ...] = (MINUTE,)) -> Reaction:
+def sending(answer: Outcome | AskedToWait, *, delays: tuple[timedelta, ...] = (MINUTE,)) -> Reaction:
     async def send(work: Work, effect: Effect) -> Outcome:
         del work, effect
-        if isinstance(answer, Busy):
+        if isinstance(answer, AskedToWait):
             raise answer
         return answer
 
@@ -125,7 +125,7 @@ async def test_neither_who_was_asked_to_wait_nor_who_was_not_sent_loses_a_try(
     settings: Settings, after: timedelta, waited: timedelta
 ) -> None:
     gate = Gate(places=20)
-    reaction = sending(Busy("too many", after=after))
+    reaction = sending(AskedToWait("too many", after=after))
     async with open_runtime(settings, wiring=wired(to_one, more=(reaction,))) as runtime:
         for note in ("first", "second"):
             await poke(runtime, note)
@@ -140,7 +140,7 @@ async def test_neither_who_was_asked_to_wait_nor_who_was_not_sent_loses_a_try(
 
 async def test_tries_are_counted_if_a_target_asks_for_longer_than_all_of_them_take(settings: Settings) -> None:
     gate = Gate(places=20)
-    reaction = sending(Busy("too many", after=MINUTE))
+    reaction = sending(AskedToWait("too many", after=MINUTE))
     async with open_runtime(settings, wiring=wired(to_one, more=(reaction,))) as runtime:
         await poke(runtime, "old")
         await run_all(runtime, "probe.write", gate)
@@ -163,7 +163,7 @@ async def test_a_crowd_gets_through_a_target_with_a_limit_as_fast_as_it_allows(s
         del work, effect
         now = monotonic()
         if len([each for each in asked if each > now - 0.5]) >= 10:
-            raise Busy("too many", after=timedelta(seconds=0.5))
+            raise AskedToWait("too many", after=timedelta(seconds=0.5))
         asked.append(now)
         return Done(vendor_id=str(next(numbers)))
 

@@ -24,7 +24,7 @@ from openslot.core.actor import Destination
 from openslot.core.effects import forget_effect
 from openslot.core.events import Effect
 from openslot.core.work import (
-    Busy,
+    AskedToWait,
     Done,
     Expanded,
     GiveUp,
@@ -115,7 +115,7 @@ async def _open(work: Work, target: WriteTarget) -> AsyncIterator[CalendarServer
         raise GiveUp(fault.message) from None
     except CalendarFault as fault:
         if isinstance(fault, CalendarBusy) and fault.after:
-            raise Busy(fault.message, after=fault.after) from None
+            raise AskedToWait(fault.message, after=fault.after) from None
         raise TryLater(fault.message) from None
     finally:
         await server.close()
