@@ -11,9 +11,9 @@ from openslot.core.config import Settings
 from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.work import AskedToWait, Done, Expanded, Outcome, Reaction, Runtime, Target, Work, to_target
-from openslot.jobs.gate import LONGEST, LONGEST_WISH, Gate, Rejected
+from openslot.jobs.gate import AT_ONCE, LONGEST, LONGEST_WISH, Gate, Place, Rejected
 from openslot.runtime import open_runtime
-from tests.jobs.gate_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away, visit
+from tests.jobs.gate_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away
 from tests.jobs.probes import wired
 from tests.jobs.support import poke, settled
 from tests.support.effects import run_attempt, working
@@ -48,9 +48,8 @@ def test_a_target_that_has_asked_gets_half_as_many_at_once() -> None:
     to = proven(gate, somewhere())
     ask_to_wait(gate, to)
 
-    for _ in range(2):
-        enter(gate, to, now=NOW + MINUTE)
-    turn_away(gate, to, now=NOW + MINUTE)
+    came = [gate.enter(KIND, to, now=NOW + MINUTE) for _ in range(AT_ONCE)]
+    assert sum(isinstance(each, Place) for each in came) == AT_ONCE // 2
 
 
 def test_the_longest_wait_that_it_has_asked_for_counts() -> None:
@@ -93,7 +92,7 @@ def test_a_clock_that_is_set_back_ends_the_wait() -> None:
     gate, to = Gate(places=PLACES), somewhere()
     ask_to_wait(gate, to)
 
-    visit(gate, to, now=NOW - timedelta(days=1))
+    assert isinstance(gate.enter(KIND, to, now=NOW - timedelta(days=1)), Place)
 
 
 def attempt() -> EffectAttempt:
