@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -54,6 +55,24 @@ def test_the_first_start_prints_a_one_time_link_that_works(empty: Installation) 
     assert (code, err) == (0, "")
     assert f"{empty.base_url}/setup?token=" in out
     empty.wait_until_gone(within=0.5)
+
+
+def serve_under_nohup() -> None:
+    """Serve as `nohup openslot serve` does."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    os.execv(sys.executable, [sys.executable, "-m", "openslot", "serve"])
+
+
+def test_under_nohup_it_goes_on_when_the_terminal_is_closed(home: Installation) -> None:
+    serve = home.start_function(serve_under_nohup)
+    home.wait_until_ready()
+    os.killpg(serve.pid, signal.SIGHUP)
+    # Without nohup it is gone by then, as the test above says.
+    time.sleep(1)
+    assert home.get("/readyz").status_code == 200
+    interrupt(serve)
+    code, _, err = ended(serve)
+    assert (code, err) == (0, "")
 
 
 def serve_and_be_interrupted() -> None:

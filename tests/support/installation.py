@@ -202,7 +202,9 @@ def installed(data_dir: Path, **environment: str) -> Iterator[Installation]:
 
 
 def new_interpreter(*arguments: str) -> None:
-    """Do what `python -m openslot` does with these arguments."""
+    """Do what `python -m openslot` does with these arguments, for somebody who can close the terminal."""
+    # Tests that run under nohup ignore that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.execv(sys.executable, [sys.executable, "-m", "openslot", *arguments])
 
 
