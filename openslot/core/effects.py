@@ -64,6 +64,18 @@ HURRY = """
 update effects e set next_try_at = $3, yields = false from unnest($1::uuid[], $2::int[]) as w (id, round)
 where e.id = w.id and e.round = w.round and e.state = 'queued' and e.next_try_at > $3"""
 
+# What a worker has turned away is called by it, and only it. Nobody knows who has planned an effect that was never
+# started: whoever has is gone if all workers are younger.
+CALL_LEFT = f"""
+update effects e set next_try_at = $1 where id = any(array(
+    select id from effects where state = 'queued' and yields and next_try_at > $1 and next_try_at < $1 + $4::interval
+      and last_error = any($2::text[])
+      and case when worker_id is null then created_at < (
+            select min(started_at) from worker_beats b where {IS_ALIVE.format(after="$5")})
+          else not exists (
+            select from worker_beats b where b.worker_id = effects.worker_id and {IS_ALIVE.format(after="$5")}) end
+    order by next_try_at limit $3 for update skip locked))"""
+
 # Rows are locked in one order, so that transactions that finish several effects can't deadlock: effects by their id,
 # then lanes by their name. Lanes of expanded effects come last: whoever expands one joins them after leaving its own.
 # `offset 0` has each effect looked up by its id, whatever the statistics were when the statement was planned.
@@ -188,6 +200,11 @@ def read_effect(row: Row) -> Effect:
 async def hurry(db: Db, attempts: Sequence[EffectAttempt], *, now: datetime) -> None:
     """Let attempts that are due later be made now."""
     await db.execute(HURRY, [each.effect_id for each in attempts], [each.round for each in attempts], now)
+
+
+async def call_left(db: Db, *, now: datetime, reasons: Sequence[str], within: timedelta, limit: int) -> int:
+    """Let effects due within this time be tried now if a worker that is gone has turned them away for such a reason."""
+    return count_of(await db.execute(CALL_LEFT, now, reasons, limit, within, ABANDONED_AFTER))
 
 
 async def finish_effects(

@@ -37,6 +37,7 @@ SHORTEST_HAND_OVER, LONGEST_HAND_OVER = timedelta(seconds=5), timedelta(seconds=
 AT_THIS_TARGET = "others are on their way to this target"
 OF_THIS_OWNER = "others of the same owner are on their way"
 ALL_SLOW_PLACES = "all places for slow and new targets are taken"
+TURNED_AWAY = (AT_THIS_TARGET, OF_THIS_OWNER, ALL_SLOW_PLACES)
 
 Key = UUID | tuple[str, str]
 

@@ -3,28 +3,33 @@
 from datetime import timedelta
 
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import delete_finished, release_held
+from openslot.core.effects import call_left, delete_finished, release_held
 from openslot.core.holding import forget_sent
 from openslot.core.retention import delete_events, find_old_events, kept_since
 from openslot.core.work import Periodic, Work
 from openslot.jobs import store
 from openslot.jobs.batches import Batch, repeat, walk
+from openslot.jobs.gate import LONGEST_OF_SUSPECTS, TURNED_AWAY
 
 RUNS_KEPT_FOR = timedelta(days=30)
 SLIM = 2_000
+# In a minute: most of them are turned away again if their target is still slow.
+MAX_CALLED = 1_000
 # Deleting an event also deletes what belongs to it: about five effects each.
 EVENTS = 50
 
 
 async def sweep_effects(work: Work) -> str:
-    """Release effects that have waited long enough behind a failing one."""
+    """Release effects that waited long enough behind a failing one, and those that a worker put off which is gone."""
 
     async def release(_: bool) -> Batch[bool]:
         async with work.runtime.transaction(SYSTEM) as batch:
             released, has_more = await release_held(batch.db, now=work.now)
         return Batch(released, has_more or None)
 
-    return f"{await walk(release, True)} released"
+    released = await walk(release, True)
+    put_off = await call_left(work.db, now=work.now, reasons=TURNED_AWAY, within=LONGEST_OF_SUSPECTS, limit=MAX_CALLED)
+    return f"{released + put_off} released"
 
 
 async def tidy_queue(work: Work) -> str:

@@ -14,6 +14,7 @@ from openslot.core.events import NewEffect, insert_effects
 from openslot.core.ids import new_id
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import Batch, repeat, walk
+from openslot.jobs.gate import ALL_SLOW_PLACES, AT_THIS_TARGET, OF_THIS_OWNER
 from openslot.jobs.periodic import run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
@@ -156,3 +157,34 @@ async def test_jobs_that_no_version_has_any_more_are_forgotten(runtime: Runtime)
     await run_job(runtime, TIDY)
 
     assert await runtime.pool.fetchval("select array_agg(name) from periodic_runs") == ["of the version before"]
+
+
+PUT_OFF = """
+insert into effects (id, reaction, key, state, next_try_at, yields, worker_id, attempts, last_error, created_at)
+values ($1, 'probe.write', $2, 'queued', now() + interval '9 minutes', true, $3, 0, $4, now() - $5::interval)"""
+ALIVE = """
+insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, 'h', 1, now(), now() - $2::interval)"""
+DUE_NOW = "select key from effects where key is not null and next_try_at <= now() order by key"
+NOW, LONG_AGO = timedelta(), timedelta(hours=1)
+
+
+async def test_what_a_worker_put_off_is_called_by_others_once_it_is_gone_and_nothing_else_is(runtime: Runtime) -> None:
+    """It is the only one that would have called it before its turn, which may be ten minutes away."""
+    living, gone, deleted = (new_id() for _ in range(3))
+    for worker_id, ago in ((living, NOW), (gone, LONG_AGO)):
+        await runtime.pool.execute(ALIVE, worker_id, ago)
+    for key, worker_id, reason, age in (
+        ("of a living worker", living, AT_THIS_TARGET, LONG_AGO),
+        ("of one that is gone", gone, AT_THIS_TARGET, NOW),
+        ("of one that has ended", deleted, ALL_SLOW_PLACES, NOW),
+        ("that has failed", gone, "TimeoutError: ", LONG_AGO),
+        ("whose target asked for it", gone, "429: try again in 300 s", LONG_AGO),
+        ("planned before all workers", None, OF_THIS_OWNER, LONG_AGO),
+        ("planned by a living one", None, OF_THIS_OWNER, -timedelta(minutes=1)),
+    ):
+        await runtime.pool.execute(PUT_OFF, new_id(), key, worker_id, reason, age)
+
+    assert await run_job(runtime, SWEEP) == "3 released"
+
+    called = [row["key"] for row in await runtime.pool.fetch(DUE_NOW)]
+    assert called == ["of one that has ended", "of one that is gone", "planned before all workers"]
