@@ -14,7 +14,7 @@ from proofs.figures import Figure, Impossible
 
 # Each is a module here with `prove(place, *, short)`, which returns figures. The short form takes at most two minutes.
 PARTS = {
-    "clocks": "the clock of a process, and of a machine, is set ahead and back by an hour and a day",
+    "clocks": "the clock of one process, and of all but the database, is set ahead and back by an hour and a day",
     "peers": "the lines to database, mail, calendar, webhook and CRM are delayed, reset, half-closed and silent",
     "disk": "the disk of the database, and that of the data directory, is full",
     "kills": "1,000 bookings under 100 kills: mails, webhooks, calendar events and CRM",
@@ -30,6 +30,8 @@ PARTS = {
 }
 # The others are drills, which wait for most of their time: beside these they cost an hour little.
 COMPUTING = ("tests", "mutants")
+# Exit codes; 2 means that the arguments are wrong.
+KEPT, NOT_KEPT, NOT_RUN = 0, 1, 3
 
 
 def main() -> int:
@@ -41,35 +43,38 @@ def main() -> int:
         parser.error(f"There is no proof {', '.join(unknown)}. There are: {', '.join(PARTS)}.")
     match chosen.part or list(PARTS):
         case [part]:
-            broken = [] if _run(part, short=chosen.short) else [part]
+            return _run(part, short=chosen.short)
         case parts:
-            broken = _run_all(parts, short=chosen.short)
-    if broken:
-        print(f"\nNot kept: {', '.join(broken)}", file=sys.stderr)
-    return 1 if broken else 0
+            ended = _run_all(parts, short=chosen.short)
+    not_run = [part for part, code in ended.items() if code == NOT_RUN]
+    not_kept = [part for part, code in ended.items() if code not in {KEPT, NOT_RUN}]
+    for words, named in (("Not run", not_run), ("Not kept", not_kept)):
+        if named:
+            print(f"\n{words}: {', '.join(named)}", file=sys.stderr)
+    return NOT_KEPT if not_kept else NOT_RUN if not_run else KEPT
 
 
-def _run_all(parts: list[str], *, short: bool) -> list[str]:
-    """Run drills one after the other, and beside them those that compute; return the parts that were not kept."""
+def _run_all(parts: list[str], *, short: bool) -> dict[str, int]:
+    """Run drills one after the other, and beside them those that compute; return the exit code of each."""
     lanes = [[part for part in parts if (part in COMPUTING) is is_computing] for is_computing in (False, True)]
 
-    def run(lane: list[str]) -> list[str]:
-        return [part for part in lane if not _run_apart(part, short=short)]
+    def run(lane: list[str]) -> list[tuple[str, int]]:
+        return [(part, _run_apart(part, short=short)) for part in lane]
 
     with ThreadPoolExecutor(len(lanes)) as pool:
-        return list(chain.from_iterable(pool.map(run, lanes)))
+        return dict(chain.from_iterable(pool.map(run, lanes)))
 
 
-def _run_apart(part: str, *, short: bool) -> bool:
-    """Run one proof in a process of its own, print at its end what it has printed, and say whether all was kept."""
+def _run_apart(part: str, *, short: bool) -> int:
+    """Run one proof in a process of its own, print at its end what it has printed, and return its exit code."""
     command = [sys.executable, "-m", "proofs", part, *(["--short"] if short else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     print(done.stdout, end="", flush=True)
-    return done.returncode == 0
+    return done.returncode
 
 
-def _run(part: str, *, short: bool) -> bool:
-    """Run one proof in a directory of its own, print its figures, and say whether all were kept."""
+def _run(part: str, *, short: bool) -> int:
+    """Run one proof in a directory of its own, print its figures, and return the exit code that says it all."""
     print(f"\n{part}: {PARTS[part]}", flush=True)
     began = time.monotonic()
     with TemporaryDirectory(prefix="openslot-proof-") as name:
@@ -79,11 +84,11 @@ def _run(part: str, *, short: bool) -> bool:
             figures: list[Figure] = import_module(f"proofs.{part}").prove(place, short=short)
         except Impossible as fault:
             print(f"{'not run':>44}  {fault}", flush=True)
-            return True
+            return NOT_RUN
     for figure in figures:
         print(figure)
     print(f"{'took':>44}  {time.monotonic() - began:.0f} s", flush=True)
-    return all(figure.is_kept for figure in figures)
+    return KEPT if all(figure.is_kept for figure in figures) else NOT_KEPT
 
 
 if __name__ == "__main__":

@@ -99,6 +99,16 @@ class Node(Daemon):
         answer = await _get(f"{self._rest}/{role}")
         return answer is not None and answer.status_code == 200
 
+    async def takes_writes(self) -> bool:
+        """Ask PostgreSQL itself whether it takes writes; while it is not there, it does not."""
+        try:
+            connection = await asyncpg.connect(f"postgresql://postgres@127.0.0.1:{self.port}/postgres", timeout=5)
+        except (OSError, asyncpg.PostgresError):
+            return False
+        is_standby: bool = await connection.fetchval("select pg_is_in_recovery()")
+        await connection.close()
+        return not is_standby
+
     async def make_asynchronous(self) -> None:
         """Have the cluster acknowledge what its standby lacks, and promote that however far it is behind."""
         async with httpx2.AsyncClient(timeout=5, verify=False) as client:

@@ -47,15 +47,23 @@ async def _prove(place: Path, *, short: bool) -> list[Figure]:
 
 async def cut_primary(engine: Cluster, blowing: Storm, *, isolations: Sequence[Sequence[str]]) -> list[Figure]:
     """Cut the primary off by each of these sets of lines; the service still reaches it."""
-    back = [await _isolate_primary(engine, blowing, lines=lines) for lines in isolations]
-    return _tell("primary cut off", back)
+    done = [await _isolate_primary(engine, blowing, lines=lines) for lines in isolations]
+    writable = sum(is_writable for _, is_writable in done)
+    return [
+        *_tell("primary cut off", [back for back, _ in done]),
+        Figure("it took writes when the other was promoted", writable, at_most=0),
+    ]
 
 
 async def cut_service(
     line: FaultProxy, blowing: Storm, *, faults: Sequence[Fault], cut_for: float = CUT_FOR
 ) -> list[Figure]:
     """Cut the service off from its database in each of these ways."""
-    return _tell("service cut off", [await _cut(line, fault, blowing, cut_for) for fault in faults])
+    done = [await _cut(line, fault, blowing, cut_for) for fault in faults]
+    figures = _tell("service cut off", [back for back, _ in done])
+    if done:
+        figures.append(Figure("service cut off: fewest answers 503", min(many for _, many in done), at_least=1))
+    return figures
 
 
 def _tell(what: str, back: Sequence[float]) -> list[Figure]:
@@ -65,18 +73,22 @@ def _tell(what: str, back: Sequence[float]) -> list[Figure]:
     ]
 
 
-async def _cut(line: FaultProxy, fault: Fault, blowing: Storm, cut_for: float) -> float:
-    """Cut the service off from its database, heal that, and tell how long it took until somebody could book."""
+async def _cut(line: FaultProxy, fault: Fault, blowing: Storm, cut_for: float) -> tuple[float, int]:
+    """Cut the service off from its database and heal that; return how soon somebody could book, and how many 503s."""
     await asyncio.sleep(CALM)
+    before = blowing.count_answered(503)
     async with line.broken(fault):
         await asyncio.sleep(cut_for)
     back = await blowing.wait_for_service(time.monotonic())
     print(f"{'service from database: ' + fault:>44}  booked {back:.1f} s after it was healed", flush=True)
-    return back
+    return back, blowing.count_answered(503) - before
 
 
-async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: Sequence[str]) -> float:
-    """Cut the primary off from etcd alone, or from its standby too; tell how long nobody could book then."""
+async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: Sequence[str]) -> tuple[float, bool]:
+    """Cut the primary off from etcd alone, or from its standby too.
+
+    Return how long nobody could book after the other one was promoted, and whether the former one took writes then.
+    """
     await asyncio.sleep(CALM)
     primary = await engine.get_primary()
     other = engine.get_other(primary)
@@ -85,6 +97,7 @@ async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: Sequence[s
         began = time.monotonic()
         await wait_for(lambda: other.is_("primary"))
         promoted = time.monotonic() - began
+        is_writable = await primary.takes_writes()
         back = await blowing.wait_for_service(time.monotonic())
     returned = await wait_for(lambda: primary.is_("synchronous"))
     print(
@@ -92,7 +105,7 @@ async def _isolate_primary(engine: Cluster, blowing: Storm, *, lines: Sequence[s
         f"standby again {returned:.1f} s after it was healed",
         flush=True,
     )
-    return back
+    return back, is_writable
 
 
 @asynccontextmanager

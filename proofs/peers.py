@@ -51,10 +51,13 @@ class Row(Struct, kw_only=True):
     drained_after: float = 0.0
     slowest: float = 0.0
     unavailable: int = 0
+    met: int = 0
+    """How many connections and pieces of data the fault has met."""
 
     def __str__(self) -> str:
         cells = (self.broken_for, self.slowest, self.others_after, self.drained_after)
-        return f"{self.peer:>10}  {self.fault:<11}{''.join(f'{cell:>10.1f}' for cell in cells)}{self.unavailable:>8}"
+        seconds = "".join(f"{cell:>10.1f}" for cell in cells)
+        return f"{self.peer:>10}  {self.fault:<11}{seconds}{self.unavailable:>8}{self.met:>8}"
 
 
 HEAD = f"{'peer':>10}  {'fault':<11}" + "".join(
@@ -71,7 +74,7 @@ async def _prove(place: Path, *, short: bool) -> list[Figure]:
     plan = SHORT if short else [(peer, fault) for peer in EFFECTS for fault in FAULTS]
     per_row = 1 if short else BOOKINGS
     limits = {"OPENSLOT_DATABASE_WAIT_SECONDS": "1", "OPENSLOT_DATABASE_STATEMENT_SECONDS": "1"} if short else {}
-    print(f"{HEAD}{'503':>8}")
+    print(f"{HEAD}{'503':>8}{'met':>8}")
     async with scene(place, through=tuple(EFFECTS)) as set_up:
         starts = await list_starts(set_up.runtime, set_up.user.id, 2 * per_row * len(plan))
         async with processes(set_up.settings, {**set_up.environment, **limits}, webs=2, workers=1) as running:
@@ -116,13 +119,14 @@ async def _break(set_up: Scene, guests: Guests, row: Row, tried: _Turns, *, brok
     """Break one line while people book, see whether everything else gets done, and mend it."""
     silent_for = SILENT_FOR[row.peer] if row.fault in {Fault.BLACK_HOLE, Fault.MUTE} else BROKEN_FOR
     began = time.monotonic()
-    async with set_up.proxies[row.peer].broken(row.fault):
+    line = set_up.proxies[row.peer]
+    async with line.broken(row.fault):
         booking = [asyncio.create_task(guests.book(number, tried.starts)) for number in tried.take()]
         if row.peer != "database":
             booked = await asyncio.gather(*booking)
             row.others_after = await _wait_for_others(set_up, booked, EFFECTS[row.peer])
         await asyncio.sleep(max((broken_for or silent_for) - (time.monotonic() - began), 0))
-    row.broken_for = time.monotonic() - began
+    row.broken_for, row.met = time.monotonic() - began, line.met
     await asyncio.gather(*booking)
     row.slowest, row.unavailable = guests.slowest, guests.answers[503]
 
@@ -150,6 +154,7 @@ def _judge(rows: Sequence[Row], tried: _Turns, last: float) -> list[Figure]:
     drained = [row.drained_after for row in rows]
     return [
         Figure("faults", len(rows)),
+        Figure("fewest that met a fault", min(row.met for row in rows), at_least=1),
         Figure("without the database: fewest 503s", min(row.unavailable for row in cut), at_least=1),
         Figure("answers that were not JSON", len(tried.other_than_json), at_most=0),
         Figure("answers other than success, 409 and 503", tried.refused, at_most=0),

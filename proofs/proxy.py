@@ -35,7 +35,8 @@ class FaultProxy:
         self._changed = asyncio.Event()
         self._writers: set[asyncio.StreamWriter] = set()
         self.port = 0
-        self.connections = 0
+        self.met = 0
+        """How many connections and pieces of data the last fault has met."""
 
     @property
     def fault(self) -> Fault:
@@ -45,6 +46,8 @@ class FaultProxy:
     def fault(self, fault: Fault) -> None:
         """Begin a fault, or end it with NONE. Only those that were merely held up work again afterwards."""
         before, self._fault = self._fault, fault
+        if fault is not Fault.NONE:
+            self.met = 0
         if fault is Fault.RESET or before in {Fault.HALF_CLOSE, Fault.BLACK_HOLE}:
             self._reset_all()
         if fault is Fault.HALF_CLOSE:
@@ -72,7 +75,7 @@ class FaultProxy:
             self.fault = Fault.NONE
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
+        self.met += self._fault is not Fault.NONE
         self._writers.add(writer)
         try:
             if self._fault is Fault.RESET:
@@ -104,6 +107,7 @@ class FaultProxy:
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool) -> None:
         with contextlib.suppress(OSError, RuntimeError):
             while data := await reader.read(65536):
+                self.met += self._fault is not Fault.NONE
                 await self._silence(answers=answers)
                 if self._fault is Fault.DELAY:
                     await asyncio.sleep(self._delay)

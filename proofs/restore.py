@@ -232,9 +232,11 @@ async def _go_on(set_up: Scene, busy: Installation, original: Original, start: d
         Figure("restored: effects pending in the backup", was.pending),
         Figure("restored: effects given up", dead, at_most=0),
         Figure("restored: mails", len(mailed), at_least=2),
+        Figure("mails that the backup had as sent", len(was.mailed), at_least=1),
         Figure("mails again that the backup had as sent", len(was.mailed & set(mailed)), at_most=0),
         Figure("mails again that it had as pending", len(set(mailed) & set(sent))),
         Figure("mails twice by what was restored", len(mailed) - len(set(mailed)), at_most=0),
+        Figure("webhooks that it had as delivered", len(was.delivered), at_least=1),
         Figure("webhooks again that it had as delivered", len(was.delivered & set(delivered)), at_most=0),
         Figure("webhooks again that it had as pending", len(set(delivered) & received)),
         Figure(

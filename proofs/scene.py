@@ -61,6 +61,7 @@ MAILED = """
 select m.id::text as mail, v.id::text as event, m.recipient
 from mail_messages m join effects e on e.id = m.id join events v on v.id = e.event_id
 where m.status = 'sent' and v.type like 'booking.%'"""
+MAILS = "select id::text from mail_messages"
 CONFIRMED = "select id::text, starts_at from bookings where status = 'CONFIRMED'"
 BOOKED = "select id::text, starts_at, status from bookings"
 STUCK = "select count(*) from effects where state in ('waiting', 'queued', 'running') and event_id is not null"
@@ -221,13 +222,20 @@ async def _count_mails(scene: Scene, told: set[str]) -> list[Figure]:
     rows = await scene.runtime.pool.fetch(MAILED)
     sent = Counter((row["event"], row["recipient"] == scene.user.email) for row in rows)
     ids = Counter(str(email.message_from_bytes(got.content)["Message-ID"]) for got in scene.smtp.received)
-    expected = {f"<{row['mail']}@{SENDER.rpartition('@')[2]}>" for row in rows}
+    expected = {name_message(row["mail"]) for row in rows}
+    known = {name_message(row["id"]) for row in await scene.runtime.pool.fetch(MAILS)}
     return [
         Figure("mails: not sent", len(wanted - sent.keys()), at_most=0),
         Figure("mails: sent as two messages", sum(count > 1 for count in sent.values()), at_most=0),
         Figure("mails: sent but not received", len(expected - ids.keys()), at_most=0),
+        Figure("mails: received under another Message-ID", len(ids.keys() - known), at_most=0),
         Figure("mails: received again, same Message-ID", sum(ids.values()) - len(ids)),
     ]
+
+
+def name_message(mail_id: str) -> str:
+    """Write the Message-ID of a mail."""
+    return f"<{mail_id}@{SENDER.rpartition('@')[2]}>"
 
 
 async def count_events(radicale: Radicale, calendar: str, confirmed: Mapping[str, datetime]) -> list[Figure]:

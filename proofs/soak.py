@@ -37,6 +37,8 @@ READ = ("/me", "/bookings", "/event-types", "/contacts")
 # Longer than whoever meets silence waits for an answer, and longer than a worker may be silent.
 LASTS = 35.0
 GROWTH, SETTLED_AFTER = 10.0, 60.0
+# The share of the bookings and faults that fit into the time which a slow machine must reach.
+AT_LEAST = 0.8
 DONE_WITHIN = 600.0
 
 
@@ -79,6 +81,8 @@ class Soak:
     ) -> None:
         self.bookings = self.events = 0
         self.faults: list[str] = []
+        self.unmet: list[str] = []
+        """Faults of a line that nobody used meanwhile."""
         self.refused: list[str] = []
         self.drained_after = 0.0
         self._set_up, self._running, self._guests, self._pace = set_up, running, guests, pace
@@ -164,8 +168,11 @@ class Soak:
         return faults
 
     async def _cut(self, peer: str, fault: Fault) -> None:
-        async with self._set_up.proxies[peer].broken(fault):
+        line = self._set_up.proxies[peer]
+        async with line.broken(fault):
             await asyncio.sleep(self._pace.fault_lasts)
+        if not line.met:
+            self.unmet.append(f"{fault}: {peer}")
 
     async def _freeze(self, name: str) -> None:
         """Stop a process where it is, as a machine that is moved does, and let it go on."""
@@ -205,11 +212,13 @@ async def _prove(place: Path, pace: Pace) -> list[Figure]:
 def _judge(soak: Soak, guests: Guests, pace: Pace, memory: dict[str, tuple[int, int]]) -> list[Figure]:
     others = sum(many for status, many in guests.answers.items() if status not in {0, 200, 201, 409, 503})
     # Caches fill for longer than the short form lasts.
-    most = GROWTH if pace.warm_up >= SETTLED_AFTER else None
+    is_long = pace.warm_up >= SETTLED_AFTER
+    most = GROWTH if is_long else None
     figures = [
         Figure("minutes", round(pace.lasts / 60, 1)),
-        Figure("faults", len(soak.faults)),
-        Figure("bookings", soak.bookings),
+        Figure("faults", len(soak.faults), at_least=int(pace.lasts / pace.fault_every * AT_LEAST)),
+        Figure("faults that nobody met", len(soak.unmet), at_most=0 if is_long else None),
+        Figure("bookings", soak.bookings, at_least=int(pace.lasts / BOOK_EVERY * AT_LEAST)),
         Figure("answers", sum(guests.answers.values()) - guests.answers[0]),
         Figure("requests without an answer", guests.answers[0]),
         Figure("answers 503", guests.answers[503]),

@@ -94,12 +94,14 @@ class Storm:
                 await asyncio.sleep(0.02)
         return time.monotonic() - since
 
+    def count_answered(self, status: int) -> int:
+        return sum(each.answers[status] for each in self.guests)
+
     def count_answers(self) -> list[Figure]:
         """Count what was answered instead of a booking."""
-        statuses: Counter[int] = sum((each.answers for each in self.guests), Counter())
         return [
-            Figure("answers 503, asked again", statuses[503]),
-            Figure("requests without an answer", statuses[0], at_most=0),
+            Figure("answers 503, asked again", self.count_answered(503)),
+            Figure("requests without an answer", self.count_answered(0), at_most=0),
             Figure("answers that were not JSON", sum(len(each.other_than_json) for each in self.guests), at_most=0),
             Figure("answers other than success and 503", len(self.refused), at_most=0),
             Figure("slowest answer, s", round(max(each.slowest for each in self.guests), 1)),

@@ -22,7 +22,7 @@ from openslot.core.embedded import start_server, stop_server
 from openslot.core.times import iso
 from proofs.figures import Figure
 from proofs.releases import CannotBuild, Machine, Release, build_release, end, get_todays, machine
-from proofs.scene import DEAD, STUCK, count_events
+from proofs.scene import DEAD, MAILS, SENDER, STUCK, count_events, name_message
 from tests.support.agent import NEWEST
 from tests.support.agent import PATH as TOOLS
 from tests.support.live import connect
@@ -38,7 +38,6 @@ ROUNDS, SHORT = 40, 8
 AT_ONCE = 4
 PAUSE = 1.5
 HOST = "ida@lindqvist.example"
-SENDER = "bookings@openslot.example"
 DONE_WITHIN = 900.0
 READY_WITHIN = 120.0
 BOOKED = """
@@ -88,7 +87,7 @@ class Traffic:
         self.requests: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
         self.acknowledged: dict[str, tuple[str, str]] = {}
-        self.duels = self.odd_duels = self.rounds = 0
+        self.duels = self.odd_duels = self.rounds = self.migrations = 0
         self._under_way: Counter[Web] = Counter()
         self._host = host
         self._agent = agent
@@ -222,7 +221,7 @@ async def _upgrade(lent: Machine, old: Release, pool: asyncpg.Pool, told: Told, 
     traffic.webs.append(old_web)
     async with booking(traffic):
         await traffic.more(2 * rounds)
-        applied = await asyncio.to_thread(lent.run, new, "migrate")
+        traffic.migrations = len((await asyncio.to_thread(lent.run, new, "migrate"))["applied"])
         await traffic.more(rounds)
         new_worker = lent.start_worker(new)
         traffic.webs.append(await _start_web(lent, new))
@@ -237,7 +236,6 @@ async def _upgrade(lent: Machine, old: Release, pool: asyncpg.Pool, told: Told, 
                 await asyncio.sleep(0.2)
     await asyncio.to_thread(end, new_worker)
     await traffic.stop(traffic.webs[0])
-    print(f"{'migrations applied under load':>44}  {len(applied['applied']):>10}", flush=True)
     return traffic
 
 
@@ -301,6 +299,7 @@ def _count_answers(traffic: Traffic) -> list[Figure]:
     seen = traffic.statuses
     refused = seen.total() - seen[0] - seen[200] - seen[409] - sum(many for code, many in seen.items() if code >= 500)
     return [
+        Figure("migrations applied under load", traffic.migrations, at_least=1),
         *(Figure(f"requests to the {name} release", traffic.requests[name], at_least=1) for name in ("old", "new")),
         Figure("answers 5xx", sum(many for code, many in seen.items() if code >= 500), at_most=0),
         Figure("requests without an answer", seen[0], at_most=0),
@@ -328,7 +327,7 @@ async def _count_told(pool: asyncpg.Pool, told: Told) -> list[Figure]:
     hooks: dict[str, set[bytes]] = {}
     for got in told.receiver.got:
         hooks.setdefault(got.id, set()).add(got.body)
-    sent = {f"<{row['id']}@{SENDER.rpartition('@')[2]}>" for row in await pool.fetch(SENT)}
+    sent, known = ({name_message(row["id"]) for row in await pool.fetch(query)} for query in (SENT, MAILS))
     mails = Counter(str(email.message_from_bytes(got.content)["Message-ID"]) for got in told.smtp.received)
     confirmed = await pool.fetch(CONFIRMED, HOST)
     return [
@@ -340,6 +339,7 @@ async def _count_told(pool: asyncpg.Pool, told: Told) -> list[Figure]:
         Figure("mails: kept in the mailbox", await pool.fetchval(KEPT, HOST), at_most=0),
         Figure("mails: sent but not received", len(sent - mails.keys()), at_most=0),
         Figure("mails: received twice", sum(mails.values()) - len(mails), at_most=0),
+        Figure("mails: received under another Message-ID", len(mails.keys() - known), at_most=0),
         *await count_events(told.radicale, told.calendar, {row["id"]: row["starts_at"] for row in confirmed}),
     ]
 

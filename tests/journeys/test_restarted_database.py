@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import time
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -29,6 +28,7 @@ class Counted(Struct):
     last_asked: float = 0.0
     """When the newest one of those that were acknowledged was asked for."""
     answers: list[httpx2.Response] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
     away: list[float] = field(default_factory=list)
     """For how many seconds nobody could book after each kill."""
     is_over: bool = False
@@ -41,8 +41,11 @@ async def book_all_the_while(client: httpx2.AsyncClient, headers: dict[str, str]
         place = turn * CLIENTS + number
         start = workday(place // 16) + timedelta(minutes=30 * (place % 16))
         again, asked = {**headers, "Idempotency-Key": f"restart {place}"}, time.monotonic()
-        with suppress(httpx2.TransportError):
+        try:
             answer = await client.post("/api/v1/bookings", json=wish("intro-call", start, place), headers=again)
+        except httpx2.TransportError as fault:
+            seen.unanswered.append(repr(fault))
+        else:
             seen.answers.append(answer)
             if answer.status_code < 500:
                 turn += 1
@@ -85,6 +88,7 @@ async def test_nothing_acknowledged_is_lost_when_postgresql_is_killed(
     assert set(seen.acknowledged) - found == set()
     assert overlaps == 0
     assert max(seen.away) < BACK_WITHIN, seen.away
+    assert seen.unanswered == []
     statuses = {answer.status_code for answer in seen.answers}
     assert statuses <= {200, 400, 409, 503}, statuses
     assert all(answer.json() for answer in seen.answers)

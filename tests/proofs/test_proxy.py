@@ -60,6 +60,19 @@ async def test_a_new_connection_meets_the_fault_and_the_next_one_is_healed(
     assert await say(proxy) == b"hello"
 
 
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])
+async def test_what_a_fault_has_met_is_counted(proxy: FaultProxy, fault: Fault) -> None:
+    await say(proxy)
+    async with proxy.broken(fault):
+        assert proxy.met == 0
+        with contextlib.suppress(OSError, TimeoutError):
+            await say(proxy)
+        assert proxy.met > 0
+    met = proxy.met
+    await say(proxy)
+    assert proxy.met == met
+
+
 @pytest.mark.parametrize("fault", [Fault.RESET, Fault.HALF_CLOSE, Fault.BLACK_HOLE])
 async def test_an_open_connection_never_works_again(proxy: FaultProxy, fault: Fault) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
