@@ -64,7 +64,7 @@ coverage: setup ## Measure how much of some parts is run by their own tests
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-prove: setup ## Run the long proofs, or those in PARTS by name, such as kills, peers, clocks, disk
+prove: setup chromium ## Run the long proofs, or those in PARTS by name, such as kills, peers, clocks, disk
 	@$(BIN)/python -m proofs $(PARTS)
 
 soak: setup ## Run for two hours while something breaks every five minutes; SOAK_ARGS="--minutes 10 --every 30" for less

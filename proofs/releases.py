@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,8 +40,8 @@ def build_release(commit: str, place: Path) -> Release:
     source, archive, venv = place / "source", place / "source.tar", place / "venv"
     place.mkdir()
     _run("git", "-C", str(ROOT), "archive", f"--output={archive}", commit)
-    with tarfile.open(archive) as packed:
-        packed.extractall(source, filter="data")
+    source.mkdir()
+    _run("tar", "--extract", f"--file={archive}", f"--directory={source}")
     _run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(place), cwd=source)
     (wheel,) = place.glob("*.whl")
     uv = (sys.executable, "-m", "uv")
