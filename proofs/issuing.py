@@ -13,7 +13,8 @@ from openslot.accounts.invitations import invite
 from openslot.accounts.models import User
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
+from openslot.assistants import operations as assistants
+from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.ids import new_token
 from openslot.core.times import iso
 from openslot.event_types import links
@@ -23,8 +24,9 @@ from openslot.schedules import operations as schedules
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef, EndpointWanted
 from proofs.scene import Scene
+from tests.support.agent import TestAgent
 from tests.support.fake_hubspot import TOKEN
-from tests.support.issued import issue
+from tests.support.issued import allow_assistant, issue
 from tests.support.killable import list_starts
 from tests.support.passwords import PASSWORD
 from tests.support.private_tokens import get_private_token
@@ -37,6 +39,7 @@ ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 LINK = re.compile(r"https?://[^\s\"'<>)\]]+")
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 SESSION = "session of a form"
+MEMBERS = "/api/scim/v2/Users"
 # A link that its owner is told wherever the booking is: in the feed of events as in the webhook.
 MANAGE = "/manage/"
 
@@ -119,6 +122,20 @@ async def _book(set_up: Scene, client: httpx2.AsyncClient) -> None:
     for _ in range(2):
         answer = await client.post("/api/v1/bookings", json=wanted, headers={**set_up.headers, "Idempotency-Key": "1"})
         assert answer.status_code == 200, answer.text
+
+
+async def use(set_up: Scene, client: httpx2.AsyncClient, issued: dict[str, str]) -> dict[str, str]:
+    """Read members as an identity provider, call a tool as an agent, and let an assistant in; return its tokens."""
+    members = await client.get(MEMBERS, headers={"Authorization": f"Bearer {issued['scim token']}"})
+    assert members.status_code == 200, members.text
+    await TestAgent(client, issued["agent key"]).result("check_budget")
+    async with set_up.runtime.transaction(OPERATOR) as work:
+        request = await allow_assistant(work, set_up.user)
+    tokens = await assistants.issue(set_up.runtime.work(PUBLIC), request)
+    return {
+        "access token of an assistant that stays": tokens.access_token,
+        "refresh token of an assistant that stays": tokens.refresh_token or "",
+    }
 
 
 def read_links(set_up: Scene) -> dict[str, str]:

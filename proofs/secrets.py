@@ -30,7 +30,7 @@ from openslot.core.text import EmailAddress, Name
 from openslot.exports import operations as exports
 from openslot.exports.errors import ExportNotFound
 from proofs.figures import Figure
-from proofs.issuing import MANAGE, SESSION, issue_all, read_links, visit
+from proofs.issuing import MANAGE, SESSION, issue_all, read_links, use, visit
 from proofs.scene import Scene, scene
 from tests.support.forked import Forked, openslot
 from tests.support.installation import Installation, installed
@@ -43,16 +43,17 @@ from tests.support.receiver import answering, receiving
 FREE = "1000000"
 WITHIN = 120.0
 FEED = "/api/v1/events"
-LISTS = (
-    "user list",
-    "audit list",
-    "webhook list",
-    "calendar list",
-    "mail list",
-    "effect list",
-    "key list --user",
-    "assistant list --user",
-)
+# What each command that lists something has to show.
+LISTS = {
+    "user list": "ida@lindqvist.example",
+    "audit list": "check_budget",
+    "webhook list": "/hook",
+    "calendar list": "caldav",
+    "mail list": "ida@lindqvist.example",
+    "effect list": "webhooks.send",
+    "key list --user": "proof",
+    "assistant list --user": "bookings:read",
+}
 CSV_FILES = {"/bookings/export.csv": "Gus Okafor", "/contacts/export.csv": "Gus Okafor"}
 
 
@@ -81,6 +82,7 @@ async def _prove(place: Path) -> list[Figure]:
                 await wait_until_done(set_up.runtime, within=WITHIN)
                 issued |= read_links(set_up)
                 refusals = [answer for answer in await misuse(client, issued) if answer.status_code >= 400]
+                issued |= await use(set_up, client, issued)
                 told = await _ask(set_up, client, issued[SESSION])
             kept = await _keep(set_up, home)
             await _plant(set_up, issued["api key"])
@@ -171,11 +173,11 @@ async def _keep(set_up: Scene, home: Installation) -> list[Place]:
         Place("dump of a backup", await asyncio.to_thread(_read_dump, file), set_up.user.email),
         Place("export of an account", await _export(set_up), set_up.user.email),
     ]
-    for line in LISTS:
+    for line, known in LISTS.items():
         words = [*line.split(), *([set_up.user.email] if line.endswith("--user") else []), "--json"]
         code, out, err = await asyncio.to_thread(home.run, *words)
         assert code == 0, err
-        places.append(Place(f"openslot {line}", out + err, "["))
+        places.append(Place(f"openslot {line}", out + err, known))
     return places
 
 

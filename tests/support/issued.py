@@ -63,7 +63,11 @@ async def misuse(client: httpx2.AsyncClient, issued: Mapping[str, str]) -> list[
     cookie = {"Cookie": f"openslot_session={issued['session']}"}
     form = {"email": "mara@lindqvist.example", "password": issued["password"]}
     return [
-        *[await client.get("/api/v1/me", headers=headers) for headers in bearers],
+        *[
+            await client.get(path, headers=headers)
+            for path in ("/api/v1/me", "/api/scim/v2/Users")
+            for headers in bearers
+        ],
         *[await client.get(f"/api/v1/nowhere/{secret}", headers=bearers[0]) for secret in issued.values()],
         *[await client.post("/api/v1/me", json={"key": secret}, headers=bearers[0]) for secret in issued.values()],
         await client.get(f"/api/v1/me?key={issued['api key']}", headers=bearers[0]),
