@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
-from openslot.backups.create import find_backups
+from openslot.backups.create import backups_directory, find_backups
 from openslot.core.config import SECRET, Settings, environment_name, file_variable
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
@@ -40,7 +40,7 @@ CALENDARS = {
 
 def look_at_machine(chosen: Settings) -> Iterator[Finding]:
     """Run every check that needs no database."""
-    yield look_at_directory(chosen.data_dir)
+    yield look_at_directory(chosen)
     yield look_at_key(chosen)
     yield look_at_space(chosen.data_dir)
     yield look_at_address(chosen)
@@ -67,17 +67,37 @@ def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path
     return warning("variables", f"Unknown variables, which have no effect: {names}.{meant}", fix)
 
 
-def look_at_directory(data_dir: Path) -> Finding:
-    """Check whether the data directory can be written, and only by us."""
+def look_at_directory(chosen: Settings) -> Finding:
+    """Check whether the data directory can be written, and only by us if anything of value is kept in it."""
+    data_dir = chosen.data_dir
     if not data_dir.exists():
         return warning("data directory", f"{data_dir} does not exist; the first start creates it.", "openslot serve")
     if not data_dir.is_dir() or not os.access(data_dir, os.W_OK | os.X_OK):
         meaning = f"{data_dir} can't be written, so neither the database nor a backup can be stored there."
         return problem("data directory", meaning, f"chown -R $(whoami) {data_dir}")
-    if data_dir.stat().st_mode & stat.S_IWOTH:
-        meaning = f"Everyone on this machine can write to {data_dir}, and so replace the database or the secret key."
-        return problem("data directory", meaning, f"chmod o-w {data_dir}")
-    return ok("data directory", f"{data_dir.absolute()} can be written.")
+    if not data_dir.stat().st_mode & stat.S_IWOTH:
+        return ok("data directory", f"{data_dir.absolute()} can be written.")
+    kept = ", ".join(_list_kept(chosen))
+    if not kept:
+        # Kubernetes makes an empty directory for everyone to write, and it does not belong to us.
+        meaning = "can be written by everyone; neither the database nor the secret key nor a backup is kept there."
+        return ok("data directory", f"{data_dir.absolute()} {meaning}")
+    meaning = f"Everyone on this machine can write to {data_dir}, and so replace what is kept there: {kept}."
+    return problem("data directory", meaning, f"chmod o-w {data_dir}")
+
+
+def _list_kept(chosen: Settings) -> Iterator[str]:
+    if not _is_database_elsewhere(chosen):
+        yield "the database"
+    if chosen.secret_key is None or (chosen.data_dir / KEY_FILE).exists():
+        yield "the secret key"
+    if backups_directory(chosen).exists():
+        yield "backups"
+
+
+def _is_database_elsewhere(chosen: Settings) -> bool:
+    """Whether nothing of the database is in the data directory; serve sets its address, embedded or not."""
+    return chosen.database_url is not None and not has_cluster(chosen.data_dir)
 
 
 def look_at_key(chosen: Settings) -> Finding:
@@ -223,6 +243,8 @@ async def _try_client(chosen: Settings, client: OAuthClient) -> None:
 def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:
     """Check whether there is a recent backup."""
     made = [backup.created_at for backup in find_backups(chosen) if backup.created_at is not None]
+    if not made and _is_database_elsewhere(chosen):
+        return _look_at_backups_elsewhere(chosen)
     if not made:
         meaning = (
             "There is no backup in the data directory (other places are not checked): a lost disk loses everything."
@@ -233,6 +255,19 @@ def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:
     if age <= BACKUP_EVERY:
         return ok("backups", words)
     return warning("backups", f"{words} Later changes would be lost.", "openslot backup create")
+
+
+def _look_at_backups_elsewhere(chosen: Settings) -> Finding:
+    """Whoever runs the database backs it up, but not the key in a file here, without which its secrets are lost."""
+    if chosen.secret_key is not None:
+        return ok(
+            "backups", "Not checked: the database is elsewhere, and none of its backups is in the data directory."
+        )
+    meaning = (
+        "There is no backup in the data directory (other places are not checked): backups of the database alone do not "
+        f"have the secret key, which is only in {chosen.data_dir / KEY_FILE}."
+    )
+    return warning("backups", meaning, "openslot backup create")
 
 
 def _is_loopback(host: str) -> bool:

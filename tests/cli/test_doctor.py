@@ -102,14 +102,56 @@ def test_a_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_the_data_directory_belongs_to_us_alone(tmp_path: Path) -> None:
-    assert look_at_directory(tmp_path).state is FindingState.OK
-    assert look_at_directory(tmp_path / "later").state is FindingState.WARNING
+    settings = chosen(tmp_path)
+    assert look_at_directory(settings).state is FindingState.OK
+    assert look_at_directory(chosen(tmp_path / "later")).state is FindingState.WARNING
     assert not (tmp_path / "later").exists()
     tmp_path.chmod(0o777)
-    assert look_at_directory(tmp_path).fix == f"chmod o-w {tmp_path}"
+    assert look_at_directory(settings).fix == f"chmod o-w {tmp_path}"
     (tmp_path / "file").touch()
-    assert look_at_directory(tmp_path / "file").state is FindingState.PROBLEM
+    assert look_at_directory(chosen(tmp_path / "file")).state is FindingState.PROBLEM
     assert look_at_space(tmp_path / "a" / "b").meaning.endswith(f"free at {tmp_path}.")
+
+
+ELSEWHERE = {"database_url": "postgresql://db.example/openslot", "secret_key": "k" * 40}
+
+
+@pytest.mark.parametrize(
+    ("settings", "made", "kept"),
+    [
+        (ELSEWHERE, None, None),
+        ({**ELSEWHERE, "secret_key": None}, None, "the secret key"),
+        ({**ELSEWHERE, "database_url": None}, None, "the database"),
+        ({}, None, "the database, the secret key"),
+        (ELSEWHERE, "postgres/PG_VERSION", "the database"),
+        (ELSEWHERE, KEY_FILE, "the secret key"),
+        (ELSEWHERE, "backups/openslot-1.tar", "backups"),
+    ],
+)
+def test_where_nothing_is_kept_everyone_may_write_as_in_a_pod(
+    tmp_path: Path, settings: dict[str, object], made: str | None, kept: str | None
+) -> None:
+    if made is not None:
+        (tmp_path / made).parent.mkdir(exist_ok=True)
+        (tmp_path / made).touch()
+    tmp_path.chmod(0o777)
+
+    found = look_at_directory(chosen(tmp_path, **settings))
+    assert found.state is (FindingState.OK if kept is None else FindingState.PROBLEM)
+    assert kept is None or found.meaning.endswith(f"replace what is kept there: {kept}.")
+
+
+def test_backups_of_a_database_elsewhere_are_made_there_but_not_those_of_a_key_that_is_here(tmp_path: Path) -> None:
+    assert look_at_backups(chosen(tmp_path, **ELSEWHERE), now=NOW).state is FindingState.OK
+    alone = look_at_backups(chosen(tmp_path, **{**ELSEWHERE, "secret_key": None}), now=NOW)
+    assert (alone.state, alone.fix) == (FindingState.WARNING, "openslot backup create")
+    assert "the secret key" in alone.meaning
+    assert look_at_backups(chosen(tmp_path, **{**ELSEWHERE, "database_url": None}), now=NOW).state is (
+        FindingState.WARNING
+    )
+    (tmp_path / "postgres").mkdir()
+    (tmp_path / "postgres" / "PG_VERSION").touch()
+    assert look_at_backups(chosen(tmp_path, **ELSEWHERE), now=NOW).state is FindingState.WARNING
 
 
 async def test_a_week_without_a_backup_is_noticed(settings: Settings) -> None:
