@@ -14,6 +14,7 @@ from msgspec import Struct
 from openslot.access import limits, store
 from openslot.access.entry_store import CredentialLookup, look_up
 from openslot.access.errors import ScimPlanRequired
+from openslot.access.failures import note_kept_out, note_wrong
 from openslot.access.models import (
     AgentEntry,
     AsksFirst,
@@ -61,6 +62,7 @@ async def enter(runtime: Runtime, kind: CredentialKind, *, authorization: str, a
     lookup = CredentialLookup(fingerprint(credential), gate_of(address, kind))
     row, turn = await runtime.batcher(rules.look_at).ask(lookup)
     if row["failed"] >= _failed_limit(settings, kind):
+        note_kept_out(kind, address)
         raise RateLimited(BLOCKED, retry_after=seconds_until(row["gate_free_at"], row["now"]))
     entry = None
     if row["credential_id"] is not None:
@@ -188,7 +190,9 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
 async def refuse_failed(runtime: Runtime, address: str, kind: CredentialKind) -> NoReturn:
     verdict = await limits.take(runtime.pool, gate_of(address, kind), _failed_limit(runtime.settings, kind))
     if not verdict.taken:
+        note_kept_out(kind, address)
         raise RateLimited(BLOCKED, retry_after=verdict.retry_after)
+    note_wrong(kind)
     raise Unauthorized
 
 

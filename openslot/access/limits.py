@@ -8,9 +8,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access import limit_store as store
+from openslot.access.failures import PASSWORD, note_kept_out, note_wrong
 from openslot.access.models import LimitVerdict, read_verdict, seconds_until
 from openslot.core.db import Db
-from openslot.core.errors import RateLimited, Unavailable
+from openslot.core.errors import RateLimited, Refusal, Unavailable
 from openslot.core.work import Work
 from openslot.i18n import Text
 
@@ -76,11 +77,15 @@ async def counted(work: Work, one: Try) -> AsyncIterator[None]:
         work.db, subject=one.subject, log=_log(one), limit=work.runtime.settings.limit_failed_auth
     )
     if not verdict["taken"]:
+        note_kept_out(PASSWORD, one.address)
         raise RateLimited(TOO_MANY_TRIES, retry_after=seconds_until(verdict["free_at"], verdict["now"]))
     try:
         yield
     except Unavailable:
         await store.take_try_back(work.db, subject=one.subject, log=_log(one))
+        raise
+    except Refusal:
+        note_wrong(PASSWORD)
         raise
     await store.forgive_tries(work.db, subject=one.subject, log=_log(one))
 

@@ -1,5 +1,6 @@
 """Processes are forked from the supervisor: they share its memory, and nothing that could hold another one up."""
 
+import json
 import os
 import re
 import signal
@@ -78,8 +79,14 @@ def test_several_web_processes_count_together(database_url: str, empty: Installa
 
     assert statuses <= {401, 429}
     assert count_requests(metrics) == TRIES
+    refused = re.findall(r"^openslot_refused_credentials_total\{.*} ([\d.]+)$", metrics, re.MULTILINE)
+    assert sum(map(float, refused)) == TRIES
     assert re.findall(r"^openslot_workers.*$", metrics, re.MULTILINE) == ["openslot_workers 0.0"]
-    assert (code, err) == (0, "")
+    assert code == 0
+    # Each process names an address that is kept out, once.
+    lines = [json.loads(line) for line in err.splitlines()]
+    assert {line["event"] for line in lines} == {"too many failed authentications"}
+    assert len(lines) <= 2
 
 
 def stopped_while_forking() -> None:
