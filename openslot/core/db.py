@@ -1,7 +1,6 @@
 """Access to PostgreSQL: how to connect, a pool of connections, and what statements can be run on."""
 
 import asyncio
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 
 import asyncpg
 
+from openslot.core.connecting import unreachable
 from openslot.core.errors import StartupError
 from openslot.core.outages import LOST, OUTAGE, is_lost, reason
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
@@ -101,16 +101,6 @@ def make_pool(url: str, *, max_: int, profile: ConnectionProfile, through_pooler
     )
 
 
-def unreachable(url: str, fault: Exception) -> StartupError:
-    """Say why a database can't be used; a pooler is known by what it refuses."""
-    why = reason(fault)
-    if "unsupported startup parameter" in str(fault):
-        why = (
-            "it is a pooler; set OPENSLOT_DATABASE_POOLER=true, and OPENSLOT_DIRECT_DATABASE_URL to the database itself"
-        )
-    return StartupError(f"The database can't be reached at {hide_password(url)}: {why}.")
-
-
 @asynccontextmanager
 async def transaction(
     pool: Pool, *, waits: bool = True, is_undone: Callable[[], bool] = lambda: False
@@ -149,15 +139,6 @@ async def delete_oldest(db: Db, table: str, by: str, *, before: datetime, limit:
     """Delete the oldest rows of a table, by a time that has an index, and return how many they were."""
     oldest = f"select {key} from {table} where {by} <= $1 order by {by} limit $2"
     return count_of(await db.execute(f"delete from {table} where {key} = any(array({oldest}))", before, limit))
-
-
-def hide_password(url: str) -> str:
-    """Write a database address without its password."""
-    scheme, separator, rest = url.partition("://")
-    credentials, at, place = rest.rpartition("@")
-    user, colon, _ = credentials.partition(":")
-    place = re.sub(r"([?&]password=)[^&]*", r"\1…", place)
-    return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{place}"
 
 
 Connect = Callable[[], Awaitable[asyncpg.Connection]]

@@ -13,7 +13,8 @@ import structlog
 from msgspec import Struct
 
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, OLDEST_SERVER, Db, unreachable
+from openslot.core.connecting import unreachable
+from openslot.core.db import DOWN, OLDEST_SERVER, Db
 from openslot.core.errors import StartupError
 from openslot.core.outages import reason
 

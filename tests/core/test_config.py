@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from openslot.core.config import Networks
-from openslot.core.db import hide_password
+from openslot.core.connecting import hide_password
 from openslot.core.environment import load_settings
 from openslot.core.errors import StartupError
 
