@@ -4,8 +4,8 @@ import asyncio
 import hmac
 import os
 from collections.abc import Iterable
-from datetime import datetime
 
+import asyncpg
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -14,14 +14,18 @@ from prometheus_client.registry import REGISTRY, Collector
 
 from openslot.access.door import bearer, is_loopback, is_trusted
 from openslot.core.config import Settings
-from openslot.core.db import BUSY, DOWN, Db
+from openslot.core.db import BUSY, DOWN
 from openslot.core.errors import StartupError, Unauthorized, Unavailable
 from openslot.core.migrate import missing_migrations
 from openslot.core.outages import DiskState, read_disk, reason
 from openslot.core.work import Work
-from openslot.http.errors import headers_of
-from openslot.jobs.health import count_effects, count_workers
+from openslot.http.errors import headers_of, translate
+from openslot.jobs.health import count_effects, count_failing, count_workers, list_failed
 from openslot.routing import Mount, Request, Response, get
+
+ANSWER_WITHIN = 1.5
+
+log = structlog.get_logger()
 
 
 def _requests() -> CollectorRegistry:
@@ -32,24 +36,56 @@ def _requests() -> CollectorRegistry:
     return registry
 
 
-async def _from_database(db: Db, now: datetime, disk: DiskState) -> CollectorRegistry:
-    counts = await count_effects(db, now=now)
+def _registry(*families: GaugeMetricFamily) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(_Read(*families))
+    return registry
+
+
+def _gauge(name: str, documentation: str, value: float | None) -> GaugeMetricFamily:
+    """Make a metric of one value; of none if there is nothing to tell."""
+    family = GaugeMetricFamily(name, documentation)
+    if value is not None:
+        family.add_metric((), value)
+    return family
+
+
+def _read_about_disk(disk: DiskState) -> list[GaugeMetricFamily]:
+    full = "1 while the database has no space to write, otherwise 0."
+    return [
+        _gauge("openslot_disk_full", full, int(disk.is_full)),
+        _gauge("openslot_disk_free_bytes", "Free space on the disk of the embedded database.", disk.free),
+    ]
+
+
+async def _read_from_database(work: Work) -> list[GaugeMetricFamily]:
+    """Read what the database knows; if it can't be asked, nothing but that."""
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN):
+            found = await _ask_database(work)
+    except (*DOWN, *BUSY, asyncpg.PostgresError) as fault:
+        translate(fault)  # for the log
+        found = []
+    about = "1 if the database answers this process in time, otherwise 0."
+    return [_gauge("openslot_database_up", about, int(bool(found))), *found]
+
+
+async def _ask_database(work: Work) -> list[GaugeMetricFamily]:
+    db = work.db
+    counts = await count_effects(db, now=work.now)
     effects = GaugeMetricFamily("openslot_effects", "Effects that are not done, by state.", labels=("state",))
     for state in ("waiting", "queued", "running", "dead"):
         effects.add_metric((state,), getattr(counts, state))
-    late = GaugeMetricFamily(
-        "openslot_effects_late_seconds", "Age of the oldest due effect, in seconds.", value=counts.late_seconds
-    )
-    workers = GaugeMetricFamily("openslot_workers", "Live workers.", value=await count_workers(db))
-    full = GaugeMetricFamily(
-        "openslot_disk_full", "1 while the database has no space to write, otherwise 0.", value=int(disk.is_full)
-    )
-    free = GaugeMetricFamily("openslot_disk_free_bytes", "Free space on the disk of the embedded database.")
-    if disk.free is not None:
-        free.add_metric((), disk.free)
-    registry = CollectorRegistry()
-    registry.register(_Read(effects, late, workers, full, free))
-    return registry
+    about = "Effects of events that have failed and are not done after 15 minutes, by reaction."
+    failing = GaugeMetricFamily("openslot_effects_failing", about, labels=("reaction",))
+    for reaction, count in (await count_failing(db, now=work.now)).items():
+        failing.add_metric((reaction,), count)
+    about = "1 for each periodic job that has failed when it ran last."
+    failed = GaugeMetricFamily("openslot_periodic_failed", about, labels=("name",))
+    for name in await list_failed(db, work.runtime.wiring.periodic):
+        failed.add_metric((name,), 1)
+    late = _gauge("openslot_effects_late_seconds", "Age of the oldest due effect, in seconds.", counts.late_seconds)
+    return [effects, failing, failed, late, _gauge("openslot_workers", "Live workers.", await count_workers(db))]
 
 
 class _Read(Collector):
@@ -90,11 +126,6 @@ def is_local(request: Request, settings: Settings) -> bool:
     if any(name in FORWARDED or name.startswith("x-forwarded-") for name in request.headers):
         return False
     return is_loopback(request.headers.get("host", ""))
-
-
-ANSWER_WITHIN = 1.5
-
-log = structlog.get_logger()
 
 
 @get("/healthz")
@@ -138,11 +169,14 @@ async def _look(work: Work) -> dict[str, str]:
 
 @get("/metrics")
 async def metrics(request: Request, work: Work) -> Response:
-    """Write the metrics for Prometheus, on this machine or with the token."""
+    """Write the metrics for Prometheus, on this machine or with the token; without the database those that are left.
+
+    Otherwise an outage would look as if the whole service was gone, and nothing would be told of what goes on.
+    """
     check_may_measure(request, work.runtime.settings)
-    disk = read_disk(work.runtime.settings)
-    # Those of the processes, and those of the database that apply to all of them.
-    body = generate_latest(_requests()) + generate_latest(await _from_database(work.db, work.now, disk))
+    read = await _read_from_database(work) + _read_about_disk(read_disk(work.runtime.settings))
+    # Those of the processes, and those that were read just now and apply to all of them.
+    body = generate_latest(_requests()) + generate_latest(_registry(*read))
     return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=body)
 
 

@@ -15,6 +15,8 @@ from openslot.jobs import store
 UnfinishedState = Literal["waiting", "queued", "running", "dead"]
 PeriodicState = Literal["ok", "running", "late", "failed", "never_run"]
 LATE_AFTER = timedelta(minutes=5)
+# Many servers take mail from a new sender only at the second or third try.
+FAILING_AFTER = timedelta(minutes=15)
 
 
 class UnfinishedEffect(Struct, frozen=True, kw_only=True):
@@ -69,6 +71,12 @@ async def count_effects(db: Db, *, now: datetime) -> EffectCounts:
     return EffectCounts(**{state: row["effects"] for state, row in rows.items()}, late_seconds=max(0.0, oldest))
 
 
+async def count_failing(db: Db, *, now: datetime) -> dict[str, int]:
+    """Count, by reaction, what follows from an event, has failed, and is not done after a quarter of an hour."""
+    rows = await store.count_failing(db, created_before=now - FAILING_AFTER)
+    return {row["reaction"]: row["effects"] for row in rows}
+
+
 async def count_unknown(db: Db, known: Sequence[str]) -> dict[str, int]:
     """Count, by reaction, the unfinished effects that only a newer version knows."""
     return {row["reaction"]: row["waiting"] for row in await store.count_unknown(db, known)}
@@ -81,6 +89,11 @@ async def count_workers(db: Db) -> int:
 
 async def list_runs(db: Db) -> list[PeriodicRun]:
     return [PeriodicRun(**row) for row in await store.list_runs(db)]
+
+
+async def list_failed(db: Db, periodic: Sequence[Periodic]) -> list[str]:
+    """List the names of the periodic jobs of this version that have failed when they ran last."""
+    return [row["name"] for row in await store.list_failed_runs(db, [job.name for job in periodic])]
 
 
 async def list_health(db: Db, periodic: Sequence[Periodic], *, now: datetime) -> list[PeriodicHealth]:

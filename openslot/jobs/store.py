@@ -89,11 +89,19 @@ UNFINISHED = " union all ".join(
 LIST_UNFINISHED = f"""
 select id, reaction, target, key, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
 order by no desc limit $2"""
+# Each state by its own index here too: with `in`, every effect there is would be read.
 COUNT_BY_STATE = """
-select state, count(*) as effects, coalesce(extract(epoch from $1::timestamptz - min(next_try_at)), 0)::float as oldest
-from effects where state in ('queued', 'running') group by state
+select 'queued' as state, count(*) as effects,
+    coalesce(extract(epoch from $1::timestamptz - min(next_try_at)), 0)::float as oldest
+from effects where state = 'queued'
+union all select 'running', count(*), 0 from effects where state = 'running'
 union all select 'waiting', count(*), 0 from effects where state = 'waiting'
 union all select 'dead', count(*), 0 from effects where state = 'dead'"""
+# In the words of their index. What waits for its first try, or because messages are stopped, does not yield.
+COUNT_FAILING = """
+select reaction, count(*) as effects from effects
+where state = 'queued' and yields and attempts > 0 and event_id is not null and created_at < $1
+group by reaction order by reaction"""
 COUNT_LATE = "select count(*) from effects where state in ('queued', 'running') and next_try_at < $1"
 COUNT_UNKNOWN = """
 select reaction, count(*) as waiting from (
@@ -101,6 +109,7 @@ select reaction, count(*) as waiting from (
     union all select reaction from effects where state = 'waiting') e
 where reaction <> all($1::text[]) group by reaction order by reaction"""
 COUNT_WORKERS = "select count(*) from worker_beats where beat_at > now() - interval '30 seconds'"
+LIST_FAILED_RUNS = "select name from periodic_runs where status = 'failed' and name = any($1) order by name"
 LIST_RUNS = "select name, started_at, lateness_ms, status, result from periodic_runs order by name"
 
 
@@ -112,6 +121,11 @@ async def list_unfinished(db: Db, state: str | None, *, limit: int) -> list[Row]
 async def count_by_state(db: Db, *, now: datetime) -> list[Row]:
     """Count unfinished effects by state, with how many seconds ago the oldest became due."""
     return await db.fetch(COUNT_BY_STATE, now)
+
+
+async def count_failing(db: Db, *, created_before: datetime) -> list[Row]:
+    """Count, by reaction, the effects of earlier events that have failed and will be tried again."""
+    return await db.fetch(COUNT_FAILING, created_before)
 
 
 async def count_late(db: Db, *, due_before: datetime) -> int:
@@ -127,6 +141,11 @@ async def count_unknown(db: Db, known: Sequence[str]) -> list[Row]:
 async def count_workers(db: Db) -> int:
     """Count the workers with a heartbeat in the last 30 seconds."""
     return int(await db.fetchval(COUNT_WORKERS))
+
+
+async def list_failed_runs(db: Db, names: Sequence[str]) -> list[Row]:
+    """Read which of these periodic jobs have failed when they ran last."""
+    return await db.fetch(LIST_FAILED_RUNS, names)
 
 
 async def list_runs(db: Db) -> list[Row]:

@@ -91,13 +91,21 @@ async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
             await client.get(ME, headers=bearer),
             await client.post(ME, json={}, headers=bearer),
             await client.get(ME),
-            await client.get("/metrics"),
         ]
+        measured = await client.get("/metrics")
         not_ready = await client.get("/readyz")
         alive = await client.get("/healthz")
         await cord.mend()
         after = [await client.get(ME, headers=bearer) for _ in range(3)]
+        measured_again = await client.get("/metrics")
 
+    assert measured.status_code == 200
+    assert "openslot_database_up 0.0" in measured.text
+    assert "openslot_request_seconds_count{" in measured.text
+    assert "openslot_disk_full 0.0" in measured.text
+    assert "openslot_workers" not in measured.text
+    assert "openslot_database_up 1.0" in measured_again.text
+    assert "openslot_workers 0.0" in measured_again.text
     assert before.status_code == alive.status_code == 200
     for answer in (*gone, not_ready):
         assert answer.status_code == 503
