@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import asyncpg
 
-from openslot.core.connecting import unreachable
+from openslot.core.connecting import connect, unreachable
 from openslot.core.errors import StartupError
-from openslot.core.outages import LOST, OUTAGE, is_lost, reason
+from openslot.core.outages import LOST, OUTAGE, Outage, is_lost, reason
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
 
 OLDEST_SERVER = 150000
@@ -78,23 +78,31 @@ async def open_pool(url: str, *, max_: int, profile: ConnectionProfile, through_
     return pool
 
 
-def make_pool(url: str, *, max_: int, profile: ConnectionProfile, through_pooler: bool = False) -> Pool:
-    """Make a pool that connects when it is used."""
+def make_pool(
+    url: str,
+    *,
+    max_: int,
+    profile: ConnectionProfile,
+    through_pooler: bool = False,
+    outage: Outage | None = OUTAGE,
+) -> Pool:
+    """Make a pool that connects when it is used; without an outage it tells nobody that it can't."""
     plans = KEPT_PLANS if profile.keeps_plans else {}
     chosen = profile.server_settings()
     if profile.refuse_turns:
         chosen[TURNS] = "refuse"
-    connect = partial(
-        asyncpg.connect,
+    open_one = partial(
+        connect,
         url,
+        within=profile.connect,
         statement_cache_size=0 if through_pooler else 400,
         command_timeout=profile.command,
-        timeout=min(10, profile.acquire),
         server_settings=POOLED if through_pooler else {**DIRECT, **plans, **chosen},
     )
     return ConnectionPool(
-        connect,
+        open_one,
         max_=max_,
+        outage=outage,
         wait_seconds=profile.acquire,
         refusing=set_local(chosen) if through_pooler else None,
         waiting=set_local({**(chosen if through_pooler else {}), **({TURNS: "wait"} if profile.refuse_turns else {})}),
@@ -195,8 +203,10 @@ class ConnectionPool:
         wait_seconds: float,
         refusing: str | None = None,
         waiting: str | None = None,
+        outage: Outage | None = OUTAGE,
     ) -> None:
         self._connect = connect
+        self._outage = outage
         self._refusing = refusing
         self._waiting_for_turns = waiting
         self._max = max_
@@ -271,11 +281,12 @@ class ConnectionPool:
             connection = await self._connect()
         except BaseException as fault:
             self._pass_on(None)
-            if self._has_connected and isinstance(fault, Exception):
-                OUTAGE.begin(reason(fault))
+            if self._outage is not None and self._has_connected and isinstance(fault, Exception):
+                self._outage.begin(reason(fault))
             raise
         self._has_connected = True
-        OUTAGE.end()
+        if self._outage is not None:
+            self._outage.end()
         return connection
 
     def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:

@@ -12,8 +12,8 @@ import asyncpg
 import structlog
 from msgspec import Struct
 
+from openslot.core import connecting
 from openslot.core.config import Settings
-from openslot.core.connecting import unreachable
 from openslot.core.db import DOWN, OLDEST_SERVER, Db
 from openslot.core.errors import StartupError
 from openslot.core.outages import reason
@@ -160,9 +160,9 @@ def direct_url(chosen: Settings) -> str:
 async def connect(url: str, **settings: str) -> asyncpg.Connection:
     """Open one connection, or raise a `StartupError` if the server can't be reached or is too old."""
     try:
-        connection = await asyncpg.connect(url, timeout=10, server_settings=settings)
+        connection = await connecting.connect(url, within=10, server_settings=settings)
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
-        raise unreachable(url, fault) from None
+        raise connecting.unreachable(url, fault) from None
     version = connection.get_server_version()
     if version.major < OLDEST_SERVER // 10000:
         connection.terminate()

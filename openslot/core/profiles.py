@@ -16,11 +16,13 @@ class ConnectionProfile(Struct, frozen=True, kw_only=True):
     """How long each thing may take, in seconds (None: as long as it takes), and how statements are planned."""
 
     acquire: float
-    """The wait for a free connection, and for the server to accept a new one."""
+    """The wait for a free connection."""
     lock: float
     statement: float | None
     idle: float | None
     """The pause between two statements in a transaction."""
+    connect: float = 10
+    """The wait for a server to accept a new connection, for all servers of a URL together."""
     refuse_turns: bool = False
     """Whether a transaction is refused when another has the turn, instead of waiting while holding its connection."""
     keeps_plans: bool = True
@@ -48,4 +50,6 @@ COMMANDS = ConnectionProfile(acquire=60, lock=60, statement=None, idle=None, kee
 
 def request_profile(settings: Settings) -> ConnectionProfile:
     wait, statement = settings.database_wait_seconds, settings.database_statement_seconds
-    return ConnectionProfile(acquire=wait, lock=wait, statement=statement, idle=statement, refuse_turns=True)
+    return ConnectionProfile(
+        acquire=wait, lock=wait, statement=statement, idle=statement, connect=min(10, wait), refuse_turns=True
+    )

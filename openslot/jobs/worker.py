@@ -11,10 +11,12 @@ from uuid import UUID
 import asyncpg
 import structlog
 
+from openslot.core.connecting import connect
 from openslot.core.db import DOWN
 from openslot.core.effects import LOOK_EVERY, take_abandoned, take_effects
 from openslot.core.events import CHANNEL, Effect
 from openslot.core.ids import new_id
+from openslot.core.migrate import direct_url
 from openslot.core.outages import OUTAGE, reason
 from openslot.core.work import Periodic, Runtime
 from openslot.jobs import store
@@ -23,6 +25,10 @@ from openslot.jobs.gate import Gate
 from openslot.jobs.periodic import claim_run, run_periodic, until_next
 
 BEAT_EVERY = timedelta(seconds=3)
+# Others take what a worker runs that has sent no heartbeat for 15 seconds. By then it has to have noticed that a server
+# is silent, and to have found the next one.
+CONNECT_WITHIN = 10.0
+ANSWER_WITHIN = 5.0
 # No notice comes through a pooler.
 LOOK_EVERY_THROUGH_POOLER = timedelta(seconds=1)
 MAX_TAKEN = 20
@@ -72,8 +78,8 @@ class Worker:
 
     async def work(self, stop: asyncio.Event) -> None:
         """Work until told to stop, and finish what is running then; or until the connection is lost."""
-        settings = self._runtime.settings
-        connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
+        url = direct_url(self._runtime.settings)
+        connection = await connect(url, within=CONNECT_WITHIN, command_timeout=ANSWER_WITHIN)
         OUTAGE.end()
         lost = asyncio.Event()
         connection.add_termination_listener(lambda _: lost.set())
@@ -81,6 +87,10 @@ class Worker:
             await connection.add_listener(CHANNEL, lambda *_: self._woken.set())
             await self._beat(connection)
             await self._work_until(stop, lost, self._keep_beating(connection))
+        except TimeoutError:
+            # A server that does not answer would not say goodbye either.
+            connection.terminate()
+            raise
         finally:
             with suppress(*DOWN):
                 await connection.close(timeout=5)
