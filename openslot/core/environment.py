@@ -102,6 +102,7 @@ def _checked(values: dict[str, object]) -> Settings:
             _check_url(name, find_setting_fault(url, has_path=True))
     if settings.codebase_root is not None and not settings.codebase_root.is_dir():
         raise StartupError("OPENSLOT_CODEBASE_ROOT is wrong: it must be a directory.")
+    _check_pooler(settings)
     _check_plans(settings)
     _check_oidc(settings)
     _check_client("google", "Google Calendar", settings.google_client_id, settings.google_client_secret)
@@ -114,6 +115,14 @@ def _checked(values: dict[str, object]) -> Settings:
 def _check_url(field: str, fault: str | None) -> None:
     if fault:
         raise StartupError(f"{environment_name(field)} is wrong: {fault}.")
+
+
+def _check_pooler(settings: Settings) -> None:
+    if settings.database_pooler and settings.direct_database_url is None:
+        raise StartupError(
+            "OPENSLOT_DIRECT_DATABASE_URL is missing: with OPENSLOT_DATABASE_POOLER, workers and migrations need the "
+            "address of the database itself."
+        )
 
 
 def _check_plans(settings: Settings) -> None:

@@ -97,6 +97,18 @@ def test_a_base_url_may_end_with_a_slash(url: str, public: str) -> None:
     assert load_settings(environ={"OPENSLOT_BASE_URL": url}).public_url == public
 
 
+def test_a_pooler_is_refused_without_the_address_of_the_database_itself() -> None:
+    pooled = {"DATABASE_URL": "postgresql://pooler/openslot", "OPENSLOT_DATABASE_POOLER": "true"}
+    with pytest.raises(
+        StartupError, match=r"^OPENSLOT_DIRECT_DATABASE_URL is missing: .*OPENSLOT_DATABASE_POOLER.*\.$"
+    ):
+        load_settings(environ=pooled)
+
+    direct = {"OPENSLOT_DIRECT_DATABASE_URL": "postgresql://db/openslot"}
+    assert load_settings(environ={**pooled, **direct}).database_pooler
+    assert not load_settings(environ={**pooled, "OPENSLOT_DATABASE_POOLER": "false"}).database_pooler
+
+
 OIDC = {
     "OPENSLOT_OIDC_ISSUER": "https://id.example",
     "OPENSLOT_OIDC_CLIENT_ID": "a",
