@@ -1,6 +1,7 @@
 """serve, web, worker: the processes of an installation."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,8 +43,12 @@ def web(host: HostOption = None, port: Port = None, workers: Workers = 1) -> Non
 
 
 @app.command()
-def worker() -> None:
+def worker(
+    heartbeat: Annotated[
+        Path | None, typer.Option(help="A file that is touched every five seconds while the worker responds")
+    ] = None,
+) -> None:
     """Run only a worker. You can run several, on any machine."""
     from openslot.processes.worker import work
 
-    work()
+    work(heartbeat=heartbeat)
