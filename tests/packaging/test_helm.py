@@ -23,6 +23,9 @@ SECRETS = sorted(environment_name(field) for field in SECRET)
 ADDED = {"app.kubernetes.io/instance", "annotations"}
 AWKWARD = {"OPENSLOT_POSTAL_ADDRESS": 'Am "Platz": 1 # links\n{{ .Values }}', "OPENSLOT_OIDC_NAME": "0x10"}
 
+WORKER = ["worker", "--heartbeat", "/tmp/heartbeat"]
+UPLOADS = "nginx.ingress.kubernetes.io/proxy-body-size"
+
 Helm = Callable[..., subprocess.CompletedProcess[str]]
 Release = dict[str, Any]
 
@@ -120,6 +123,8 @@ def without_added(value: Any) -> Any:
 def said(manifest: Manifest) -> Manifest:
     """What a manifest says, without labels of its own and what the chart adds on purpose."""
     named = {key: manifest["metadata"][key] for key in ("name", "namespace")}
+    if manifest["kind"] == "Ingress":
+        named["annotations"] = manifest["metadata"]["annotations"]
     return {**without_added(manifest), "metadata": named}
 
 
@@ -165,7 +170,7 @@ def test_values_arrive_where_they_belong(other: Release) -> None:
     [settings] = of_kind("ConfigMap", there)
 
     assert {each["image"] for each in containers(there)} == {"images.test/team/openslot:1.2.3"}
-    assert [each["args"] for each in containers(there)] == [["web", "--workers", "4"], ["worker"], ["migrate"]]
+    assert [each["args"] for each in containers(there)] == [["web", "--workers", "4"], WORKER, ["migrate"]]
     for pod in pods(there):
         assert pod["spec"]["imagePullSecrets"] == [{"name": "registry"}]
         assert pod["spec"]["nodeSelector"] == {"disk": "fast"}
@@ -173,7 +178,7 @@ def test_values_arrive_where_they_belong(other: Release) -> None:
     assert (web["spec"]["replicas"], worker["spec"]["replicas"]) == (5, 1)
     # A budget for one pod would keep its node from being drained.
     assert [each["metadata"]["name"] for each in of_kind("PodDisruptionBudget", there)] == ["berlin-openslot-web"]
-    assert ingress["metadata"]["annotations"] == {"cert-manager.io/issuer": "ours"}
+    assert ingress["metadata"]["annotations"] == {"cert-manager.io/issuer": "ours", UPLOADS: "10m"}
     assert ingress["spec"]["ingressClassName"] == "nginx"
     assert "tls" not in ingress["spec"]
     assert ingress["spec"]["rules"][0]["host"] == "book.test"

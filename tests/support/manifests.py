@@ -9,14 +9,16 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 FILES = ("openslot.yaml", "migrate.yaml")
+# Fails once the file of a worker is older than a minute; while there is none, the worker is starting.
+HEARTBEAT_CHECK = 'test -z "$(find /tmp/heartbeat -mmin +1)"'
 NEWEST = ".".join(kubernetes_validate.latest_version().split(".")[:2])
 
 Manifest = dict[str, Any]
 
 
-def plain_manifests() -> list[Manifest]:
-    """Read the manifests that `kubectl` applies."""
-    texts = ((ROOT / "deploy" / "kubernetes" / name).read_text("utf-8") for name in FILES)
+def plain_manifests(*names: str) -> list[Manifest]:
+    """Read the manifests that `kubectl` applies: those of an installation, or of the files that are named."""
+    texts = ((ROOT / "deploy" / "kubernetes" / name).read_text("utf-8") for name in names or FILES)
     return [each for text in texts for each in yaml.safe_load_all(text)]
 
 
@@ -26,7 +28,8 @@ def of_kind(kind: str, manifests: Iterable[Manifest]) -> list[Manifest]:
 
 def pods(manifests: Iterable[Manifest]) -> list[Manifest]:
     """List the pods that deployments and jobs start."""
-    return [each["spec"]["template"] for each in manifests if each["kind"] in {"Deployment", "Job"}]
+    jobs = (each["spec"]["jobTemplate"] if each["kind"] == "CronJob" else each for each in manifests)
+    return [each["spec"]["template"] for each in jobs if "template" in each.get("spec", {})]
 
 
 def containers(manifests: Iterable[Manifest]) -> list[Manifest]:

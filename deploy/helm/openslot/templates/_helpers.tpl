@@ -58,8 +58,8 @@ volumes:
 
 {{/* What the deployments of web and worker have in common besides. */}}
 {{- define "openslot.lasting" -}}
-# Requests in flight are answered, and what is being sent is finished first.
-terminationGracePeriodSeconds: 60
+# Requests in flight are answered, and what is being sent is finished first, which takes an email 90 seconds at most.
+terminationGracePeriodSeconds: {{ eq .component "worker" | ternary 120 60 }}
 topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname
