@@ -11,6 +11,7 @@ import yaml
 from openslot import __version__
 from openslot.core.config import SECRET, Settings, environment_name, file_variable
 from openslot.core.environment import load_settings
+from tests.support.manifests import HEARTBEAT_CHECK
 
 ROOT = Path(__file__).parents[2]
 KNOWN = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET))
@@ -59,6 +60,21 @@ def test_image_runs_as_an_ordinary_user_with_one_volume_and_a_health_check() -> 
     assert f"http://127.0.0.1:{Settings().port}/healthz" in told["HEALTHCHECK"]
     assert told["ENTRYPOINT"] == '["tini", "--", "openslot"]'
     assert told["CMD"] == '["serve"]'
+
+
+def test_image_has_the_programs_that_a_backup_over_tls_needs() -> None:
+    [packages] = [
+        part for word, rest in final_stage() if word == "RUN" for part in rest.split("&&") if "install" in part
+    ][:1]
+
+    assert "postgresql-client" in packages.split()
+
+
+def test_a_container_of_a_worker_is_told_to_be_checked_by_its_heartbeat() -> None:
+    told = " ".join(read("docs/install.md").split())
+
+    assert f"--health-cmd '{HEARTBEAT_CHECK}'" in told
+    assert "worker --heartbeat /tmp/heartbeat" in told
 
 
 def test_image_sets_only_settings_that_exist() -> None:
