@@ -275,6 +275,11 @@ class Member(Struct, frozen=True, kw_only=True):
         """Return whether the organization may close the account: not a stranger's, and not another organization's."""
         return self.is_in_domain or not (self.pending or self.is_in_other_domain)
 
+    @property
+    def shown_name(self) -> str:
+        """Return what others read: not the name of a stranger's account before its owner has joined."""
+        return self.user.email if self.pending else self.user.name
+
 
 class MemberState(StrEnum):
     ACTIVE = "active"

@@ -173,7 +173,7 @@ async def _check_unique(work: Work, organization_id: UUID, user_name: str, *, be
 def _describe(member: Member) -> resources.Resource:
     if member.profile is not None:
         return dict(member.profile)
-    return resources.derive_user(email=member.user.email, name=member.user.name)
+    return resources.derive_user(email=member.user.email, name=member.shown_name)
 
 
 def _with_active(wanted: resources.Resource, current: resources.Resource) -> resources.Resource:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec.structs import astuple
 
-from openslot.accounts.member_store import SOURCE
+from openslot.accounts.member_store import SHOWN_NAME, SOURCE
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
 from openslot.core.times import iso_of
@@ -21,7 +21,7 @@ SUPPORTED = (
 # A member that was not created by a provider is shown with the account's data.
 COLUMNS = {
     "username": "case when p.profile is null then u.email else p.profile ->> 'userName' end",
-    "displayname": "case when p.profile is null then u.name else p.profile ->> 'displayName' end",
+    "displayname": f"case when p.profile is null then {SHOWN_NAME} else p.profile ->> 'displayName' end",
     "externalid": "p.profile ->> 'externalId'",
     "id": "m.id::text",
 }
@@ -120,13 +120,13 @@ def refuse_filter(supported: str = SUPPORTED) -> InvalidFilter:
 
 
 OF_MEMBER = "select n.{} from memberships n where n.id = m.id"
-OF_ACCOUNT = "select a.{} from memberships n join users a on a.id = n.user_id where n.id = m.id"
+OF_ACCOUNT = "select {} from memberships n join users u on u.id = n.user_id where n.id = m.id"
 # `profile` stays text, so that a list of many users is assembled without parsing them. Membership and account are
 # looked up only for users whom no provider has described.
 SHOWN = f"""m.id, p.profile, coalesce(p.version, 1) as version,
 case when p.member_id is null then ({OF_MEMBER.format("active")}) else p.active end as active,
-case when p.profile is null then ({OF_ACCOUNT.format("email")}) end as email,
-case when p.profile is null then ({OF_ACCOUNT.format("name")}) end as name,
+case when p.profile is null then ({OF_ACCOUNT.format("u.email")}) end as email,
+case when p.profile is null then ({OF_ACCOUNT.format(SHOWN_NAME)}) end as name,
 (select json_agg(json_build_object('value', t.id, 'display', t.name, 'type', 'direct') order by t.id)::text
     from memberships n join team_members k on k.user_id = n.user_id
     join teams t on t.id = k.team_id and t.organization_id = n.organization_id where n.id = m.id) as groups,

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from openslot.accounts import operations as accounts
+from openslot.accounts.member_store import find_role
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid, require
 from openslot.core.work import Work
@@ -12,18 +14,29 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType, Limits
 from openslot.event_types.rules import find_event_type_faults
+from openslot.i18n import Text
 from openslot.schedules import operations as schedules
 from openslot.teams import errors, store
 from openslot.teams.events import EventTypeTakenOver
 from openslot.teams.models import GroupMember, GroupWanted, HostGroup, Team, TeamRules
-from openslot.teams.operations import NOT_IN_ORGANIZATION
 from openslot.teams.rules import find_group_faults, find_rules_faults
+
+NOT_ACTIVE = Text("must be an active member of the organization")
+
+
+async def get_owner(work: Work, team: Team, email: str) -> User:
+    """Find the active member who is to own an event type; of anybody else nothing is told, not even an account."""
+    owner = await accounts.find_user_by_email(work, email)
+    if owner is None:
+        raise Invalid(details={"owner": NOT_ACTIVE})
+    await _check_owner(work, team, owner)
+    return owner
 
 
 async def add_team_event_type(
     work: Work, team: Team, owner: User, wanted: EventType, *, groups: Sequence[GroupWanted], rules: TeamRules
 ) -> EventType:
-    """Add an event type that members of a team host; its owner is a member of the organization and need not host."""
+    """Add an event type that members of a team host; its owner is an active member of the organization."""
     await _check_owner(work, team, owner)
     await _check(work, team, groups, rules)
     schedule, *_ = await schedules.list_schedules(work, owner)
@@ -121,7 +134,7 @@ async def _save_groups(work: Work, event_type_id: UUID, groups: Sequence[GroupWa
 
 
 async def take_over(work: Work, team: Team, event_type: EventType, owner: User) -> EventType:
-    """Make a member of the organization the owner of an event type; its bookings follow by `people.take_over`."""
+    """Make an active member the owner of an event type; its bookings follow by `people.take_over`."""
     await _check_owner(work, team, owner)
     schedule, *_ = await schedules.list_schedules(work, owner)
     taken = await event_types.change_owner(work, event_type, schedule)
@@ -130,8 +143,9 @@ async def take_over(work: Work, team: Team, event_type: EventType, owner: User) 
 
 
 async def _check_owner(work: Work, team: Team, owner: User) -> None:
-    if not await store.list_organization_members(work.db, team.organization_id, [owner.id]):
-        raise Invalid(details={"owner": NOT_IN_ORGANIZATION})
+    # Who is only invited has agreed to nothing: what they own would act in the account of a stranger.
+    if await find_role(work.db, team.organization_id, owner.id) is None:
+        raise Invalid(details={"owner": NOT_ACTIVE})
 
 
 async def _check(work: Work, team: Team, groups: Sequence[GroupWanted], rules: TeamRules) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
+from openslot.accounts.member_store import SHOWN_NAME
 from openslot.accounts.store import LOCK_EVENT_TYPES_OF_TEAMS, LOCK_TEAM_EVENT_TYPE, LOCK_TEAMMATES
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
@@ -50,6 +51,10 @@ CAN_HOST = "m.active and u.disabled_at is null"
 # Whether somebody manages the team of the event type `e`.
 IS_MANAGED = f"""exists (
     select from {PEOPLE} where t.id = e.team_id and u.id = {{user_id}} and k.is_manager and {CAN_HOST})"""
+# Whether somebody is an active member of the organization that has the team of the event type `e`.
+IS_COLLEAGUE = f"""exists (
+    select from teams t join memberships m on m.organization_id = t.organization_id join users u on u.id = m.user_id
+    where t.id = e.team_id and u.id = {{user_id}} and {CAN_HOST})"""
 # Who is in the group `g` at this moment and can host. Values of attributes are compared in any letter case.
 HOSTS_OF_GROUPS = """host_groups g join event_types e on e.id = g.event_type_id
 join team_members k on k.team_id = e.team_id join teams t on t.id = k.team_id
@@ -178,8 +183,10 @@ async def list_slugs(db: Db, *, beginning: str) -> set[str]:
 
 
 async def find_common_zone(db: Db, organization_id: UUID) -> str | None:
-    """Find the time zone that most members of an organization have."""
-    statement = """select u.zone from memberships m join users u on u.id = m.user_id where m.organization_id = $1
+    """Find the time zone that most members of an organization have, without those who have yet to accept."""
+    statement = """select u.zone from memberships m join users u on u.id = m.user_id
+        left join member_profiles p on p.member_id = m.id
+        where m.organization_id = $1 and not coalesce(p.pending, false)
         group by u.zone order by count(*) desc, u.zone limit 1"""
     zone: str | None = await db.fetchval(statement, organization_id)
     return zone
@@ -247,9 +254,10 @@ async def find_member(db: Db, team_id: UUID, user_id: UUID) -> TeamMember | None
 
 
 async def list_members(db: Db, team_id: UUID) -> list[ListedTeamMember]:
-    statement = f"""select {MEMBERS.columns}, m.id as member_id, u.name, u.email, {CAN_HOST} as can_host,
-            {ATTRIBUTES} as all_attributes
-        from {PEOPLE} where t.id = $1 order by lower(u.name), u.no"""
+    statement = f"""select {MEMBERS.columns}, m.id as member_id, {SHOWN_NAME} as name, u.email,
+            {CAN_HOST} as can_host, {ATTRIBUTES} as all_attributes
+        from {PEOPLE} left join member_profiles p on p.member_id = m.id
+        where t.id = $1 order by lower({SHOWN_NAME}), u.no"""
     return [_to_member(row) for row in await db.fetch(statement, team_id)]
 
 

@@ -4,8 +4,9 @@ import asyncio
 
 import httpx2
 
-from openslot.accounts import invitations
+from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
+from openslot.accounts.member_store import update_accepted as accept
 from openslot.accounts.models import Organization, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -144,3 +145,30 @@ async def test_deleting_and_creating_again_sends_no_more_mail_than_allowed(
     assert [each.detail for each in logged if each.method == "POST"] == [said] * 4 + [None] * 5
     assert [each.detail for each in logged if each.method == "GET"] == [None]
     assert organization.id is not None
+
+
+async def test_the_name_of_an_account_is_not_told_before_its_owner_has_accepted(
+    provider: Provider, runtime: Runtime, organization: Organization, user: User
+) -> None:
+    name = "Ottilie Vandermeer"
+    async with runtime.transaction(OPERATOR) as work:
+        await accounts.rename(work, user, name)
+        member_id = await members.add_described_member(
+            work, organization, user, profile=None, said_active=True, pending=True
+        )
+    shown = await provider.read(str(member_id))
+    by_name = await provider.find(f'displayName eq "{name}"')
+    by_part = await provider.find(f'displayName sw "Ott" and userName eq "{user.email}"')
+    by_address = await provider.find(f'displayName eq "{user.email}"')
+    listed = (await provider.send("GET", "/Users")).json()["Resources"]
+    changed = await provider.patch(str(member_id), {"op": "replace", "path": "title", "value": "Host"})
+
+    assert (shown["userName"], shown["displayName"]) == (user.email, user.email)
+    assert (by_name["totalResults"], by_part["totalResults"], by_address["totalResults"]) == (0, 0, 1)
+    for told in (shown, listed, changed.json(), await provider.read(str(member_id))):
+        assert not [part for part in name.split() if part in str(told)], told
+
+    async with runtime.transaction(OPERATOR) as work:
+        await accept(work.db, organization.id, user.id, now=work.now)
+        await work.db.execute("update member_profiles set profile = null")
+    assert (await provider.read(str(member_id)))["displayName"] == name

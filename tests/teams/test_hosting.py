@@ -1,6 +1,6 @@
 """Event types of teams: of which groups hosts are picked, and who owns them."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
+from openslot.accounts.models import Organization, User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeSlugAlreadyExists
 from openslot.event_types.models import EventType, Limits, Location, Money
@@ -25,6 +25,8 @@ from openslot.teams import operations as teams
 from openslot.teams.models import Balance, GroupWanted, HostWanted, TeamRules
 from tests.support.fake_conferences import BY_JITSI, BY_SLOW, SlowConference, install
 from tests.support.founding import FoundedTeam, add_event_type, found_team, no_rules, pick_of
+
+Belonging = Callable[[Work, Organization, User], Awaitable[None]]
 
 
 @pytest.fixture
@@ -126,11 +128,49 @@ async def test_what_a_team_can_not_offer_yet_is_refused_at_its_field(
     assert refused.value.details == {field: "can't be combined with a team"}
 
 
-async def test_the_owner_is_a_member_of_the_organization(runtime: Runtime, founded: FoundedTeam, user: User) -> None:
-    with pytest.raises(Invalid) as refused:
-        await add_event_type(runtime, founded, owner=user)
+async def stay_away(work: Work, organization: Organization, user: User) -> None:
+    """Have nothing to do with an organization."""
 
-    assert refused.value.details == {"owner": "is not a member of the organization"}
+
+async def be_invited(work: Work, organization: Organization, user: User) -> None:
+    await members.add_described_member(work, organization, user, profile=None, said_active=True, pending=True)
+
+
+async def be_suspended(work: Work, organization: Organization, user: User) -> None:
+    await members.add_member(work, organization, user, active=False)
+
+
+async def be_disabled(work: Work, organization: Organization, user: User) -> None:
+    await members.add_member(work, organization, user)
+    await accounts.disable_user(work, user, reason=None)
+
+
+@pytest.mark.parametrize("belongs", [stay_away, be_invited, be_suspended, be_disabled])
+async def test_the_owner_is_an_active_member_and_of_others_nothing_is_told(
+    runtime: Runtime, founded: FoundedTeam, user: User, belongs: Belonging
+) -> None:
+    made = await add_event_type(runtime, founded)
+    async with runtime.transaction(OPERATOR) as work:
+        await belongs(work, founded.organization, user)
+
+    refused = []
+    # Its slug is that of the first event type of everybody.
+    for slug in ("30min", "demo"):
+        with pytest.raises(Invalid) as fault:
+            await add_event_type(runtime, founded, owner=user, slug=slug)
+        refused.append(fault.value.details)
+    for email in (user.email, "nobody@nowhere.example"):
+        with pytest.raises(Invalid) as fault:
+            await hosting.get_owner(runtime.work(OPERATOR), founded.team, email)
+        refused.append(fault.value.details)
+    with pytest.raises(Invalid) as fault:
+        async with runtime.transaction(OPERATOR) as work:
+            await hosting.take_over(work, founded.team, made, user)
+    refused.append(fault.value.details)
+
+    assert refused == [{"owner": "must be an active member of the organization"}] * 5
+    of_team = await event_types.list_of_team(runtime.work(OPERATOR), founded.team.id)
+    assert [(each.id, each.owner_id) for each in of_team] == [(made.id, founded.hosts[0].id)]
 
 
 async def test_slugs_are_unique_in_a_team(runtime: Runtime, founded: FoundedTeam) -> None:

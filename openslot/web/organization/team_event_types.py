@@ -5,7 +5,6 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Invalid
@@ -21,7 +20,6 @@ from openslot.schedules import operations as schedules
 from openslot.teams import hosting
 from openslot.teams import operations as teams
 from openslot.teams.models import Balance, GroupWanted, HostWanted, Team, TeamRules
-from openslot.teams.operations import NOT_IN_ORGANIZATION
 from openslot.web.organization.current import get_own, organization_page
 from openslot.web.organization.hosting_forms import MAX_ROWS, read_hosts
 from openslot.web.organization.team_ledger import BALANCES
@@ -77,9 +75,7 @@ async def create_team_event_type(
 ) -> Response:
     """Create an event type of which members of a team host each booking."""
     change, sent = await begin_team_change(request, work, user, team_id), form.get()
-    owner = await accounts.find_user_by_email(work, sent.owner.strip())
-    if owner is None:
-        raise Invalid(details={"owner": NOT_IN_ORGANIZATION})
+    owner = await hosting.get_owner(work, change.team, sent.owner)
     schedule, *_ = await schedules.list_schedules(work, owner)
     wanted = event_types.draft(
         work, schedule, name=sent.name.strip(), slug=sent.slug.strip(), duration_minutes=sent.duration

@@ -7,6 +7,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.accounts import members
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Limits
@@ -250,3 +251,51 @@ async def test_hosts_of_a_large_team_are_typed(
         answer = await owner.post(sales.path, data={**listed, "groups.0.hosts": lines})
         assert words in read_page(answer).faults["groups.0.hosts"], lines
         assert read_page(answer).fields["groups.0.hosts"].value.strip() == lines
+
+
+async def test_who_is_only_invited_owns_nothing_and_is_not_named(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Sales
+) -> None:
+    nora, team = harbor.nobody, f"{TEAMS}/{sales.team.id}"
+    invited = await owner.post("/organization/members", data={"email": nora.email, "name": "", "role": "member"})
+    added = await owner.post(f"{team}/members", data={"email": nora.email})
+    assert [answer.status_code for answer in (invited, added)] == [303, 303]
+
+    form = {"name": "Intro", "duration": "30", "pick": "1", "balance": "share"}
+    refused = []
+    for email in (nora.email, harbor.foreign_owner.email, "who@nowhere.example"):
+        # Everybody has an event type with the slug 30min, and nothing else of the form may tell who has an account.
+        for more in ({"slug": "30min"}, {"slug": "intro"}, {"slug": "intro", "typed_hosts": "who@nowhere.example"}):
+            answer = await owner.post(f"{team}/event-types/new", data={**form, **more, "owner": email})
+            refused.append((answer.status_code, read_page(answer).faults))
+    pages = [
+        await owner.get(path) for path in (team, f"{team}/members/{nora.id}", f"{team}/event-types/new", sales.path)
+    ]
+
+    assert refused == [(400, {"owner": "Must be an active member of the organization"})] * 9
+    assert await runtime.pool.fetchval("select count(*) from event_types where team_id is not null") == 1
+    for answer in pages:
+        assert answer.status_code == 200
+        assert nora.email in answer.text
+        assert nora.name not in answer.text
+
+
+async def test_an_invited_stranger_is_sorted_by_their_address_and_counts_for_no_zone(
+    runtime: Runtime, harbor: Harbor, sales: Sales
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        for user in (harbor.nobody, harbor.free):
+            await members.add_described_member(
+                work, harbor.organization, user, profile=None, said_active=True, pending=True
+            )
+            await teams.add_member(work, sales.team, user.id)
+        await work.db.execute("update users set name = 'Aaron', zone = 'Asia/Tokyo' where id = $1", harbor.nobody.id)
+        await work.db.execute("update users set name = 'Abel', zone = 'Asia/Tokyo' where id = $1", harbor.free.id)
+        for user, zone in ((harbor.owner, "UTC"), (harbor.admin, "America/Lima")):
+            await work.db.execute("update users set zone = $2 where id = $1", user.id, zone)
+        listed = await teams.list_members(work, sales.team)
+        made = await teams.add_team(work, harbor.organization, name="Support")
+
+    names = [each.name for each in listed]
+    assert names == [harbor.admin.name, harbor.free.email, harbor.member.name, harbor.nobody.email]
+    assert made.zone == "America/Lima"
