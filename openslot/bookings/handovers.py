@@ -87,8 +87,12 @@ async def _check_may_reassign(
     user_id = work.actor.user_id
     if work.actor.kind not in PEOPLE:
         return
+    if user_id is None:
+        raise errors.BookingNotFound
     is_own_place = user_id == from_user and any(each.user_id == from_user for each in taken)
-    if not is_own_place and not (user_id and await _decides(work, details, user_id)):
+    if is_own_place and await host_store.is_host(work.db, details.booking.id, user_id):
+        return
+    if not await _decides(work, details, user_id):
         raise errors.BookingNotFound
 
 
@@ -104,10 +108,10 @@ async def list_places(work: Work, user: User, booking_id: UUID) -> tuple[Booking
     Their own comes first; others find nothing.
     """
     details = await _get(work, BookingRef(booking_id, None))
-    found, is_manager = await host_store.list_places(work.db, booking_id, user.id)
+    found, is_manager, is_colleague = await host_store.list_places(work.db, booking_id, user.id)
     taken = sorted(found, key=lambda each: each.user_id != user.id)
     decides = is_manager or user.id == details.booking.host_id
-    places = tuple(taken) if decides else tuple(taken[: details.is_hosted_by(user.id)])
+    places = tuple(taken) if decides else tuple(taken[: is_colleague and details.is_hosted_by(user.id)])
     if not places:
         raise errors.BookingNotFound
     return details, places

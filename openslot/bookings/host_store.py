@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from openslot.availability.models import ClaimedHost
 from openslot.bookings.models import BookingDetails, Status
-from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, to_details
+from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, SHOWN, to_details
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
-from openslot.teams.store import IS_MANAGED
+from openslot.teams.store import IS_COLLEAGUE, IS_MANAGED
 
 HostsOfBookings = Mapping[UUID, tuple[ClaimedHost, ...]]
 """Who hosts each of some bookings, the organizer first."""
@@ -26,9 +26,16 @@ LIST = """
 select h.booking_id, h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
 from booking_hosts h join users u on u.id = h.user_id where h.booking_id = any($1) order by h.role = 'host', u.no"""
 LIST_PLACES = f"""
-select p.*, {IS_MANAGED.format(user_id="$2")} as is_manager
+select p.*, {IS_MANAGED.format(user_id="$2")} as is_manager, {IS_COLLEAGUE.format(user_id="$2")} as is_colleague
 from ({LIST}) p join bookings b on b.id = p.booking_id join event_types e on e.id = b.event_type_id
 order by p.role = 'host', p.host_no"""
+IS_HOST = "exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $2)"
+FIND_HOSTED = f"""
+select {DETAIL_COLUMNS}, {IS_COLLEAGUE.format(user_id="$2")} as is_colleague
+from {DETAIL_TABLES} where b.id = $1 and {SHOWN} and {IS_HOST}"""
+IS_HOST_STILL = f"""
+select exists (select from bookings b join event_types e on e.id = b.event_type_id
+    where b.id = $1 and {IS_HOST} and {IS_COLLEAGUE.format(user_id="$2")})"""
 REPLACE = """
 update booking_hosts h set user_id = w.new_id from unnest($2::uuid[], $3::uuid[]) as w (old_id, new_id)
 where h.booking_id = any($1::uuid[]) and h.user_id = w.old_id"""
@@ -98,10 +105,22 @@ async def list_hosts(db: Db, booking_ids: Sequence[UUID]) -> HostsOfBookings:
     return hosts
 
 
-async def list_places(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool]:
-    """List who hosts a booking, the organizer first, and answer whether somebody manages the team."""
+async def list_places(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool, bool]:
+    """List who hosts a booking, the organizer first, and tell whether somebody manages the team, or is a colleague."""
     rows = await db.fetch(LIST_PLACES, [booking_id], user_id)
-    return [_to_host(row) for row in rows], any(row["is_manager"] for row in rows)
+    is_manager, is_colleague = (any(row[name] for row in rows) for name in ("is_manager", "is_colleague"))
+    return [_to_host(row) for row in rows], is_manager, is_colleague
+
+
+async def find_hosted(db: Db, booking_id: UUID, user_id: UUID) -> tuple[BookingDetails, bool] | None:
+    """Look up a booking that somebody hosts for a team, and answer whether they still belong to its organization."""
+    row = await db.fetchrow(FIND_HOSTED, booking_id, user_id)
+    return (to_details(row), row["is_colleague"]) if row else None
+
+
+async def is_host(db: Db, booking_id: UUID, user_id: UUID) -> bool:
+    """Answer whether somebody hosts a booking for a team, and still belongs to its organization."""
+    return bool(await db.fetchval(IS_HOST_STILL, booking_id, user_id))
 
 
 def _to_host(row: Row) -> ClaimedHost:

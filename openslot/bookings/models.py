@@ -148,6 +148,8 @@ class BookingRef(Struct, frozen=True):
 
     id: UUID
     host_id: UUID | None
+    by: UUID | None = None
+    """Who changes it as its owner or as one of its hosts, which is looked at again once it is locked; None: others."""
 
 
 class BookingDetails(Struct, frozen=True):

@@ -14,6 +14,7 @@ from openslot.bookings import (
     conferences,
     email_proofs,
     errors,
+    host_store,
     hosts,
     requests,
     rules,
@@ -302,7 +303,13 @@ async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
 
 async def get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
     """Read a booking that nobody else can change until the commit."""
-    return require(await store.lock_booking(work.db, ref), errors.BookingNotFound)
+    details = require(await store.lock_booking(work.db, ref), errors.BookingNotFound)
+    if ref.by is None or ref.by == details.booking.host_id:
+        return details
+    # It may have been handed over, or its host may have left, while this waited for the lock.
+    if not await host_store.is_host(work.db, ref.id, ref.by):
+        raise errors.BookingNotFound
+    return details
 
 
 def _check_may_reschedule(event_type: EventType) -> None:

@@ -2,33 +2,54 @@
 
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from openslot.accounts.models import User
 from openslot.availability.grid import list_open_hours, merge
 from openslot.availability.models import Days
 from openslot.availability.slots import spans_of
-from openslot.bookings import calendar_store
+from openslot.bookings import calendar_store, host_store
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, HostCalendar, SessionSeat
 from openslot.bookings.operations import get_booking
+from openslot.core.errors import require
 from openslot.core.times import at_second, day_number, get_zone
 from openslot.core.work import Work
 
 
-async def get_hosted(work: Work, user: User, booking_id: UUID) -> BookingDetails:
-    """Read a booking that somebody owns, or hosts for a team; their API keys and assistants find only what they own."""
+class HostedBooking(Struct, frozen=True):
+    """A booking as somebody finds it who owns it, hosts it for a team, or has hosted it before they left."""
+
+    details: BookingDetails
+    can_change: bool
+    """Whether they own it, or still belong to the organization for which they host it."""
+
+
+async def get_hosted(work: Work, user: User, booking_id: UUID) -> HostedBooking:
+    """Read a booking that somebody owns, or hosts for a team; their API keys and assistants find only what they own.
+
+    Who has left the organization reads what they hosted, without what the owner's contacts say of the invitee.
+    """
     try:
-        return await get_booking(work, BookingRef(booking_id, user.id))
+        return HostedBooking(await get_booking(work, BookingRef(booking_id, user.id)), can_change=True)
     except BookingNotFound:
-        details = await get_booking(work, BookingRef(booking_id, None))
-        if not details.is_hosted_by(user.id):
-            raise
-        return details
+        details, is_colleague = require(await host_store.find_hosted(work.db, booking_id, user.id), BookingNotFound)
+    return HostedBooking(details if is_colleague else replace(details, contact=None), can_change=is_colleague)
+
+
+async def get_changeable(work: Work, user: User, booking_id: UUID) -> BookingDetails:
+    """Read a booking that somebody may change; who has left the organization of its team finds nothing."""
+    found = await get_hosted(work, user, booking_id)
+    if not found.can_change:
+        raise BookingNotFound
+    return found.details
 
 
 async def get_ref(work: Work, user: User, booking_id: UUID) -> BookingRef:
     """Name a booking that somebody owns or hosts, in order to change it."""
-    details = await get_hosted(work, user, booking_id)
-    return BookingRef(booking_id, details.booking.host_id)
+    details = await get_changeable(work, user, booking_id)
+    return BookingRef(booking_id, details.booking.host_id, by=user.id)
 
 
 async def read_calendar(work: Work, host: User, days: Days) -> HostCalendar:

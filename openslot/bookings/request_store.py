@@ -18,7 +18,7 @@ from openslot.core.db import Db, Row
 from openslot.core.events import Change
 from openslot.core.rows import Rows
 from openslot.event_types.store import EVENT_TYPES
-from openslot.teams.store import IS_MANAGED
+from openslot.teams.store import IS_COLLEAGUE, IS_MANAGED
 
 REQUESTS = Rows(BookingRequest, "booking_requests r", prefix="r_")
 INSERT = REQUESTS.insert()
@@ -40,10 +40,13 @@ from {TABLES} join users u on u.id = r.host_id left join teams t on t.id = e.tea
 LOCK = f"""
 select {COLUMNS}, {LOCK_TIME} from {TABLES} join users u on u.id = r.host_id
 where {OWN} for no key update of b, r"""
-# What waits for somebody: as the owner, or as a host of a team.
-WAITS_FOR = """
+# What waits for somebody: as the owner, or as a host of a team who has not left. `offset 0` keeps the planner from
+# reading the bookings of all hosts for that.
+WAITS_FOR = f"""
 r.state = 'waiting' and (
-    r.host_id = $1 or r.booking_id in (select h.booking_id from booking_hosts h where h.user_id = $1))"""
+    r.host_id = $1 or r.booking_id in (select h.booking_id from booking_hosts h where h.user_id = $1) and exists (
+        select from bookings x join event_types e on e.id = x.event_type_id
+        where x.id = r.booking_id and {IS_COLLEAGUE.format(user_id="$1")} offset 0))"""
 WAITING = f"select {COLUMNS} from {TABLES} where {WAITS_FOR} order by b.starts_at, b.id limit $2"
 OF_EVENT_TYPE = f"""
 select {COLUMNS} from {TABLES}

@@ -148,8 +148,11 @@ async def _lock(work: Work, ref: BookingRef) -> FoundRequest | None:
 
 
 async def _check_may_answer(work: Work, details: BookingDetails, user_id: UUID | None) -> None:
-    """Refuse who is neither the owner, nor a host, nor a manager of the team."""
-    if user_id is None or user_id == details.booking.host_id or any(each.user_id == user_id for each in details.hosts):
+    """Refuse who is neither the owner, nor a host who still belongs to the organization, nor a manager of the team."""
+    if user_id is None or user_id == details.booking.host_id:
+        return
+    hosts_it = any(each.user_id == user_id for each in details.hosts)
+    if hosts_it and await host_store.is_host(work.db, details.booking.id, user_id):
         return
     if not await host_store.is_manager(work.db, details.event_type.id, user_id):
         raise errors.RequestNotFound

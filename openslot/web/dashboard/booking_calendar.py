@@ -218,10 +218,10 @@ async def _find_chosen(
     if booking_id is None:
         return None
     try:
-        details = await queries.get_hosted(work, user, booking_id)
+        found = await queries.get_hosted(work, user, booking_id)
     except NotFound:
         return None
-    booking = details.booking
+    details, booking = found.details, found.details.booking
     people = await queries.list_session(work, user, booking) if booking.seat_id else []
     is_owner = booking.host_id == user.id
     effects = await timeline.list_timeline(work, user, booking_id) if is_owner and not booking.seat_id else []
@@ -236,7 +236,7 @@ async def _find_chosen(
         elsewhere=_tell_elsewhere(booking, user),
         badge=badge,
         tone=tone,
-        can_change=rules.can_change(booking, now=work.now),
+        can_change=found.can_change and rules.can_change(booking, now=work.now),
         answers=list(list_answers(details)),
         private_notes=next((each.private_notes for each in meetings if each.id == booking_id), None),
         money=await describe_payments(work, user, payable),

@@ -236,7 +236,7 @@ class HostRescheduleForm(Struct, frozen=True, kw_only=True):
 @get("/bookings/{booking_id}/cancel")
 async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm] = Form()) -> Response:
     """Ask for the reason, and whether it is meant."""
-    details = await queries.get_hosted(work, user, booking_id)
+    details = await queries.get_changeable(work, user, booking_id)
     booking = details.booking
     if not form.faults and not rules.can_change(booking, now=work.now):
         return redirect(f"/bookings/{booking_id}")
@@ -266,7 +266,7 @@ async def show_reschedule_form(
     request: Request, work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm] = Form()
 ) -> Response:
     """Show the open slots of a week."""
-    details = await queries.get_hosted(work, user, booking_id)
+    details = await queries.get_changeable(work, user, booking_id)
     booking, path = details.booking, f"/bookings/{booking_id}/reschedule"
     which = rules.name_wanted_time(booking, details.event_type)
     if not form.faults and not rules.can_change(booking, now=work.now):

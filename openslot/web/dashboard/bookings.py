@@ -213,8 +213,8 @@ class PrivateNotesForm(Struct, frozen=True, kw_only=True):
 
 @get("/bookings/{booking_id}")
 async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any] = Form()) -> Response:
-    details = await queries.get_hosted(work, user, booking_id)
-    booking = details.booking
+    found = await queries.get_hosted(work, user, booking_id)
+    details, booking = found.details, found.details.booking
     changes = await bookings.list_changes(work, booking)
     # What is sent and noted is the owner's.
     is_owner = booking.host_id == user.id
@@ -245,8 +245,8 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         facts=list(_list_facts(details, stored)),
         money=await describe_payment(work, booking),
         chapters=tell_history(details, changes, effects, user, now=work.now),
-        can_change=rules.can_change(booking, now=work.now),
-        can_mark=rules.can_mark_no_show(booking, now=work.now),
+        can_change=found.can_change and rules.can_change(booking, now=work.now),
+        can_mark=found.can_change and rules.can_mark_no_show(booking, now=work.now),
         dates=await series.list_series(work, booking),
         notices=NOTICES,
         is_owner=is_owner,

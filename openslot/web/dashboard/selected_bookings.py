@@ -81,7 +81,7 @@ async def export_selected(request: Request, work: Work, user: User, form: Form[S
 async def mark_selected(request: Request, work: Work, user: User, form: Form[SelectionForm]) -> Response:
     """Mark the selected bookings that have started as no-shows."""
     selection = await _find_selection(work, user, form.get().id)
-    refused = await _change_each(work, selection.entries, bookings.mark_no_show)
+    refused = await _change_each(work, user, selection.entries, bookings.mark_no_show)
     marked = len(selection.entries) - len(refused)
     query = read_bookings_query(request, user)
     if not refused and not selection.missing:
@@ -124,7 +124,7 @@ async def cancel_selected(request: Request, work: Work, user: User, form: Form[C
     """Cancel the selected bookings, each for itself; those that can't be cancelled any more are named."""
     sent = form.get()
     selection = await _find_selection(work, user, sent.ids.split(","))
-    refused = await _change_each(work, selection.entries, partial(_cancel, reason=sent.reason.strip()))
+    refused = await _change_each(work, user, selection.entries, partial(_cancel, reason=sent.reason.strip()))
     cancelled = len(selection.entries) - len(refused)
     query = read_bookings_query(request, user)
     if not refused and not selection.missing:
@@ -148,12 +148,12 @@ async def _find_selection(work: Work, user: User, texts: Iterable[str]) -> Selec
     return Selection(entries=entries, missing=len(wanted) - len(entries))
 
 
-async def _change_each(work: Work, entries: list[AgendaEntry], change: Changing) -> list[Refused]:
+async def _change_each(work: Work, user: User, entries: list[AgendaEntry], change: Changing) -> list[Refused]:
     """Change each booking in a transaction of its own; return those that were refused."""
     refused = []
     for entry in entries:
-        # Those that they own or host were selected.
-        ref = BookingRef(entry.id, None)
+        # They owned or hosted it when it was selected, which is looked at again under its lock.
+        ref = BookingRef(entry.id, None, by=user.id)
         try:
             await work.runtime.run(work.actor, partial(_run, change=change, ref=ref))
         except Refusal as refusal:

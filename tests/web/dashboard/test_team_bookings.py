@@ -1,18 +1,26 @@
 """Each host of a team's booking sees it in their dashboard, and changes it; others do not find it."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 
 import httpx2
 import pytest
 
+from openslot.accounts import members
 from openslot.accounts.models import User
+from openslot.accounts.organizations import get_organization
 from openslot.bookings.models import Booking
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.people import operations as people
 from tests.bookings.support import AT
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
-from tests.support.host import open_session
+from tests.support.host import As, open_session
 from tests.support.live import connect
+from tests.support.locks import until_waiting
+from tests.support.page import read_page
 from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
 
 
@@ -23,8 +31,13 @@ async def hosts(runtime: Runtime) -> list[User]:
 
 @pytest.fixture
 async def booking(runtime: Runtime, user: User, hosts: list[User]) -> Booking:
-    """A booking of Mara's event type that Ana and Jim host."""
-    return await book_with(runtime, await offer_as_team(runtime, user), hosts[:2], AT)
+    """A booking of Mara's event type that Ana and Jim host; all three of them belong to the organization, and Kim."""
+    event_type = await offer_as_team(runtime, user)
+    async with runtime.transaction(OPERATOR) as work:
+        organization = await get_organization(work, "acme-demo")
+        for each in (user, *hosts):
+            await members.add_member(work, organization, each)
+    return await book_with(runtime, event_type, hosts[:2], AT)
 
 
 @pytest.fixture
@@ -39,6 +52,7 @@ async def kim(client: httpx2.AsyncClient, runtime: Runtime, hosts: list[User]) -
         yield other
 
 
+Leaving = Callable[[Runtime, User], Awaitable[None]]
 LISTS = (
     "/",
     "/bookings",
@@ -115,3 +129,101 @@ async def test_a_host_who_has_handed_it_over_does_not_see_it_any_more(
     seen = (await kim.get(f"/bookings/{booking.id}")).text
     assert "handed this booking over" in seen
     assert "On holiday" in seen
+
+
+async def leave(runtime: Runtime, user: User) -> None:
+    """End somebody's membership, as if a provider had removed them with many others: their bookings wait."""
+    async with runtime.transaction(OPERATOR) as work:
+        await members.remove_member(work, await get_organization(work, "acme-demo"), user)
+
+
+async def be_removed(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await people.remove_member(work, await get_organization(work, "acme-demo"), user)
+
+
+async def be_suspended(runtime: Runtime, user: User) -> None:
+    """Let a membership count no longer, of an account that stays open because the organization does not manage it."""
+    await runtime.pool.execute("update memberships set active = false where user_id = $1", user.id)
+
+
+async def write_contact(runtime: Runtime) -> None:
+    await runtime.pool.execute("update contacts set phone = '+493012345678', company = 'Okafor Ltd'")
+
+
+@pytest.mark.parametrize("leaves", [be_removed, be_suspended])
+async def test_who_has_left_reads_what_they_hosted_without_the_contact_and_changes_nothing(
+    runtime: Runtime, clock: MovingClock, as_: As, hosts: list[User], booking: Booking, leaves: Leaving
+) -> None:
+    path, jim = f"/bookings/{booking.id}", hosts[1]
+    await write_contact(runtime)
+    clock.now = AT + timedelta(hours=1)
+    async with as_(jim) as client:
+        before = read_page(await client.get(path))
+    await leaves(runtime, jim)
+    async with as_(jim) as client:
+        after = read_page(await client.get(path))
+        listed = await client.get("/bookings?view=past")
+        marked = [
+            await client.post(f"{path}/no-show", data={"no_show": "yes"}),
+            await client.post(f"/home/no-show/{booking.id}", data={"no_show": "yes"}),
+            await client.post("/bookings/selected/no-show", data={"id": str(booking.id)}),
+        ]
+
+    assert path in listed.text
+    for page, belongs in ((before, True), (after, False)):
+        assert "Jonas Okafor" in page.text
+        assert "Ana and Jim" in page.text
+        assert ("Mark as no-show" in page.buttons) is belongs
+        for kept in ("+493012345678", "Okafor Ltd"):
+            assert (kept in page.text) is belongs, kept
+    assert [answer.status_code for answer in marked] == [404, 404, 200]
+    assert read_page(marked[2]).notices == ["No booking was marked as a no-show."]
+    assert not await runtime.pool.fetchval("select no_show from bookings")
+
+
+async def test_who_has_left_and_whose_bookings_wait_changes_none_of_them(
+    runtime: Runtime, as_: As, hosts: list[User], booking: Booking
+) -> None:
+    path, jim = f"/bookings/{booking.id}", hosts[1]
+    await leave(runtime, jim)
+    async with as_(jim) as client:
+        page = read_page(await client.get(path))
+        answers = [
+            await client.get(f"{path}/cancel"),
+            await client.get(f"{path}/reschedule"),
+            await client.get(f"{path}/hand-over"),
+            await client.post(f"{path}/cancel", data={"reason": "Mine"}),
+            await client.post(f"{path}/reschedule", data={"start": "2026-03-16T15:00:00Z"}),
+            await client.post(f"{path}/hand-over", data={"place": str(jim.id)}),
+        ]
+        selected = await client.post("/bookings/selected/cancel/confirm", data={"ids": str(booking.id)})
+        shown = read_page(await client.get(f"/bookings/day?date=2026-03-16&booking={booking.id}"))
+
+    assert [answer.status_code for answer in answers] == [404] * 6
+    assert "Jonas Okafor" in page.text
+    for addresses in (page.addresses, shown.addresses):
+        assert not [each for each in addresses if each.startswith(f"{path}/")]
+    assert "Booking not found" in read_page(selected).text
+    row = await runtime.pool.fetchrow("select status, starts_at from bookings")
+    assert row is not None
+    assert (row["status"], row["starts_at"]) == ("CONFIRMED", booking.starts_at)
+
+
+async def test_who_hands_a_selected_booking_over_meanwhile_does_not_change_it(
+    runtime: Runtime, jim: httpx2.AsyncClient, hosts: list[User], booking: Booking
+) -> None:
+    lock = "select take_turn(3, r.no) from team_rules r where r.event_type_id = $1"
+    replaced = "update booking_hosts set user_id = $2 where booking_id = $1 and user_id = $3"
+    async with runtime.transaction(OPERATOR) as work:
+        # What was selected has been read, and waits to be cancelled.
+        await work.db.execute(lock, booking.event_type_id)
+        confirm = jim.post("/bookings/selected/cancel/confirm", data={"ids": str(booking.id)})
+        cancelling = asyncio.create_task(confirm)
+        await until_waiting(runtime, 1)
+        await work.db.execute(replaced, booking.id, hosts[2].id, hosts[1].id)
+    page = read_page(await cancelling)
+
+    assert "Jonas Okafor" in page.text
+    assert "Booking not found" in page.text
+    assert await runtime.pool.fetchval("select status from bookings") == "CONFIRMED"

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, expect
 
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
+from openslot.accounts.members import add_member, remove_member
 from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
@@ -87,6 +87,30 @@ async def test_every_host_is_asked_one_answers_and_the_others_see_it(
         assert (await messages(runtime, host.email))[-1]["subject"].startswith("Confirmed: ")
     assert "Your request was declined" in read_page(await client.get(manage_second)).text
     assert "Host 0, Host 1" in read_page(await client.get(manage)).text
+
+
+async def test_a_host_who_has_left_is_not_asked_and_answers_nothing(
+    client: httpx2.AsyncClient, runtime: Runtime, as_: As, team: HostedTeam
+) -> None:
+    asked, _ = await ask(client, team, TEN)
+    ana, jim = team.hosts
+    path = f"/bookings/requests/{asked}"
+    async with runtime.transaction(OPERATOR) as work:
+        await remove_member(work, team.organization, jim)
+    async with as_(ana) as ana_asks, as_(jim) as jim_asks:
+        listed = [read_page(await asks.get("/bookings/requests")).text for asks in (ana_asks, jim_asks)]
+        answers = [
+            await jim_asks.get(path),
+            await jim_asks.post(f"{path}/confirm"),
+            await jim_asks.post(f"{path}/decline", data={"reason": "Mine"}),
+            await jim_asks.post(f"/bookings/{asked}/hand-over", data={"place": str(jim.id)}),
+        ]
+        homes = [read_page(await asks.get("/")).text for asks in (ana_asks, jim_asks)]
+
+    assert ["Jonas Okafor" in text for text in listed] == [True, False]
+    assert ["1 request waits for you" in text for text in homes] == [True, False]
+    assert [answer.status_code for answer in answers] == [404] * 4
+    assert await runtime.pool.fetchval("select state from booking_requests") == "waiting"
 
 
 async def test_the_api_shows_it_to_the_owner_once_it_is_confirmed_and_to_other_hosts_never(
