@@ -93,11 +93,13 @@ async def _ask_again(work: Work, known: WaitListEntry) -> None:
 
 
 async def _check_limits(work: Work, entry: WaitListEntry) -> None:
-    of_day, of_address = await store.count_entries(work.db, entry, now=work.now)
+    of_day, unproven, of_address = await store.count_entries(work.db, entry, now=work.now)
     if of_day >= rules.MAX_OF_DAY:
         raise errors.WaitListFull
     if of_address >= rules.MAX_OF_ADDRESS:
         raise errors.TooManyWaits
+    if unproven >= rules.MAX_UNPROVEN:
+        work.stage(store.drop_unproven(entry.event_type_id, entry.day, keeping=rules.MAX_UNPROVEN - 1))
 
 
 def _tell_joined(entry: WaitListEntry) -> WaitListJoined:
@@ -120,10 +122,13 @@ async def _lock(work: Work, entry_id: UUID) -> FoundEntry:
 
 
 async def confirm(work: Work, entry_id: UUID) -> None:
-    """Confirm the address of somebody who wants to wait; confirmed again, it stays as it is."""
+    """Confirm the address of somebody who wants to wait, unless the list is full; again, it stays as it is."""
     entry = (await _lock(work, entry_id)).entry
     if entry.state is not EntryState.UNPROVEN:
         return
+    of_day, *_ = await store.count_entries(work.db, entry, now=work.now)
+    if of_day >= rules.MAX_OF_DAY:
+        raise errors.WaitListFull
     work.stage(store.confirm_entry(entry.id))
     await work.record(WaitListConfirmed(entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id))
     await offers.hand_out(work, entry.host_id)

@@ -12,6 +12,9 @@ from openslot.wait_list.models import Offer, WaitListEntry
 
 DEFAULT_MINUTES = 120
 MAX_OF_DAY = 50
+"""How many can wait for a day who have confirmed their address."""
+MAX_UNPROVEN = 500
+"""Of how many more the address is yet to be confirmed: beyond that, those who were asked first are forgotten."""
 MAX_OF_ADDRESS = 5
 PROVEN_WITHIN = timedelta(hours=24)
 ASKED_AGAIN_AFTER = timedelta(minutes=10)

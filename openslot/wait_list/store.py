@@ -63,10 +63,16 @@ from (select count(*) as total from found) t
 left join (select * from found order by created_at, id limit $4 offset $5) w on true
 left join wait_list_offers o on o.entry_id = w.id and o.state = 'offered' and o.expires_at > $3
 order by w.created_at, w.id"""
+# Who has not confirmed an address keeps nobody from waiting: addresses can be invented.
 COUNT = """
-select count(*) filter (where event_type_id = $2 and day = $3) as of_day,
+select count(*) filter (where event_type_id = $2 and day = $3 and state = 'waiting') as of_day,
+       count(*) filter (where event_type_id = $2 and day = $3 and state = 'unproven') as unproven,
        count(*) filter (where lower(email) = lower($4)) as of_address
 from wait_list_entries where host_id = $1 and state <> 'booked' and until > $5"""
+DROP_UNPROVEN = """
+delete from wait_list_entries where id = any(array(
+    select id from wait_list_entries where event_type_id = $1 and day = $2 and state = 'unproven'
+    order by asked_at desc, id desc offset $3))"""
 FIND_SAME = f"""
 select {ENTRIES.columns} from wait_list_entries w
 where w.event_type_id = $1 and lower(w.email) = lower($2) and w.day = $3 and w.starts_at is not distinct from $4
@@ -108,6 +114,11 @@ def finish_entry(entry_id: UUID) -> Change:
     return Change(BOOKED, (entry_id,), lost=OfferNotOpen)
 
 
+def drop_unproven(event_type_id: UUID, day: date, *, keeping: int) -> Change:
+    """Forget those who have yet to confirm for a day, except so many who were asked last."""
+    return Change(DROP_UNPROVEN, (event_type_id, day, keeping))
+
+
 def delete_entry(entry_id: UUID) -> Change:
     return Change("delete from wait_list_entries where id = $1", (entry_id,), lost=EntryNotFound)
 
@@ -147,10 +158,10 @@ async def find_same(
     return ENTRIES.read(row) if row else None
 
 
-async def count_entries(db: Db, entry: WaitListEntry, *, now: datetime) -> tuple[int, int]:
-    """Count who waits for the same day, and for how much the address waits at this host."""
+async def count_entries(db: Db, entry: WaitListEntry, *, now: datetime) -> tuple[int, int, int]:
+    """Count who waits for the same day, who has yet to confirm for it, and for how much the address is on lists."""
     row = await db.fetchrow(COUNT, entry.host_id, entry.event_type_id, entry.day, entry.email, now)
-    return (row["of_day"], row["of_address"]) if row else (0, 0)
+    return (row["of_day"], row["unproven"], row["of_address"]) if row else (0, 0, 0)
 
 
 async def list_waiting(db: Db, host_id: UUID, *, now: datetime, limit: int) -> list[Waiting]:

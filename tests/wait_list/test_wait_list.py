@@ -250,9 +250,34 @@ async def test_limits_of_a_day_and_of_an_address(
         await ask_to_wait(runtime, day, LI, day=each.date())
     with pytest.raises(errors.TooManyWaits):
         await ask_to_wait(runtime, day, LI, day=days[2].date())
-    await ask_to_wait(runtime, day, MO)
+    invented = [await ask_to_wait(runtime, day, f"{number}@x.example") for number in range(3)]
+    await wait_for(runtime, day, MO, NA)
+    # Who has not confirmed an address keeps nobody out; it is confirmed in vain where the list is full by then.
     with pytest.raises(errors.WaitListFull):
-        await ask_to_wait(runtime, day, NA)
+        await ask_to_wait(runtime, day, "late@x.example")
+    with pytest.raises(errors.WaitListFull):
+        async with runtime.transaction(PUBLIC) as work:
+            await wait_list.confirm(work, invented[0])
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries where state = 'waiting'") == 2
+
+
+async def test_of_those_who_do_not_confirm_the_first_are_forgotten(
+    runtime: Runtime, day: EventType, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openslot.wait_list.rules.MAX_UNPROVEN", 3)
+    for each in (NINE, NINE + timedelta(days=1)):
+        await book_day(runtime, day, each)
+    await ask_to_wait(runtime, day, NA, day=TUESDAY + timedelta(days=1))
+    await wait_for(runtime, day, LI)
+    first = await ask_to_wait(runtime, day, MO)
+    for number in range(4):
+        clock.pass_time(seconds=1)
+        await ask_to_wait(runtime, day, f"{number}@x.example")
+    with pytest.raises(errors.EntryNotFound):
+        async with runtime.transaction(PUBLIC) as work:
+            await wait_list.confirm(work, first)
+    rows = await runtime.pool.fetch("select email from wait_list_entries order by asked_at, id")
+    assert [row["email"] for row in rows] == [NA, LI, "1@x.example", "2@x.example", "3@x.example"]
 
 
 async def test_joining_again_changes_nothing_and_sends_the_mail_again_later(
