@@ -131,12 +131,16 @@ def _check_redirects(uris: Iterable[str]) -> tuple[str, ...]:
 
 
 async def register(work: Work, body: bytes) -> AssistantClient:
-    """Register a program that says itself what it is; it is forgotten after a day, unless somebody connects it."""
+    """Register a program that says itself what it is; it is forgotten after a day, unless somebody connects it.
+
+    If there are very many, the oldest that nobody has connected is forgotten at once, so that nobody keeps others out.
+    """
     if not work.runtime.settings.assistant_registration:
         raise RegistrationClosed
     described = read_description(body)
     uris = _check_redirects(described.redirect_uris)
-    if await store.count_registered(work.db, at_most=MAX_REGISTERED) >= MAX_REGISTERED:
+    is_full = await store.count_registered(work.db, at_most=MAX_REGISTERED) >= MAX_REGISTERED
+    if is_full and not await store.delete_oldest_unused(work.db, now=work.now):
         raise RateLimited("Too many programs have registered. Try again later", retry_after=600)
     parsed = parse_redirect(uris[0])
     client = AssistantClient(

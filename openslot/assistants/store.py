@@ -49,6 +49,16 @@ async def count_registered(db: Db, *, at_most: int) -> int:
     return int(await db.fetchval(statement, at_most))
 
 
+async def delete_oldest_unused(db: Db, *, now: datetime) -> bool:
+    """Forget the program that has registered first of those that nobody has connected now; False if there is none."""
+    # In the order of the index: who was connected once is kept for longer, and comes last.
+    statement = f"""delete from assistant_clients where id = (
+            select c.id from assistant_clients c where c.origin = 'registered' and not exists (
+                select from assistant_grants g where g.client_id = c.id and {RUNNING} $1)
+            order by c.expires_at, c.id limit 1 for update skip locked)"""
+    return count_of(await db.execute(statement, now)) == 1
+
+
 async def keep_client(db: Db, client_id: str, *, until: datetime) -> None:
     """Keep the registration of a program that somebody has connected."""
     statement = """update assistant_clients set expires_at = $2

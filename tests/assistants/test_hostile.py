@@ -248,17 +248,37 @@ async def test_an_assistant_has_a_limit_of_its_own(
     assert after.status_code == 429
 
 
-async def test_a_flood_of_registrations_is_stopped_and_forgotten(
-    client: httpx2.AsyncClient, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+async def test_a_flood_of_registrations_keeps_nobody_out(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = [(await client.post("/oauth/register", json={"redirect_uris": [REDIRECT]})).status_code for _ in range(11)]
-    assert found == [201] * 10 + [429]
-    await runtime.pool.execute("delete from rate_log")
+    used, _ = await connect(member)
     monkeypatch.setattr("openslot.assistants.clients.MAX_REGISTERED", 10)
-    full = await client.post("/oauth/register", json={"redirect_uris": [REDIRECT]})
+    await runtime.pool.execute("delete from rate_log")
+    made = []
+    for _ in range(11):
+        clock.pass_time(seconds=1)
+        made.append(await member.post("/oauth/register", json={"redirect_uris": [REDIRECT]}))
+    rows = await runtime.pool.fetch("select id from assistant_clients order by created_at")
+
+    assert [answer.status_code for answer in made] == [201] * 10 + [429]
+    ids = [answer.json()["client_id"] for answer in made[:10]]
+    # The oldest that nobody has connected has made room, and who is connected stays.
+    assert [row["id"] for row in rows] == [used, *ids[1:]]
+
+
+async def test_registration_is_closed_while_all_that_have_registered_are_connected(
+    member: httpx2.AsyncClient, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connect(member)
+    monkeypatch.setattr("openslot.assistants.clients.MAX_REGISTERED", 1)
+    full = await member.post("/oauth/register", json={"redirect_uris": [REDIRECT]})
+    await runtime.pool.execute("update assistant_grants set revoked_at = now()")
+    again = await member.post("/oauth/register", json={"redirect_uris": [REDIRECT]})
 
     assert (full.status_code, full.json()["error"]) == (429, "temporarily_unavailable")
     assert int(full.headers["retry-after"]) > 0
+    assert again.status_code == 201
+    assert await runtime.pool.fetchval("select count(*) from assistant_clients") == 1
 
 
 async def test_registration_can_be_switched_off(settings: Settings, clock: MovingClock) -> None:
