@@ -40,8 +40,8 @@ class BusyEvent(Struct, frozen=True, kw_only=True):
     """Of an event that does not repeat; None for all others."""
     is_live: bool
     """False if it is cancelled or declined."""
-    text: str
-    """What was read, without title, notes and guests."""
+    source: Filtered
+    """The text that it is from, without titles, notes and guests."""
     fault: str | None = None
     """What could not be read of it."""
 
@@ -207,7 +207,7 @@ def read_event(uid: str, group: list[Block], filtered: Filtered, scope: Scope, *
         starts_at=only.start.instant() if only else None,
         ends_at=only.end_of(only.start.wall.replace(tzinfo=only.start.zone)) if only else None,
         is_live=any(version.is_live for version in versions),
-        text=filtered.write(group),
+        source=filtered,
         fault=reader.fault,
     )
 

@@ -56,6 +56,6 @@ def _read(found: ICalObject, scope: Scope, budget: Budget) -> RemoteEvent:
         starts_at=first.starts_at,
         ends_at=first.ends_at,
         is_live=first.is_live,
-        series="\n".join(event.text for event in events) if repeats else None,
+        series=budget.keep(first.source.write_all()) if repeats else None,
         is_unread=not found.text or any(event.fault for event in events),
     )

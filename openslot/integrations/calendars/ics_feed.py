@@ -17,7 +17,6 @@ from openslot.integrations.calendars.errors import (
     BAD_ADDRESS,
     FEED_STATUS,
     INCOMPLETE_FEED,
-    LONG_ZONES,
     CalendarGone,
     CalendarSignInFailed,
     CalendarUnreachable,
@@ -34,11 +33,10 @@ from openslot.integrations.calendars.ports import (
     StoredEvent,
 )
 from openslot.integrations.calendars.prefilter import filter_text
+from openslot.integrations.calendars.recurrence import Budget
 from openslot.integrations.mail.calendar_entry import CalendarEntry
 
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
-# Each event is kept with the time zones that it names, so a feed of a few megabytes could become gigabytes.
-LONGEST_SPLIT = 100 * 1024 * 1024
 NAME = re.compile(rb"^X-WR-CALNAME[^:\r\n]*:([^\r\n]{1,200})", re.MULTILINE)
 DEFAULT_NAME = "Calendar feed"
 # The URL is secret and leads to only one calendar, so the calendar has a fixed name.
@@ -138,11 +136,8 @@ def _split(body: bytes) -> dict[str, ICalObject]:
     # NUL can't be stored.
     filtered = filter_text(body.replace(b"\0", b"").decode(errors="replace"))
     objects: dict[str, ICalObject] = {}
-    left = LONGEST_SPLIT
+    budget = Budget()
     for href, group in filtered.events.items():
-        text = filtered.write(group)
+        text = budget.keep(filtered.write(group))
         objects[href] = ICalObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)
-        left -= len(text)
-        if left < 0:
-            raise CalendarUnreadable(LONG_ZONES)
     return objects

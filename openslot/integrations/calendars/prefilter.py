@@ -87,10 +87,14 @@ class Filtered(Struct, frozen=True):
     zones: dict[str, str]
 
     def write(self, group: Sequence[Block]) -> str:
-        """Write an event with the zones that it names, except those that are known by their names."""
+        """Write events with the zones that they name, except those that are known by their names."""
         named = sorted({name for block in group for name in block.zones})
         zones = (self.zones[name] for name in named if name in self.zones and not is_known(name))
         return "\n".join((*zones, *(block.write() for block in group)))
+
+    def write_all(self) -> str:
+        """Write all events and each zone once, however many of them name it."""
+        return self.write([block for group in self.events.values() for block in group])
 
 
 def filter_text(text: str, *, max_: int = MAX_EVENTS) -> Filtered:

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from sys import getsizeof
 from time import thread_time
 from typing import Self
 
 from dateutil.rrule import rrulestr
+
+from openslot.integrations.calendars.errors import LONG_ZONES, CalendarUnreadable
 
 MAX_OF_ONE_RULE = 20_000
 MAX_INTERVAL = 10_000
@@ -41,10 +44,11 @@ class PastTheEndError(Exception):
 
 
 class Budget:
-    """How much work one calendar may still cause: steps of its rules, and seconds of the processor."""
+    """What one calendar may still cost: steps of its rules, seconds of the processor, and bytes of what is kept."""
 
-    def __init__(self, steps: int = 300_000, *, seconds: float = 60) -> None:
+    def __init__(self, steps: int = 300_000, *, seconds: float = 60, bytes_: int = 100 * 1024 * 1024) -> None:
         self.left = steps
+        self._bytes_left = bytes_
         self._until = thread_time() + seconds
         self._unchecked = CHECK_EVERY
 
@@ -54,6 +58,14 @@ class Budget:
         if steps > self.left:
             raise BadRule("takes too long to expand")
         self.left -= steps
+
+    def keep(self, text: str) -> str:
+        """Return a text that is kept, or refuse the calendar: events with their zones can be far longer than it is."""
+        # As it is in memory: one letter of another alphabet makes all others take up to four bytes.
+        self._bytes_left -= getsizeof(text)
+        if self._bytes_left < 0:
+            raise CalendarUnreadable(LONG_ZONES)
+        return text
 
     def check_time(self, steps: int = 1) -> None:
         # To ask for the time takes longer than a step.

@@ -19,7 +19,7 @@ from openslot.integrations.calendars.dav_client import read_multistatus
 from openslot.integrations.calendars.errors import CalendarFault, CalendarUnreachable, CalendarUnreadable
 from openslot.integrations.calendars.models import CalDavWanted, Credentials
 from tests.support.feeds import publishing
-from tests.support.ical import event, scope
+from tests.support.ical import calendar, event, scope
 from tests.support.small_internet import HERE, Site, small_internet
 
 CALENDAR = f"https://{HERE}/team/"
@@ -116,6 +116,28 @@ async def test_a_calendar_that_is_too_large_is_left_before_it_is_whole(
             await server.list_changes(CALENDAR, cursor=None, known={}, scope=ASKED)
 
     assert len(site.requests) == 3
+
+
+async def test_an_object_whose_events_all_name_long_zones_takes_a_bounded_part_of_memory(tmp_path: Path) -> None:
+    dates = ",".join(["19700101T000000"] * 1_900)
+    part = f"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0500\nTZOFFSETTO:+0500\nRDATE:{dates}\nEND:STANDARD"
+    zones = [f"BEGIN:VTIMEZONE\nTZID:Q{number}\n{part}\nEND:VTIMEZONE" for number in range(20)]
+    named = [f"EXDATE;TZID=Q{number}:20200101T000000" for number in range(20)]
+    events = [event(f"{number}", start="20260316T090000Z", more=named) for number in range(500)]
+    weekly = event("weekly", start="20260316T090000Z", more=["DURATION:PT1H", "RRULE:FREQ=WEEKLY"])
+    text = calendar(*zones, weekly, *events)
+    assert len(text) < 2_000_000
+    sent = resource("/team/a.ics", f"<D:getetag>1</D:getetag><C:calendar-data>{text}</C:calendar-data>")
+    site = Site(multistatus(resource("/team/a.ics"), token="t"), multistatus(sent))
+    async with server_at(tmp_path, site) as server:
+        tracemalloc.start()
+        (found,) = (await server.list_changes(CALENDAR, cursor=None, known={}, scope=ASKED)).changed
+        _, max_ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+    assert found.series is not None
+    assert (len(found.spans) > 0, len(found.series) < 1.1 * len(text)) == (True, True)
+    assert max_ < 20_000_000
 
 
 async def test_an_event_that_is_sent_twice_is_kept_once(tmp_path: Path) -> None:
