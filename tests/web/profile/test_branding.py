@@ -26,6 +26,7 @@ from tests.web.profile.conftest import draw, pixel
 HERE = "/settings/branding"
 LOOK = {"which": "own", "color": "#0f766e", "brand-name": "", "logo-url": ""}
 SIZES = {"logo": (300, 100), "cover": (1000, 500)}
+TYPES = {"logo": "image/png", "cover": "image/jpeg"}
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
@@ -139,7 +140,11 @@ async def test_uploads_share_the_limit_of_photos(member: httpx2.AsyncClient) -> 
 
 async def test_a_picture_is_served_as_what_it_is_alone(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     for kind, size in SIZES.items():
-        path = (await take(member, runtime, kind, draw("PNG", size=size))).url.path
+        taken = await take(member, runtime, kind, draw("PNG", size=size))
+        assert taken.headers["content-type"] == TYPES[kind], kind
+        assert taken.headers["x-content-type-options"] == "nosniff", kind
+        assert "default-src 'none'" in taken.headers["content-security-policy"], kind
+        path = taken.url.path
         other = path.replace(".png", ".jpg") if kind == "logo" else path.replace(".jpg", ".png")
         assert (await member.get(other)).status_code == 404, kind
         assert (await member.get(path.replace(".", "x."))).status_code == 404, kind

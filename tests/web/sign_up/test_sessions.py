@@ -112,6 +112,23 @@ async def test_an_ended_session_can_not_be_ended_again(runtime: Runtime, user: U
         await sessions.end_other_sessions(runtime.work(OPERATOR), user)
 
 
+async def test_the_cookie_of_a_session_opens_nothing_after_thirty_days_however_often_it_was_used(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock
+) -> None:
+    session = await open_session(runtime, user)
+    for _ in range(29):
+        clock.pass_time(days=1)
+        assert await is_signed_in(client, session)
+    clock.pass_time(days=1, seconds=-1)
+    assert await is_signed_in(client, session)
+    clock.pass_time(seconds=1)
+    shown = await client.get("/account", headers=session)
+    sent = await client.post(f"{PATH}/end-others", headers=session)
+
+    assert (shown.status_code, shown.headers["location"]) == (303, "/login?next=/account")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/login?next=/")
+
+
 async def test_expired_sessions_are_not_listed(runtime: Runtime, user: User, clock: MovingClock) -> None:
     await open_session(runtime, user)
     assert len(await sessions.list_sessions(runtime.work(OPERATOR), user)) == 1
