@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from openslot.accounts.members import remove_member
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.bookings import handovers
@@ -124,6 +125,17 @@ async def test_the_owner_a_manager_and_the_host_themselves_may_hand_over(runtime
 async def leave(runtime: Runtime, team: HostedTeam, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, team.organization, user)
+
+
+async def test_a_host_who_has_left_the_organization_hands_nothing_over(runtime: Runtime) -> None:
+    team = await open_team(runtime, 2)
+    booking = await book_team(runtime, team.event_type, AT)
+    (host,) = [each for each in team.hosts if [each.id] == await list_hosts(runtime, booking.id)]
+    async with runtime.transaction(OPERATOR) as work:
+        await remove_member(work, team.organization, host)
+    with pytest.raises(BookingNotFound):
+        await reassign(runtime, booking, from_=host, actor=by(host))
+    assert await list_hosts(runtime, booking.id) == [host.id]
 
 
 async def test_somebody_else_takes_the_bookings_of_a_host_who_leaves(runtime: Runtime) -> None:
