@@ -163,6 +163,13 @@ async def find_managing_organization(db: Db, user_id: UUID) -> str | None:
     return name
 
 
+async def list_managing(db: Db, user_id: UUID) -> list[UUID]:
+    """List the organizations to which a provider has added a user who did not have to accept."""
+    statement = """select m.organization_id from memberships m join member_profiles p on p.member_id = m.id
+        where m.user_id = $1 and p.profile is not null and not p.pending order by m.organization_id"""
+    return [row["organization_id"] for row in await db.fetch(statement, user_id)]
+
+
 async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
     statement = """select u.id from memberships m join users u on u.id = m.user_id
         where m.organization_id = $1 and m.role in ('owner', 'admin') and m.active and u.disabled_at is null

@@ -178,6 +178,24 @@ async def replace_password(work: Work, user: User, *, old: str | None, new: str)
     return await store.replace_password(work.db, user.id, old=old, new=new, now=work.now)
 
 
+async def is_unclaimed(work: Work, user: User) -> bool:
+    """Answer whether a provider has opened an account outside all verified domains, and nobody has ever used it."""
+    return await store.is_unclaimed(work.db, user.id)
+
+
+async def claim(work: Work, user: User, *, name: str, locale: str, password_hash: str) -> User:
+    """Give an unclaimed account to whoever has proven that its address is theirs, open and with their password."""
+    opened = await store.open_claimed(
+        work.db, user.id, name=name, locale=locale, password_hash=password_hash, now=work.now
+    )
+    if not opened:
+        raise errors.EmailAlreadyExists
+    if user.disabled_at is not None:
+        await work.record(UserEnabled(user_id=user.id, email=user.email))
+    await work.record(UserChanged(user_id=user.id, email=user.email, name=name, previous_email=user.email))
+    return await get_user(work, user.id)
+
+
 async def has_password(work: Work, user: User) -> bool:
     return await store.find_password_hash(work.db, user.id) is not None
 

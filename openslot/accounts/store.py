@@ -262,6 +262,31 @@ async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -
     return True
 
 
+# An account `u` that a provider has opened outside all verified domains, and that nobody has ever used: only whoever
+# reads the mail of its address can say whose it is. What an operator has closed stays closed.
+UNCLAIMED = """
+u.password_hash is null and not u.is_admin and u.deleting_since is null
+and (u.disabled_at is null or u.suspended_by is not null)
+and not exists (select from sessions s where s.user_id = u.id)
+and not exists (select from identities i where i.user_id = u.id)
+and not exists (select from domains d where d.domain = split_part(lower(u.email), '@', 2) and d.verified_at is not null)
+and not exists (select from memberships m left join member_profiles p on p.member_id = m.id
+    where m.user_id = u.id and p.profile is null and not coalesce(p.pending, false))
+and (u.suspended_by is not null or exists (select from member_profiles p join memberships m on m.id = p.member_id
+    where m.user_id = u.id and p.profile is not null and not p.pending))"""
+
+
+async def is_unclaimed(db: Db, user_id: UUID) -> bool:
+    return bool(await db.fetchval(f"select exists (select from users u where u.id = $1 and {UNCLAIMED})", user_id))
+
+
+async def open_claimed(db: Db, user_id: UUID, *, name: str, locale: str, password_hash: str, now: datetime) -> bool:
+    """Open an account with its first password; False if it has got one meanwhile."""
+    statement = """update users set name = $2, locale = $3, password_hash = $4, disabled_at = null, suspended_by = null,
+            updated_at = $5 where id = $1 and password_hash is null returning id"""
+    return await db.fetchval(statement, user_id, name, locale, password_hash, now) is not None
+
+
 # The first of the two numbers of an advisory lock, so that a host never waits for another lock with the same number.
 HOSTS = 1
 # The event types of teams, by the number of their rules: taken before the locks of hosts.

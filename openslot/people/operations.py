@@ -13,18 +13,21 @@ from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import InvalidInvitation
 from openslot.accounts.events import SignUpVerified
+from openslot.accounts.member_store import list_managing
 from openslot.accounts.members import Administration, check_may_grant
 from openslot.accounts.models import Invitation, ListedMember, Member, Organization, Role, SignUp, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of
+from openslot.accounts.organizations import get_organization_by_id
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import check_user
 from openslot.accounts.store import lock_host, lock_leavers
 from openslot.bookings import handovers
 from openslot.bookings.models import LEFT, UNAVAILABLE
+from openslot.core.actor import SYSTEM
 from openslot.core.ids import fingerprint
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.people import team_leavers
+from openslot.people import store, team_leavers
 from openslot.schedules import operations as schedules
 from openslot.wait_list import operations as wait_list
 
@@ -161,6 +164,8 @@ async def verify(
 ) -> SignedIn | SecondFactorNeeded:
     """Open the account of a valid link and sign its owner in; the link is used up.
 
+    An account that a provider has opened with the address, and that nobody has used, becomes that of whoever reads its
+    mail: they leave the organization, which manages it no longer.
     In another browser than the one that sent the form, the chosen password is asked for: otherwise somebody could sign
     up with another person's address, let that person use the link, and sign in with the password.
     """
@@ -172,7 +177,25 @@ async def verify(
     async with work.transaction():
         found = await sign_ups.lock_sign_up(work, token, email=found.email)
         wanted = UserWanted(email=found.email, name=found.name, zone=found.zone, locale=found.locale)
-        user = await _welcome_in_zone(work, wanted, password_hash=found.password_hash)
+        user = await _claim(work, found) or await _welcome_in_zone(work, wanted, password_hash=found.password_hash)
         await work.record(SignUpVerified(user_id=user.id, email=user.email, sign_up_id=found.id))
         await sign_ups.forget_sign_ups(work, found.email)
         return await access.let_in(work, user, password_hash=found.password_hash, user_agent=user_agent)
+
+
+async def _claim(work: Work, sign_up: SignUp) -> User | None:
+    """Give an unused account of a provider to whoever has proven that the address is theirs; None if it is none."""
+    user = await accounts.find_user_by_email(work, sign_up.email)
+    if user is None:
+        return None
+    await lock_leavers(work.db, [user.id])
+    if not await accounts.is_unclaimed(work, user):
+        return None
+    for organization_id in await list_managing(work.db, user.id):
+        organization = await get_organization_by_id(work, organization_id)
+        acting = work.acting_as(replace(SYSTEM, organization_id=organization.id))
+        await store.delete_held(work.db, organization.id, user.id)
+        await remove_member(acting, organization, user)
+    return await accounts.claim(
+        work, user, name=sign_up.name, locale=sign_up.locale, password_hash=sign_up.password_hash
+    )

@@ -1,0 +1,178 @@
+"""Whoever signs up with an address that a provider has used before them gets the account, if nobody has used it."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from openslot.accounts import members
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Organization, User
+from openslot.bookings.models import Status
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.people import departures, store
+from openslot.people import operations as people
+from tests.integrations.mail.conftest import part
+from tests.support.leavers import book_one, statuses
+from tests.support.provisioning import SUSPEND, Provider, harbor, organization, token
+from tests.web.conftest import sign_in
+from tests.web.sign_up.conftest import NEW, ReadMail, path_in
+from tests.web.sign_up.support import EMAIL, LINK, send
+
+__all__ = ["harbor", "organization", "token"]
+
+Squatting = Callable[[Provider], Awaitable[str]]
+
+
+@pytest.fixture
+def provider(client: httpx2.AsyncClient, token: str) -> Provider:
+    return Provider(client, token)
+
+
+async def open_account(provider: Provider) -> str:
+    return str((await provider.create(EMAIL, displayName="Somebody"))["id"])
+
+
+async def close_at_once(provider: Provider) -> str:
+    return str((await provider.create(EMAIL, active=False))["id"])
+
+
+async def close_later(provider: Provider) -> str:
+    made = await open_account(provider)
+    assert (await provider.patch(made, SUSPEND)).status_code == 200
+    return made
+
+
+async def close_and_forget(provider: Provider) -> str:
+    made = await close_at_once(provider)
+    assert (await provider.send("DELETE", f"/Users/{made}")).status_code == 204
+    return made
+
+
+async def find_link(read_mail: ReadMail) -> str:
+    (letter,) = (each for each in await read_mail(EMAIL) if LINK in part(each, "text/plain"))
+    return path_in(letter, LINK)
+
+
+async def get_user(runtime: Runtime, email: str = EMAIL) -> User:
+    return await accounts.get_user_by_email(runtime.work(OPERATOR), email)
+
+
+@pytest.mark.parametrize("squat", [open_account, close_at_once, close_later, close_and_forget])
+async def test_who_reads_the_mail_gets_the_account_and_the_provider_manages_it_no_longer(
+    client: httpx2.AsyncClient, runtime: Runtime, provider: Provider, read_mail: ReadMail, squat: Squatting
+) -> None:
+    member_id = await squat(provider)
+    before = await get_user(runtime)
+    await send(client)
+    opened = await client.post(await find_link(read_mail))
+    after = await get_user(runtime)
+    client.cookies.clear()
+
+    assert opened.status_code == 303
+    assert (after.id, after.name, after.disabled_at) == (before.id, "Noor Haddad", None)
+    assert (await sign_in(client, EMAIL, NEW)).status_code == 303
+    client.cookies.clear()
+    assert (await provider.send("GET", f"/Users/{member_id}")).status_code == 404
+
+    # The provider goes on working: added again, they belong only once they accept, and nothing else reaches them.
+    again = await provider.create(EMAIL)
+    await provider.patch(again["id"], SUSPEND)
+    await provider.send("DELETE", f"/Users/{again['id']}")
+    assert (await sign_in(client, EMAIL, NEW)).status_code == 303
+    assert (await get_user(runtime)).disabled_at is None
+
+
+async def test_what_was_booked_before_is_cancelled_and_no_departure_waits(
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    provider: Provider,
+    organization: Organization,
+    read_mail: ReadMail,
+) -> None:
+    member_id = await open_account(provider)
+    user = await get_user(runtime)
+    async with runtime.transaction(OPERATOR) as work:
+        member = await members.get_member(work, organization.id, UUID(member_id))
+        await store.insert_held(work.db, member, removed=False, now=work.now)
+        await work.db.execute("update users set username = 'mara' where id = $1", user.id)
+    await book_one(runtime)
+    await send(client)
+    await client.post(await find_link(read_mail))
+
+    assert await statuses(runtime, user) == [Status.CANCELLED]
+    assert await runtime.pool.fetchval("select cancelled_by from bookings") == "organization"
+    assert await departures.list_held(runtime.work(OPERATOR), organization) == []
+    assert await runtime.pool.fetchval("select count(*) from memberships") == 0
+
+
+async def set_password(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+    await open_account(provider)
+    await runtime.pool.execute("update users set password_hash = 'known' where email = $1", EMAIL)
+    return EMAIL
+
+
+async def use_own_domain(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+    await provider.create("li@harbor.example", active=False)
+    return "li@harbor.example"
+
+
+async def disable(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+    await open_account(provider)
+    async with runtime.transaction(OPERATOR) as work:
+        await people.disable_user(work, await accounts.get_user_by_email(work, EMAIL))
+    return EMAIL
+
+
+async def be_added_by_the_operator(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+    await open_account(provider)
+    await runtime.pool.execute("update member_profiles set profile = null")
+    return EMAIL
+
+
+async def sign_in_through_a_provider(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+    await open_account(provider)
+    await runtime.pool.execute(
+        """insert into identities (issuer, subject, user_id, created_at)
+        select 'https://id.example', '1', id, now() from users where email = $1""",
+        EMAIL,
+    )
+    return EMAIL
+
+
+@pytest.mark.parametrize(
+    "prepare", [set_password, use_own_domain, disable, be_added_by_the_operator, sign_in_through_a_provider]
+)
+async def test_an_account_that_is_somebodys_stays_as_it_is(
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    provider: Provider,
+    organization: Organization,
+    read_mail: ReadMail,
+    prepare: Callable[[Runtime, Provider, Organization], Awaitable[str]],
+) -> None:
+    email = await prepare(runtime, provider, organization)
+    before = await get_user(runtime, email)
+    await send(client, email=email)
+    letters = [part(each, "text/plain") for each in await read_mail(email)]
+
+    assert "You already have an account" in letters[-1]
+    assert not [letter for letter in letters if LINK in letter]
+    assert await get_user(runtime, email) == before
+    assert await runtime.pool.fetchval("select count(*) from memberships") == 1
+
+
+async def test_an_account_that_was_used_after_the_mail_is_not_given_away(
+    client: httpx2.AsyncClient, runtime: Runtime, provider: Provider, read_mail: ReadMail
+) -> None:
+    await open_account(provider)
+    await send(client)
+    link = await find_link(read_mail)
+    await runtime.pool.execute("update users set password_hash = 'known' where email = $1", EMAIL)
+    refused = await client.post(link)
+
+    assert refused.status_code == 403
+    assert await runtime.pool.fetchval("select password_hash from users where email = $1", EMAIL) == "known"
+    assert await runtime.pool.fetchval("select count(*) from memberships") == 1
