@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 
 from openslot.agents.budget import check_budgets
 from openslot.core.config import Settings
-from openslot.core.db import make_pool, open_pool
+from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.ids import Signer
 from openslot.core.outbound import Outbound, Resolver
 from openslot.core.ports import NO_FAKES, open_ports
 from openslot.core.profiles import JOBS, ConnectionProfile
-from openslot.core.reading import StandbyReader
+from openslot.core.reading import StandbyReader, make_standby_pool
 from openslot.core.sealing import load_data_keys
 from openslot.core.secrets import Cipher, load_secrets
 from openslot.core.turns import Turns
@@ -40,7 +40,7 @@ async def open_runtime(
     )
     standby = None
     if settings.read_database_url is not None:
-        other = make_pool(settings.read_database_url, max_=settings.database_connections, profile=profile)
+        other = make_standby_pool(settings.read_database_url, max_=settings.database_connections, profile=profile)
         standby = StandbyReader(pool, other)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)

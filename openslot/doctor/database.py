@@ -8,10 +8,12 @@ import asyncpg
 from openslot.accounts.store import count_users
 from openslot.bookings.operations import list_without_time
 from openslot.core.config import Settings
+from openslot.core.connecting import hide_password
 from openslot.core.db import Db
 from openslot.core.errors import StartupError
 from openslot.core.migrate import ahead_migrations, connect, direct_url, missing_migrations, read_clock
-from openslot.core.reading import OLDEST, measure_lag
+from openslot.core.profiles import request_profile
+from openslot.core.reading import AHEAD, BOUND, FAULTS, describe, find_fault, make_standby_pool, measure_lag
 from openslot.core.sealing import opens_all
 from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.times import iso
@@ -34,7 +36,7 @@ async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool)
     try:
         findings = [ok("database", f"PostgreSQL {connection.get_server_version().major} responds.")]
         findings += await _look_through_pooler(chosen)
-        findings += await _look_at_standby(chosen)
+        findings += await _look_at_standby(connection, chosen)
         findings.append(await look_at_clock(connection))
         shape = await _look_at_shape(connection)
         findings.append(shape)
@@ -56,26 +58,32 @@ async def _look_through_pooler(chosen: Settings) -> list[Finding]:
     return [ok("pooler", "The database also responds through DATABASE_URL.")]
 
 
-async def _look_at_standby(chosen: Settings) -> list[Finding]:
-    """Tell how far the standby from which free times are read is behind."""
+async def _look_at_standby(connection: Db, chosen: Settings) -> list[Finding]:
+    """Tell how far the standby from which free times are read is behind, and its clock, as web processes see it."""
     if chosen.read_database_url is None:
         return []
     meaning = "Free times are read from the database itself."
-    try:
-        standby = await connect(chosen.read_database_url)
-    except StartupError as fault:
-        return [warning("standby", f"{fault} {meaning}", "Correct OPENSLOT_READ_DATABASE_URL, or start the standby")]
+    standby = make_standby_pool(chosen.read_database_url, max_=1, profile=request_profile(chosen))
     try:
         behind = await measure_lag(standby)
-    except asyncpg.PostgresError as fault:
-        return [warning("standby", f"It can't be read: {fault}. {meaning}", "Correct OPENSLOT_READ_DATABASE_URL")]
+        before = await read_clock(connection)
+        theirs = await read_clock(standby)
+        after = await read_clock(connection)
+    except FAULTS as fault:
+        told = f"The standby can't be read at {hide_password(chosen.read_database_url)}: {describe(fault)}. {meaning}"
+        return [warning("standby", told, "Correct OPENSLOT_READ_DATABASE_URL, or start the standby")]
     finally:
         await standby.close()
-    if behind is None or behind > OLDEST:
-        told = "has no heartbeat of a worker" if behind is None else f"may be {behind:.0f} seconds behind"
+    offset = (theirs - (before + (after - before) / 2)).total_seconds()
+    if abs(offset) > AHEAD:
+        words = f"The standby's clock is {abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'} the database's"
+        told = f"{words}: free times may be older than {BOUND:.0f} seconds, or the standby is not used."
+        return [warning("standby", told, "timedatectl set-ntp true on both servers")]
+    if why := find_fault(behind):
         remedy = "Start a worker, and look at the standby's replication"
-        return [warning("standby", f"The standby {told}; {OLDEST:.0f} are allowed. {meaning}", remedy)]
-    return [ok("standby", f"The standby is at most {behind:.0f} seconds behind; free times may be 12 seconds old.")]
+        return [warning("standby", f"The standby is not used: {why}. {meaning}", remedy)]
+    bound = f"free times may be {BOUND:.0f} seconds old"
+    return [ok("standby", f"The standby is at most {behind:.0f} seconds behind; {bound}.")]
 
 
 async def look_at_clock(connection: Db) -> Finding:

@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import asyncpg
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -19,7 +21,8 @@ from openslot.bookings.models import BookingWanted, Invitee
 from openslot.core import reading
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings
-from openslot.core.db import ConnectionPool
+from openslot.core.connecting import connect
+from openslot.core.db import ConnectionPool, Db
 from openslot.core.migrate import migrate
 from openslot.core.times import at_second
 from openslot.core.work import Runtime, Work
@@ -29,6 +32,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
+from tests.support.black_holes import black_hole, relayed, socket_of, with_servers
 from tests.support.standby import with_standby
 
 BEAT = """
@@ -150,7 +154,7 @@ async def test_without_the_standby_the_database_itself_is_asked(
     async with open_runtime(chosen) as runtime:
         assert await list_starts(runtime.work(PUBLIC), offered) == await list_starts(served.work(PUBLIC), offered)
         assert await runtime.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()") is False
-    [finding] = await _look_at_standby(chosen)
+        [finding] = await _look_at_standby(runtime.pool, chosen)
     assert finding.state is FindingState.WARNING
 
 
@@ -181,6 +185,65 @@ async def test_all_who_ask_at_once_wait_for_one_look(served: Runtime, monkeypatc
     assert len(looks) == 1
 
 
+async def test_who_waits_for_a_connection_of_the_process_does_not_take_the_standby_for_lost(
+    servers: tuple[str, str], settings: Settings, served: Runtime
+) -> None:
+    chosen = replace(settings, database_url=servers[0], read_database_url=servers[1], database_connections=2)
+    async with open_runtime(chosen) as runtime:
+        reader = runtime.work(PUBLIC).reader
+        assert await reader.fetchval("select pg_is_in_recovery()") is True
+        assert isinstance(runtime.standby, reading.StandbyReader)
+        async with runtime.standby._standby.acquire(), runtime.standby._standby.acquire():
+            assert await reader.fetchval("select pg_is_in_recovery()") is False
+        assert await reader.fetchval("select pg_is_in_recovery()") is True
+        async with runtime.standby._standby.acquire(), runtime.standby._standby.acquire():
+            # Nor if it is time for a look.
+            runtime.standby._look_at = 0.0
+            assert await reader.fetchval("select pg_is_in_recovery()") is False
+        assert await reader.fetchval("select pg_is_in_recovery()") is True
+
+
+async def test_a_standby_whose_clock_is_behind_is_not_asked(
+    served: Runtime, standby: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(reading, "LOOK_AGAIN_AFTER", 0.0)
+    # Both run on one machine; a heartbeat from the future looks the same.
+    await beat(served, standby, ago=timedelta(seconds=-3))
+    ahead = await served.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()")
+    [finding] = await _look_at_standby(served.pool, served.settings)
+    await beat(served, standby)
+
+    assert ahead is False
+    assert (finding.state, "its clock is at least" in finding.meaning) == (FindingState.WARNING, True)
+    assert await served.work(PUBLIC).reader.fetchval("select pg_is_in_recovery()") is True
+
+
+async def test_the_doctor_meets_a_pooler_that_web_processes_could_not_use(
+    served: Runtime, servers: tuple[str, str]
+) -> None:
+    async with relayed(servers[1], as_pooler=True) as way:
+        url = f"{with_servers(servers[1], str(way))}?sslmode=disable"
+        await (await asyncpg.connect(url)).close()
+        [finding] = await _look_at_standby(served.pool, replace(served.settings, read_database_url=url))
+
+    assert finding.state is FindingState.WARNING
+    assert "OPENSLOT_READ_DATABASE_URL has to lead to the standby itself" in finding.meaning
+
+
+async def test_the_doctor_says_how_far_its_clock_is_off(served: Runtime) -> None:
+    class Late:
+        """The database, by a clock that is ahead of the standby's."""
+
+        async def fetchval(self, query: str) -> datetime:
+            now: datetime = await served.pool.fetchval(query)
+            return now + timedelta(seconds=5)
+
+    [finding] = await _look_at_standby(cast("Db", Late()), served.settings)
+    assert finding.state is FindingState.WARNING
+    assert finding.meaning.startswith("The standby's clock is 5.0 s behind the database's")
+
+
 async def test_what_is_written_goes_to_the_database_itself(served: Runtime) -> None:
     await served.work(PUBLIC).reader.execute("update worker_beats set host = 'there'")
     await served.work(PUBLIC).reader.executemany("update worker_beats set pid = $1", [(2,)])
@@ -189,9 +252,9 @@ async def test_what_is_written_goes_to_the_database_itself(served: Runtime) -> N
 
 
 async def test_the_doctor_says_how_far_it_is_behind(served: Runtime, standby: asyncpg.Connection) -> None:
-    [fresh] = await _look_at_standby(served.settings)
+    [fresh] = await _look_at_standby(served.pool, served.settings)
     await beat(served, standby, ago=timedelta(minutes=1))
-    [behind] = await _look_at_standby(served.settings)
+    [behind] = await _look_at_standby(served.pool, served.settings)
 
     assert fresh.state is FindingState.OK
     assert behind.state is FindingState.WARNING
@@ -200,8 +263,13 @@ async def test_the_doctor_says_how_far_it_is_behind(served: Runtime, standby: as
 
 def test_the_documentation_states_the_bound() -> None:
     page = (Path(__file__).parents[2] / "docs" / "database.md").read_text("utf-8")
+    setting = msgspec.inspect.type_info(Settings)
+    assert isinstance(setting, msgspec.inspect.StructType)
+    [described] = [field.type for field in setting.fields if field.name == "read_database_url"]
 
-    assert f"**{reading.OLDEST + reading.LOOK_EVERY:.0f} seconds old at most**" in page
+    assert f"**{reading.BOUND:.0f} seconds old at most**" in page
+    assert f"newest one is older than {reading.OLDEST:.0f}\n" in page
+    assert f"they may be {reading.BOUND:.0f} seconds old" in str(described)
 
 
 async def test_a_standby_that_is_asked_for_an_unlogged_table_counts_as_one_that_cannot_write(
@@ -216,3 +284,29 @@ async def test_a_standby_that_is_asked_for_an_unlogged_table_counts_as_one_that_
     with pytest.raises(asyncpg.FeatureNotSupportedError):
         await pool.fetchval("select count(*) from users for update")
     await pool.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_standby"),
+    [("primary", False), ("read-write", False), ("standby", True), ("prefer-standby", True), ("any", True)],
+)
+async def test_of_several_servers_that_are_not_lost_the_wanted_kind_is_used(
+    servers: tuple[str, str], kind: str, is_standby: bool
+) -> None:
+    primary, standby = (socket_of(url) for url in servers)
+    with black_hole() as port:
+        first, second = (primary, standby) if kind in {"standby", "prefer-standby"} else (standby, primary)
+        url = f"{with_servers(servers[0], str(port), first, second)}?target_session_attrs={kind}"
+        connection = await connect(url, within=6)
+        found = await connection.fetchval("select pg_is_in_recovery()")
+        await connection.close()
+
+    assert found is is_standby
+
+
+async def test_without_any_standby_one_that_is_only_preferred_is_done_without(servers: tuple[str, str]) -> None:
+    with black_hole() as port:
+        url = f"{with_servers(servers[0], str(port), socket_of(servers[0]))}?target_session_attrs=prefer-standby"
+        connection = await connect(url, within=4)
+        assert await connection.fetchval("select pg_is_in_recovery()") is False
+        await connection.close()
