@@ -26,12 +26,12 @@ LAST_FOR = 60.0
 """For how many seconds a server to which nobody could connect is tried after the others."""
 
 
-class Server(Struct, frozen=True):
+class DatabaseServer(Struct, frozen=True):
     host: str
     port: int
 
 
-_last_until: dict[Server, float] = {}
+_last_until: dict[DatabaseServer, float] = {}
 
 
 async def connect(url: str, *, within: float, **options: Any) -> asyncpg.Connection:
@@ -50,7 +50,7 @@ async def connect(url: str, *, within: float, **options: Any) -> asyncpg.Connect
 
 
 async def _connect_first(
-    url: str, servers: Sequence[Server], until: float, options: Mapping[str, Any]
+    url: str, servers: Sequence[DatabaseServer], until: float, options: Mapping[str, Any]
 ) -> asyncpg.Connection:
     faults: list[Exception] = []
     servers = sorted(servers, key=lambda server: _last_until.get(server, 0) > monotonic())
@@ -67,7 +67,7 @@ async def _connect_first(
     raise faults[0]
 
 
-def list_servers(url: str) -> list[Server]:
+def list_servers(url: str) -> list[DatabaseServer]:
     """List the servers that a URL or PGHOST names; none if the driver has to look elsewhere."""
     query = _read(url)
     # Like the driver, which does not take a comma apart that is written as %2C.
@@ -91,13 +91,13 @@ def _split(named: str, *, quoted: bool = False) -> tuple[str, str]:
     return unquote(host) if quoted else host, port.removeprefix(":")
 
 
-def _pair(hosts: Sequence[tuple[str, str]], ports: str) -> list[Server]:
+def _pair(hosts: Sequence[tuple[str, str]], ports: str) -> list[DatabaseServer]:
     """Give each host the port chosen for all or for it, its own, or that of PGPORT."""
     if len(hosts) < 2:
         return []
     usual = (ports or os.environ.get("PGPORT") or "5432").split(",")
     return [
-        Server(host, int(each if ports else own or each))
+        DatabaseServer(host, int(each if ports else own or each))
         for (host, own), each in zip(hosts, cycle(usual), strict=False)
     ]
 

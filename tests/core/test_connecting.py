@@ -108,6 +108,7 @@ URLS = [
     "postgresql:///openslot?host=/run/one,db2,[::1]",
     "postgresql:///openslot?host=db1:1,db2:2",
     "postgresql:///openslot?host=db1,db2&port=5433",
+    "postgresql:///openslot?host=db1:1,db2:2&port=5433",
     "postgresql:///openslot?host=db1,/run/two&port=5433,5434",
     "postgres:///openslot?host=a%2Cb&host=db1%2Cdb2",
 ]
