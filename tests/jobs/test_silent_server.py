@@ -67,8 +67,8 @@ async def test_a_worker_whose_server_falls_silent_soon_sends_heartbeats_again(
                 # The heartbeat that was not seen there, and the next connection.
                 assert proxy.met >= 2
             assert await runtime.pool.fetchval("select count(*) from worker_beats") == 1
-    # A second until it is noticed, half a second of pause, and two of the four seconds to connect.
-    assert late < timedelta(seconds=8)
+    # A second until it is noticed, half a second of pause, two of four to connect, and none to say goodbye.
+    assert late < timedelta(seconds=6)
 
 
 def test_a_server_that_falls_silent_is_replaced_before_others_take_what_the_worker_runs() -> None:
