@@ -22,7 +22,7 @@ from openslot.availability.grid import Interval, merge
 from openslot.core.times import floor_second
 from openslot.integrations.calendars.ports import Scope
 from openslot.integrations.calendars.prefilter import Block, Filtered, filter_text
-from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
+from openslot.integrations.calendars.recurrence import CHECK_EVERY, BadRule, Budget, expand
 from openslot.integrations.calendars.zones import find_named, list_lines
 
 DAY = timedelta(days=1)
@@ -310,7 +310,11 @@ class Reader:
         if value.tzinfo is not None:
             return EventTime(value.replace(tzinfo=None), UTC, is_day=False)
         name = line.params.get("X-TZID")
-        zone = find_named(name, self._zones.get(name)) if name else None
+        definition = self._zones.get(name) if name else None
+        if definition is not None:
+            # To work out what a zone defines may take seconds, and each event may name many.
+            self.budget.check_time(CHECK_EVERY)
+        zone = find_named(name, definition) if name else None
         return EventTime(value, zone or self.scope.zone, is_day=False)
 
     def _find_length(self, block: Block, component: Any, start: EventTime) -> tuple[int, timedelta]:
