@@ -262,18 +262,15 @@ async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -
     return True
 
 
-# An account `u` that a provider has opened outside all verified domains, and that nobody has ever used: only whoever
-# reads the mail of its address can say whose it is. What an operator has closed stays closed.
+# An account `u` that a provider has opened outside all verified domains and closed, and that nobody has ever used: only
+# whoever reads the mail of its address can say whose it is. Who is invited to one that is open has a link to it.
 UNCLAIMED = """
-u.password_hash is null and not u.is_admin and u.deleting_since is null
-and (u.disabled_at is null or u.suspended_by is not null)
+u.password_hash is null and not u.is_admin and u.deleting_since is null and u.suspended_by is not null
 and not exists (select from sessions s where s.user_id = u.id)
 and not exists (select from identities i where i.user_id = u.id)
 and not exists (select from domains d where d.domain = split_part(lower(u.email), '@', 2) and d.verified_at is not null)
 and not exists (select from memberships m left join member_profiles p on p.member_id = m.id
-    where m.user_id = u.id and p.profile is null and not coalesce(p.pending, false))
-and (u.suspended_by is not null or exists (select from member_profiles p join memberships m on m.id = p.member_id
-    where m.user_id = u.id and p.profile is not null and not p.pending))"""
+    where m.user_id = u.id and p.profile is null and not coalesce(p.pending, false))"""
 
 
 async def is_unclaimed(db: Db, user_id: UUID) -> bool:

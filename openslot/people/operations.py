@@ -164,8 +164,8 @@ async def verify(
 ) -> SignedIn | SecondFactorNeeded:
     """Open the account of a valid link and sign its owner in; the link is used up.
 
-    An account that a provider has opened with the address, and that nobody has used, becomes that of whoever reads its
-    mail: they leave the organization, which manages it no longer.
+    An account that a provider has opened with the address and closed, and that nobody has used, becomes that of whoever
+    reads its mail: they leave the organization, which manages it no longer.
     In another browser than the one that sent the form, the chosen password is asked for: otherwise somebody could sign
     up with another person's address, let that person use the link, and sign in with the password.
     """

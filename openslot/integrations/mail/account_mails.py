@@ -172,7 +172,7 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
         return await leave_unsent(work, effect, "the address was sent as many links as allowed")
     user = await accounts.find_user_by_email(work, sign_up.email)
     if user is not None and await accounts.is_unclaimed(work, user):
-        # The link gives them the account that a provider has opened with their address.
+        # The link gives them the account that a provider has opened with their address, and closed.
         user = None
     letter = _write_existing(work.runtime, user) if user else _write_sign_up(work.runtime, sign_up)
     return await _send(

@@ -1,4 +1,4 @@
-"""Whoever signs up with an address that a provider has used before them gets the account, if nobody has used it."""
+"""Whoever signs up with an address for which a provider has closed an account gets it, if nobody has used it."""
 
 from collections.abc import Awaitable, Callable
 from uuid import UUID
@@ -9,13 +9,11 @@ import pytest
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
-from openslot.bookings.models import Status
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import departures, store
 from openslot.people import operations as people
 from tests.integrations.mail.conftest import part
-from tests.support.leavers import book_one, statuses
 from tests.support.provisioning import SUSPEND, Provider, harbor, organization, token
 from tests.web.conftest import sign_in
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in
@@ -60,7 +58,7 @@ async def get_user(runtime: Runtime, email: str = EMAIL) -> User:
     return await accounts.get_user_by_email(runtime.work(OPERATOR), email)
 
 
-@pytest.mark.parametrize("squat", [open_account, close_at_once, close_later, close_and_forget])
+@pytest.mark.parametrize("squat", [close_at_once, close_later, close_and_forget])
 async def test_who_reads_the_mail_gets_the_account_and_the_provider_manages_it_no_longer(
     client: httpx2.AsyncClient, runtime: Runtime, provider: Provider, read_mail: ReadMail, squat: Squatting
 ) -> None:
@@ -85,31 +83,31 @@ async def test_who_reads_the_mail_gets_the_account_and_the_provider_manages_it_n
     assert (await get_user(runtime)).disabled_at is None
 
 
-async def test_what_was_booked_before_is_cancelled_and_no_departure_waits(
+async def test_no_departure_waits_for_a_decision_afterwards(
     client: httpx2.AsyncClient,
     runtime: Runtime,
     provider: Provider,
     organization: Organization,
     read_mail: ReadMail,
 ) -> None:
-    member_id = await open_account(provider)
-    user = await get_user(runtime)
+    member_id = await close_later(provider)
     async with runtime.transaction(OPERATOR) as work:
         member = await members.get_member(work, organization.id, UUID(member_id))
-        await store.insert_held(work.db, member, removed=False, now=work.now)
-        await work.db.execute("update users set username = 'mara' where id = $1", user.id)
-    await book_one(runtime)
+        await store.insert_held(work.db, member, removed=True, now=work.now)
     await send(client)
     await client.post(await find_link(read_mail))
 
-    assert await statuses(runtime, user) == [Status.CANCELLED]
-    assert await runtime.pool.fetchval("select cancelled_by from bookings") == "organization"
     assert await departures.list_held(runtime.work(OPERATOR), organization) == []
     assert await runtime.pool.fetchval("select count(*) from memberships") == 0
 
 
-async def set_password(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+async def be_invited(runtime: Runtime, provider: Provider, organization: Organization) -> str:
     await open_account(provider)
+    return EMAIL
+
+
+async def set_password(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+    await close_at_once(provider)
     await runtime.pool.execute("update users set password_hash = 'known' where email = $1", EMAIL)
     return EMAIL
 
@@ -127,13 +125,13 @@ async def disable(runtime: Runtime, provider: Provider, organization: Organizati
 
 
 async def be_added_by_the_operator(runtime: Runtime, provider: Provider, organization: Organization) -> str:
-    await open_account(provider)
+    await close_at_once(provider)
     await runtime.pool.execute("update member_profiles set profile = null")
     return EMAIL
 
 
 async def sign_in_through_a_provider(runtime: Runtime, provider: Provider, organization: Organization) -> str:
-    await open_account(provider)
+    await close_at_once(provider)
     await runtime.pool.execute(
         """insert into identities (issuer, subject, user_id, created_at)
         select 'https://id.example', '1', id, now() from users where email = $1""",
@@ -143,7 +141,7 @@ async def sign_in_through_a_provider(runtime: Runtime, provider: Provider, organ
 
 
 @pytest.mark.parametrize(
-    "prepare", [set_password, use_own_domain, disable, be_added_by_the_operator, sign_in_through_a_provider]
+    "prepare", [be_invited, set_password, use_own_domain, disable, be_added_by_the_operator, sign_in_through_a_provider]
 )
 async def test_an_account_that_is_somebodys_stays_as_it_is(
     client: httpx2.AsyncClient,
@@ -167,7 +165,7 @@ async def test_an_account_that_is_somebodys_stays_as_it_is(
 async def test_an_account_that_was_used_after_the_mail_is_not_given_away(
     client: httpx2.AsyncClient, runtime: Runtime, provider: Provider, read_mail: ReadMail
 ) -> None:
-    await open_account(provider)
+    await close_at_once(provider)
     await send(client)
     link = await find_link(read_mail)
     await runtime.pool.execute("update users set password_hash = 'known' where email = $1", EMAIL)
