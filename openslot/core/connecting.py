@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import cycle
@@ -24,6 +25,8 @@ NEXT = (
 )
 LAST_FOR = 60.0
 """For how many seconds a server to which nobody could connect is tried after the others."""
+SILENT_FOR_MS, ASKED_AFTER, ASKED_EVERY, ASKED_TIMES = 15_000, 10, 5, 2
+"""After how long a connection is lost on which nothing is acknowledged, and when, in seconds, a quiet one is asked."""
 
 
 class DatabaseServer(Struct, frozen=True):
@@ -39,6 +42,12 @@ async def connect(url: str, *, within: float, **options: Any) -> asyncpg.Connect
 
     A silent server takes its share of the time; the driver would let it take all of it.
     """
+    connection = await _connect(url, within, options)
+    _notice_silence(connection)
+    return connection
+
+
+async def _connect(url: str, within: float, options: dict[str, Any]) -> asyncpg.Connection:
     servers, until = list_servers(url), monotonic() + within
     if len(servers) < 2:
         return await asyncpg.connect(url, timeout=within, **options)
@@ -65,6 +74,18 @@ async def _connect_first(
             # That a server is down says more than that another one is a standby.
             faults.insert(0, fault)
     raise faults[0]
+
+
+def _notice_silence(connection: asyncpg.Connection) -> None:
+    """Have a connection fail soon if the machine at its other end is lost; the system's own limit is 15 minutes."""
+    sock = connection._transport.get_extra_info("socket")  # noqa: SLF001 - the driver has no option for it
+    if sock.family == socket.AF_UNIX or not hasattr(socket, "TCP_USER_TIMEOUT"):
+        return
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_FOR_MS)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, ASKED_AFTER)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, ASKED_EVERY)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, ASKED_TIMES)
 
 
 def list_servers(url: str) -> list[DatabaseServer]:

@@ -1,5 +1,6 @@
 """Several servers in one URL: a machine that is lost and silent keeps nobody from the others."""
 
+import socket
 import time
 
 import asyncpg
@@ -13,7 +14,7 @@ from openslot.core.db import open_pool
 from openslot.core.migrate import check_migrated, migrate
 from openslot.core.outages import is_lost
 from openslot.core.profiles import JOBS
-from tests.support.black_holes import black_hole, socket_of, with_servers
+from tests.support.black_holes import black_hole, relayed, socket_of, with_servers
 from tests.support.ports import held_port
 
 HASTY = replace(JOBS, connect=2)
@@ -149,3 +150,16 @@ def test_servers_may_be_named_by_the_environment(port: str, monkeypatch: pytest.
     assert told == ask_driver(url)
     assert list_servers("postgresql://db3/openslot") == []
     assert list_servers("postgresql:///openslot?service=ours") == []
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux lets a program choose this")
+async def test_a_connection_over_a_network_is_lost_soon_after_the_machine_at_its_other_end(database_url: str) -> None:
+    """The kernel waits for 15 minutes otherwise, and so would a worker, at the least for its longest statement."""
+    async with relayed(database_url) as port:
+        url = with_servers(database_url, str(port))
+        connection = await connect(url, within=4)
+        sock = connection._transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 15_000
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 10
+        await connection.close()
