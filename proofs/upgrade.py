@@ -327,7 +327,8 @@ async def _count_told(pool: asyncpg.Pool, told: Told) -> list[Figure]:
     hooks: dict[str, set[bytes]] = {}
     for got in told.receiver.got:
         hooks.setdefault(got.id, set()).add(got.body)
-    sent, known = ({name_message(row["id"]) for row in await pool.fetch(query)} for query in (SENT, MAILS))
+    sent = {name_message(row["id"]) for row in await pool.fetch(SENT)}
+    known = {name_message(row["id"]) for row in await pool.fetch(MAILS)}
     mails = Counter(str(email.message_from_bytes(got.content)["Message-ID"]) for got in told.smtp.received)
     confirmed = await pool.fetch(CONFIRMED, HOST)
     return [

@@ -171,8 +171,8 @@ NOW, LONG_AGO = timedelta(), timedelta(hours=1)
 async def test_what_a_worker_put_off_is_called_by_others_once_it_is_gone_and_nothing_else_is(runtime: Runtime) -> None:
     """It is the only one that would have called it before its turn, which may be ten minutes away."""
     living, gone, deleted = (new_id() for _ in range(3))
-    for worker_id, ago in ((living, NOW), (gone, LONG_AGO)):
-        await runtime.pool.execute(ALIVE, worker_id, ago)
+    for each, ago in ((living, NOW), (gone, LONG_AGO)):
+        await runtime.pool.execute(ALIVE, each, ago)
     for key, worker_id, reason, age in (
         ("of a living worker", living, AT_THIS_TARGET, LONG_AGO),
         ("of one that is gone", gone, AT_THIS_TARGET, NOW),
