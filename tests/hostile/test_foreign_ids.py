@@ -1,124 +1,217 @@
 """Every operation that names something by its id answers a stranger as if it did not exist, byte for byte."""
 
 import re
-from collections.abc import Mapping
-from uuid import UUID, uuid4
+from collections.abc import AsyncIterator
+from datetime import date, datetime, timedelta
+from uuid import uuid4
 
 import httpx2
 import pytest
 
 from openslot.access import operations as access
 from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
+from openslot.app import create_app
+from openslot.availability.models import ById
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingWanted, Invitee
+from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.config import Settings
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
 from openslot.exports import operations as exports
-from tests.http.routes import OPERATIONS
+from openslot.exports.archives import make_export
+from openslot.schedules import operations as schedules
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import EndpointWanted
+from tests.bookings.conftest import offer
+from tests.hostile.foreign import (
+    FORMS,
+    OTHERS,
+    TABLES,
+    find_ids,
+    hide_ids,
+    list_names,
+    list_operations,
+    send,
+)
+from tests.support.clocks import MovingClock
+from tests.support.hidden_forms import hide_forms
 from tests.support.host import clock, open_session, settings, stranger, user
-from tests.support.rich_account import furnish
+from tests.support.live import connect, serving
+from tests.support.rich_account import KINDS, ROWS, TEN, furnish, insert
+from tests.support.table_contents import keep_tables, put_back, read_tables
 
 __all__ = ["clock", "settings", "stranger", "user"]
 
-# Where the ids of a parameter are; with the beginning of a path, for parameters that mean several things.
-TABLES = {
-    "approval_id": "assistant_approvals",
-    "away_id": "out_of_office",
-    "booking_id": "bookings",
-    "call_id": "calls",
-    "contact_id": "contacts",
-    "conversation_id": "conversations",
-    "delivery_id": "webhook_deliveries",
-    "effect_id": "effects",
-    "endpoint_id": "webhook_endpoints",
-    "entry_id": "wait_list_entries",
-    "event_type_id": "event_types",
-    "export_id": "data_exports",
-    "grant_id": "assistant_grants",
-    "import_id": "contact_imports",
-    "key_id": "api_keys",
-    "link_id": "booking_links",
-    "message_id": "messages",
-    "payment_id": "payments",
-    "schedule_id": "schedules",
-    "session_id": "sessions",
-    "/settings/calendars connection_id": "calendar_connections",
-    "/settings/crm connection_id": "crm_connections",
-    "/settings/messages connection_id": "messaging_connections",
-}
-OTHERS = {"day": "2026-03-16", "position": "0"}
-# Doors of other kinds, with tests of their own: links whose token is the right to use them, signed notices of vendors,
-# administrators, SCIM, and organizations, which `tests/web/organization/test_matrix.py` is about.
-ELSEWHERE = re.compile(
-    r"/(admin|api/notices|api/scim|api/public|organization|connect|static|settings/reminders)/|.*\{token\}"
-)
-PUBLIC_NAMES = re.compile(r".*\{(username|team|name|slug|vendor)\}")
-# To end a session that is none of one's own is no fault: the list is shown again.
-NO_FAULT = {"POST /settings/sessions/{session_id}/end"}
-
-
-def list_operations() -> list[tuple[str, str]]:
-    paths = [(one.method, one.path) for one in OPERATIONS if "{" in one.path]
-    return [each for each in paths if not ELSEWHERE.match(each[1]) and not PUBLIC_NAMES.match(each[1])]
-
-
-def fill(path: str, ids: Mapping[str, str]) -> str:
-    """Put ids into a path."""
-
-    def find(match: re.Match[str]) -> str:
-        name = match[1]
-        for key in (name, f"{'/'.join(path.split('/')[:3])} {name}"):
-            if key in ids:
-                return ids[key]
-        raise AssertionError(f"{path}: name the table of {name}")
-
-    return re.sub(r"\{(\w+)\}", find, path)
-
-
-async def find_ids(runtime: Runtime, owner: User) -> dict[str, str]:
-    """Find something of the furnished account for every parameter."""
-    found: dict[str, str] = dict(OTHERS)
-    for key, table in TABLES.items():
-        column = await runtime.pool.fetchval(
-            """select attname from pg_attribute where attrelid = $1::text::regclass
-            and attname in ('owner_id', 'user_id', 'host_id', 'tenant_id') limit 1""",
-            table,
-        )
-        own = f"where {column} = '{owner.id}'" if column else ""
-        row = await runtime.pool.fetchval(f"select id from {table} {own} order by id limit 1")
-        assert isinstance(row, UUID), table
-        found[key] = str(row)
-    return found
+OPERATIONS = list_operations()
+# Operations that name one thing inside of another: each of the two may be somebody else's.
+NESTED = [one for one in OPERATIONS if len([name for name in list_names(one.path) if name not in OTHERS]) > 1]
+# Rows of a furnished account that are inside of something else: an event type's, and others.
+OF_EVENT_TYPE = re.compile(r"insert into (booking_links|wait_list_entries) ")
+INNER = re.compile(r"insert into (booking_links|conversations|messages|wait_list_entries|webhook_deliveries) ")
+# What the furnished account lacks for its host to do everything: an approval that is open, a HubSpot, somebody who may
+# be written to, files at a provider, and steps that have failed.
+MENDED = """
+update assistant_approvals set expires_at = expires_at + interval '1 day';
+update crm_connections set vendor = 'hubspot';
+delete from message_opt_outs;
+update calls set recording = 'x', connection_id = (select id from messaging_connections);
+update messages set connection_id = (select id from messaging_connections);
+update effects set state = 'dead', attempts = 10 where event_id is not null
+"""
+STEP = "select f.id from effects f join events v on v.id = f.event_id where v.subject_id = $1 limit 1"
 
 
 @pytest.fixture
 async def ids(runtime: Runtime, user: User) -> dict[str, str]:
-    await furnish(runtime, user)
+    """Something of the host for every parameter."""
+    of_team = await furnish(runtime, user)
+    own = await offer(runtime, user, "own")
+    booking = await book(runtime, own, TEN + timedelta(days=3))
+    await add_rows(runtime, user, booking, rows=OF_EVENT_TYPE)
+    asked = await offer(runtime, user, "asked", requires_confirmation=True)
+    request = await book(runtime, asked, TEN + timedelta(days=4))
     async with runtime.transaction(OPERATOR) as work:
-        await exports.request_export(work, user)
-    return await find_ids(runtime, user)
+        export_id = await exports.request_export(work, user)
+        schedule, *_ = await schedules.list_schedules(work, user)
+        day = date.fromisoformat(OTHERS["day"])
+        await schedules.add_overrides(work, user, schedule.id, first=day, last=day, hours=())
+    await make_export(runtime, export_id)
+    await runtime.pool.execute(MENDED)
+    return {
+        **await find_ids(runtime, user),
+        "booking_id": str(booking.id),
+        "/bookings/requests booking_id": str(request.id),
+        "/bookings/{booking_id}/hand-over booking_id": str(of_team.id),
+        "effect_id": str(await runtime.pool.fetchval(STEP, booking.id)),
+        "event_type_id": str(own.id),
+        "link_id": str(await runtime.pool.fetchval("select id from booking_links where event_type_id = $1", own.id)),
+        "entry_id": str(
+            await runtime.pool.fetchval("select id from wait_list_entries where event_type_id = $1", own.id)
+        ),
+    }
 
 
-async def ask(client: httpx2.AsyncClient, method: str, path: str, ids: Mapping[str, str]) -> tuple[int, bytes]:
-    filled = fill(path, ids)
-    content: bytes | None = None if method == "GET" else b"{}" if path.startswith("/api/") else b"x=y"
-    kind = "application/json" if content == b"{}" else "application/x-www-form-urlencoded"
-    answer = await client.request(method, filled, content=content, headers={"Content-Type": kind} if content else {})
-    shown = answer.content
-    for each in re.findall(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", filled.encode()):
-        shown = shown.replace(each, b"ID")
-    return answer.status_code, shown
+@pytest.fixture
+async def own(runtime: Runtime, stranger: User) -> dict[str, str]:
+    """What the stranger has of everything that something else is inside of, and may name in a form."""
+    found, _ = await event_types.list_event_types(runtime.work(OPERATOR), stranger)
+    booking = await book(runtime, found[0], TEN)
+    await add_rows(runtime, stranger, booking, rows=INNER)
+    names = {name for one in NESTED for name in list_names(one.path)} - OTHERS.keys() - {"effect_id"}
+    return {
+        **await find_ids(runtime, stranger, names | {"schedule_id"}),
+        "effect_id": str(await runtime.pool.fetchval(STEP, booking.id)),
+        "user_id": str(stranger.id),
+    }
+
+
+async def book(runtime: Runtime, event_type: EventType, start: datetime) -> Booking:
+    invitee = Invitee(name="Noor Haddad", email="noor@haddad.example", zone="UTC")
+    async with runtime.transaction(PUBLIC) as work:
+        wanted = BookingWanted(which=ById(event_type.id), starts_at=start, invitee=invitee)
+        return await bookings.create_booking(work, wanted)
+
+
+async def add_rows(runtime: Runtime, host: User, booking: Booking, *, rows: re.Pattern[str]) -> None:
+    """Insert some of the rows of a furnished account, about another booking."""
+    async with runtime.transaction(OPERATOR) as work:
+        endpoint, _ = await webhooks.add_endpoint(work, host, EndpointWanted(url="http://127.0.0.1:9/hook"))
+    event_id = await runtime.pool.fetchval("select id from events where subject_id = $1", booking.id)
+    values = (host.id, None, booking.id, runtime.clock(), event_id, None, None, endpoint.id)
+    given = dict(zip(KINDS, values, strict=True))
+    for row in filter(rows.match, ROWS):
+        secret = f"another secret of {host.name}".encode()
+        await insert(runtime, row, {**given, "$2": new_id(), "$9": secret})
+
+
+async def sign_in(client: httpx2.AsyncClient, runtime: Runtime, user: User) -> str:
+    """Sign a client in as somebody, and return the header with their API key."""
+    async with runtime.transaction(OPERATOR) as work:
+        key, _ = await access.create_api_key(work, user, name="test")
+    client.headers.update(await open_session(runtime, user))
+    return f"Bearer {key}"
+
+
+@pytest.fixture
+async def bare(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server whose forms are not shown again."""
+    app = hide_forms(create_app(settings, clock=clock))
+    async with serving(app) as url, connect(url, timeout=60) as opened:
+        yield opened
 
 
 async def test_what_is_another_hosts_looks_like_nothing(
-    client: httpx2.AsyncClient, runtime: Runtime, stranger: User, ids: dict[str, str]
+    client: httpx2.AsyncClient,
+    bare: httpx2.AsyncClient,
+    runtime: Runtime,
+    stranger: User,
+    ids: dict[str, str],
+    own: dict[str, str],
 ) -> None:
-    async with runtime.transaction(OPERATOR) as work:
-        key, _ = await access.create_api_key(work, stranger, name="test")
-    client.headers.update(await open_session(runtime, stranger))
-    unknown = {name: str(uuid4()) for name in ids} | OTHERS
-    operations = list_operations()
-    for method, path in operations:
-        client.headers["Authorization"] = f"Bearer {key}" if path.startswith("/api/v1/") else ""
-        theirs, none = [await ask(client, method, path, each) for each in (ids, unknown)]
-        assert theirs == none, f"{method} {path}: {theirs[0]} and {none[0]}"
-        assert theirs[0] in {400, 404} or f"{method} {path}" in NO_FAULT, f"{method} {path}: {theirs}"
-    assert len(operations) > 100
+    for asking in (client, bare):
+        bearer = await sign_in(asking, runtime, stranger)
+        before = await read_tables(runtime)
+        for one in OPERATIONS:
+            asking.headers["Authorization"] = bearer if one.path.startswith("/api/v1/") else ""
+            unknown = {name: str(uuid4()) for name in ids} | OTHERS
+            theirs, none = [hide_ids(await send(asking, one, each, own)) for each in (ids, unknown)]
+
+            assert theirs[0] == 404, f"{one}: {theirs}"
+            assert theirs == none, f"{one}: {theirs} and {none}"
+        assert await read_tables(runtime) == before
+    assert len(OPERATIONS) > 130
+
+
+async def test_what_is_another_hosts_looks_like_nothing_inside_of_ones_own(
+    bare: httpx2.AsyncClient, runtime: Runtime, stranger: User, ids: dict[str, str], own: dict[str, str]
+) -> None:
+    bearer = await sign_in(bare, runtime, stranger)
+    before = await read_tables(runtime)
+    for one in NESTED:
+        bare.headers["Authorization"] = bearer if one.path.startswith("/api/v1/") else ""
+        for name in set(list_names(one.path)) - OTHERS.keys():
+            named = [{**own, **OTHERS, name: each} for each in (ids[name], str(uuid4()))]
+            theirs, none = [hide_ids(await send(bare, one, each, own)) for each in named]
+
+            assert theirs[0] == 404, f"{one} with another's {name}: {theirs}"
+            assert theirs == none, f"{one} with another's {name}: {theirs} and {none}"
+    assert await read_tables(runtime) == before
+    assert len(NESTED) == 8
+
+
+# These come as far as the provider, for whom the furnished account has a secret that opens nothing.
+AT_A_PROVIDER = {
+    "GET /calls/{call_id}/recording",
+    "GET /conversations/{conversation_id}/messages/{message_id}/files/{position}",
+    "GET /settings/crm/{connection_id}/fields",
+    "POST /settings/calendars/{connection_id}/password",
+    "POST /settings/calendars/{connection_id}/test",
+    "POST /settings/crm/{connection_id}/fields",
+    "POST /settings/crm/{connection_id}/test",
+    "POST /settings/messages/{connection_id}/test",
+}
+
+
+@pytest.mark.own_database
+async def test_their_host_who_sends_the_same_is_not_told_that_there_is_nothing(
+    bare: httpx2.AsyncClient, runtime: Runtime, user: User, ids: dict[str, str]
+) -> None:
+    bearer = await sign_in(bare, runtime, user)
+    held = await keep_tables(runtime)
+    found = {}
+    for one in OPERATIONS:
+        bare.headers["Authorization"] = bearer if one.path.startswith("/api/v1/") else ""
+        answer = await send(bare, one, ids, {**ids, "user_id": str(user.id)})
+        found[str(one)] = answer.status_code
+        if one.method != "GET":
+            await put_back(runtime, held)
+    assert [name for name, status in found.items() if status == 404] == []
+    assert {name for name, status in found.items() if status >= 500} == AT_A_PROVIDER
+
+
+def test_what_forms_are_sent_is_of_forms_that_are_there() -> None:
+    assert FORMS.keys() <= {one.path for one in OPERATIONS if one.method == "POST"}
+    assert TABLES.keys() == {name for one in OPERATIONS for name in list_names(one.path)} - OTHERS.keys()
