@@ -28,7 +28,7 @@ from tests.support.messaging import insert_number
 from tests.support.name_server import FakeResolver
 from tests.support.passwords import PASSWORD
 from tests.support.payments import insert_connection
-from tests.web.organization.conftest import Harbor
+from tests.web.organization.conftest import DOMAIN, Harbor
 
 # What each form sends, by its path.
 FORMS: dict[str, dict[str, str]] = {
@@ -107,23 +107,29 @@ class Stage(Struct, frozen=True, kw_only=True):
     teammate: UUID
     team_event_type: UUID
 
-    def path(self, template: str, line: str = "") -> str:
-        """Fill the values of a path in."""
+    def values(self, template: str) -> dict[str, str]:
+        """Return what each value of a path is."""
         member = self.suspended if template in SUSPENDED else self.invited if template in INVITED else self.active
-        return (
-            template.replace("{member_id}", str(member))
-            .replace("{user_id}", str(self.held))
-            .replace("{token_id}", str(self.token))
-            .replace("{domain}", self.domain)
-            .replace("{connection_id}", str(self.number))
-            .replace("{team_id}", str(self.team))
-            .replace("{teammate_id}", str(self.teammate))
-            .replace("{event_type_id}", str(self.team_event_type))
-        )
+        return {
+            "member_id": str(member),
+            "user_id": str(self.held),
+            "token_id": str(self.token),
+            "domain": self.domain,
+            "connection_id": str(self.number),
+            "team_id": str(self.team),
+            "teammate_id": str(self.teammate),
+            "event_type_id": str(self.team_event_type),
+        }
+
+    def path(self, template: str) -> str:
+        """Fill the values of a path in."""
+        return template.format(**self.values(template))
 
 
-async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book) -> Stage:
-    """Make one of everything that can be decided about."""
+async def set_stage(
+    runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book, *, verified: str = DOMAIN
+) -> Stage:
+    """Make one of everything that can be decided about, for an organization with this domain."""
     unique = new_id().hex[-12:]
     domain = f"d{unique}.second.example"
     organization = harbor.organization
@@ -131,7 +137,7 @@ async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, bo
     async with runtime.transaction(OPERATOR) as work:
         made = {
             name: await people.invite_member(
-                work, administration, email=f"{name}-{unique}@harbor.example", name=name, role=Role.MEMBER
+                work, administration, email=f"{name}-{unique}@{verified}", name=name, role=Role.MEMBER
             )
             for name in ("active", "suspended", "held")
         }
