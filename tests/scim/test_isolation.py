@@ -1,6 +1,7 @@
 """Nobody reaches what is not theirs: other organizations, other doors, strangers' accounts."""
 
 import asyncio
+import re
 from typing import Any
 
 import httpx2
@@ -17,10 +18,16 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.scim.attributes import GROUP
+from tests.http.routes import OPERATIONS
+from tests.scim.groups import PATCH_OP
+from tests.scim.groups import create as create_group
+from tests.scim.groups import find as find_groups
+from tests.scim.groups import send as send_group
 from tests.scim.support import LI, assert_refused
 from tests.support.leavers import book_one, statuses
 from tests.support.live import connect, serving
-from tests.support.provisioning import BASE, DOMAIN, Provider, found_organization
+from tests.support.provisioning import BASE, DOMAIN, SUSPEND, Provider, found_organization
 
 OUTSIDE = "mara@lindqvist.example"
 
@@ -30,20 +37,69 @@ async def rival_of(runtime: Runtime, client: httpx2.AsyncClient, plan: Plan = Pl
     return Provider(client, token)
 
 
-async def test_another_organizations_users_are_not_found(provider: Provider, runtime: Runtime) -> None:
-    made = (await provider.send("POST", "/Users", LI)).json()
-    rival = await rival_of(runtime, provider.client)
-    theirs = await rival.create("other@rival.example")
-    path = f"/Users/{made['id']}"
+# Every operation that names a user or a group by its id, those that remove it last, and what a provider sends to it.
+BODIES: dict[str, Any] = {
+    "GET /Users/{user_id}": None,
+    "GET /Groups/{group_id}": None,
+    "PUT /Users/{user_id}": LI,
+    "PUT /Groups/{group_id}": {"schemas": [GROUP], "displayName": "Sales"},
+    "PATCH /Users/{user_id}": {"schemas": [PATCH_OP], "Operations": [SUSPEND]},
+    "PATCH /Groups/{group_id}": {
+        "schemas": [PATCH_OP],
+        "Operations": [{"op": "replace", "path": "displayName", "value": "Support"}],
+    },
+    "DELETE /Users/{user_id}": None,
+    "DELETE /Groups/{group_id}": None,
+}
+# What every organization is told alike.
+SAME_FOR_ALL = {"GET /Schemas/{urn}", "GET /ResourceTypes/{name}"}
+NOBODY = "01a1e06c-f814-7ee3-997b-36d9b452c416"
 
-    for method, body in (("GET", None), ("PUT", LI), ("DELETE", None), ("PATCH", {"Operations": [{"op": "remove"}]})):
-        answer = await rival.send(method, path, body)
-        assert_refused(answer, 404)
-        nobody = await rival.send(method, "/Users/01a1e06c-f814-7ee3-997b-36d9b452c416", body)
-        assert answer.content == nobody.content
-    for filter_ in (f'id eq "{made["id"]}"', 'userName co ""', 'externalId eq "00u7"', 'emails.value co "@"'):
-        assert {each["id"] for each in (await rival.find(filter_))["Resources"]} <= {theirs["id"]}
-    assert await provider.read(made["id"]) == made
+
+def test_every_operation_that_names_something_by_its_id_is_tried() -> None:
+    named = {f"{one.method} {one.path.removeprefix(BASE)}" for one in OPERATIONS if one.path.startswith(f"{BASE}/")}
+
+    assert {each for each in named if "{" in each} == BODIES.keys() | SAME_FOR_ALL
+
+
+async def ask(provider: Provider, line: str, object_id: str) -> httpx2.Response:
+    """Send what an operation takes."""
+    method, _, template = line.partition(" ")
+    return await provider.send(method, re.sub(r"\{\w+\}", object_id, template), BODIES[line])
+
+
+async def test_another_organizations_users_and_groups_are_like_none(provider: Provider, runtime: Runtime) -> None:
+    made = (await provider.send("POST", "/Users", LI)).json()
+    sales = await create_group(provider, "Sales", made["id"])
+    li = await provider.read(made["id"])
+    rival = await rival_of(runtime, provider.client)
+    own = await rival.create("other@rival.example")
+    own_group = await create_group(rival, "Sales", own["id"])
+    for line in BODIES:
+        object_id = (li if "user_id" in line else sales)["id"]
+        theirs, nobody = [await ask(rival, line, each) for each in (object_id, NOBODY)]
+
+        assert_refused(theirs, 404)
+        assert theirs.content == nobody.content, line
+    for filter_ in (f'id eq "{li["id"]}"', 'userName co ""', 'externalId eq "00u7"', 'emails.value co "@"'):
+        assert {each["id"] for each in (await rival.find(filter_))["Resources"]} <= {own["id"]}
+    for filter_ in (f'id eq "{sales["id"]}"', 'displayName co ""', f'members.value eq "{li["id"]}"'):
+        assert {each["id"] for each in (await find_groups(rival, filter_))["Resources"]} <= {own_group["id"]}
+    for object_id in (li["id"], sales["id"]):
+        searched = await rival.send("POST", "/.search", {"filter": f'id eq "{object_id}"'})
+        assert searched.json()["totalResults"] == 0
+    for member in (li["id"], NOBODY):
+        body = {"schemas": [GROUP], "displayName": "Sales", "members": [{"value": member}]}
+        refused = await rival.send("PUT", f"/Groups/{own_group['id']}", body)
+        assert_refused(refused, 400, "invalidValue")
+        assert refused.json()["detail"].replace(member, "ID") == "members: ID is not a user of this organization"
+
+    assert await provider.read(li["id"]) == li
+    assert await send_group(provider, "GET", f"/Groups/{sales['id']}") == sales
+    # So it is the id alone for which the rival was refused: who has it is not.
+    for line in BODIES:
+        answer = await ask(provider, line, (li if "user_id" in line else sales)["id"])
+        assert answer.status_code == (204 if line.startswith("DELETE") else 200), (line, answer.text)
 
 
 async def test_each_credential_opens_its_own_door_alone(
