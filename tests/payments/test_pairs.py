@@ -33,6 +33,7 @@ from tests.payments.support import PRICE, session_of, tick
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, StripeRefusal
 from tests.support.payments import ImpatientCheckouts
+from tests.support.races import find_disorder
 from tests.web.event_types.conftest import offer
 
 ROUNDS = 4 if os.environ.get("OPENSLOT_LONG") else 1
@@ -180,6 +181,7 @@ async def test_no_pair_of_writers_costs_money_or_time(
             booked=booked,
         )
         await meet(at, one, other)
+        assert await find_disorder(runtime.pool) == {}, f"{one.__name__} and {other.__name__}"
     await tick(runtime, clock)
     for booking_id in booked:
         found = await store.find_of_booking(runtime.pool, booking_id)
