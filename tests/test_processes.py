@@ -1,5 +1,6 @@
 """Tests in several processes: none is lost, and what they say is told."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import psutil
 import pytest
 
 from tests.support.forked import ROOT
-from tests.support.promises import PROMISES
+from tests.support.promises import PROMISES, is_promise
 
 FAIR = """
 import os, pytest
@@ -68,6 +69,10 @@ async def test_waits_for_ever():
 
 @pytest.mark.parametrize("n", range(30))
 def test_after(n): pass
+"""
+LIMIT = """
+def test_limit(pytestconfig):
+    assert pytestconfig.getoption("max_seconds") == {seconds}
 """
 # Lets no other thread of its process run.
 HOLDING = """
@@ -158,7 +163,7 @@ def test_lots(n, tries):
 """
 
 
-def run(folder: Path, *arguments: str) -> tuple[int, str, dict[str, str]]:
+def run(folder: Path, *arguments: str, long: str = "") -> tuple[int, str, dict[str, str]]:
     """Run the tests of a folder in three processes: exit code, what was printed, what came of each test."""
     results = folder / "results.xml"
     options = ["-c", "pyproject.toml", "-p", "tests.support.processes", "--processes", "3", "--junitxml", str(results)]
@@ -166,6 +171,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, str, dict[str, str]]:
         [sys.executable, "-m", "pytest", *options, "--rootdir", str(folder), *arguments, str(folder)],
         check=False,
         cwd=ROOT,
+        env={**os.environ, "OPENSLOT_LONG": long},
         capture_output=True,
         text=True,
     )
@@ -235,6 +241,13 @@ def test_a_test_that_does_not_end_is_ended_and_says_where_it_waits(tmp_path: Pat
     assert "in wait_for_nothing" in said
     assert not goes_on(int((tmp_path / "started").read_text()))
     assert "1 failed, 50 passed" in said
+
+
+@pytest.mark.parametrize(("long", "seconds"), [("", 900), ("1", 3600)])
+def test_a_test_may_take_longer_with_its_long_count(tmp_path: Path, long: str, seconds: int) -> None:
+    (tmp_path / "test_limit.py").write_text(LIMIT.format(seconds=seconds))
+    code, said, _ = run(tmp_path, long=long)
+    assert code == 0, said
 
 
 def test_a_process_that_can_not_end_itself_is_ended(tmp_path: Path) -> None:
@@ -309,7 +322,7 @@ def test_every_long_proof_is_a_promise() -> None:
     files = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
     proofs = [str(path.relative_to(ROOT)) for path in files if "OPENSLOT_LONG" in path.read_text()]
     assert len(proofs) > 10
-    assert [path for path in proofs if not any(fnmatch(path, pattern) for pattern in PROMISES)] == []
+    assert [path for path in proofs if not is_promise(path)] == []
 
 
 def test_every_pattern_of_promises_names_a_file() -> None:
