@@ -1,9 +1,10 @@
 """The fake over HTTP: tokens, scopes and limits, and the faults that a test gives to its next answers."""
 
 import re
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -40,7 +41,8 @@ class FakeHubSpot:
         self.is_down = False
         self.url = ""
         self.most_in_ten_seconds, self.most_searches_a_second, self.most_in_a_day = 100, 5, 250_000
-        self._counted: list[datetime] = []
+        self._day, self._of_day = date.min, 0
+        self._recent: deque[datetime] = deque()
         self._searched: list[datetime] = []
 
     def configure(self, settings: Settings) -> Settings:
@@ -85,24 +87,31 @@ class FakeHubSpot:
 
     def _count(self, *, is_search: bool) -> None:
         now = self.clock()
-        self._counted = [each for each in self._counted if each.date() == now.date()]
-        recent = [each for each in self._counted if each > now - TEN_SECONDS]
-        if len(self._counted) >= self.most_in_a_day:
+        self._forget(now)
+        if self._of_day >= self.most_in_a_day:
             raise _limit("DAILY")
-        if len(recent) >= self.most_in_ten_seconds:
+        if len(self._recent) >= self.most_in_ten_seconds:
             raise _limit("TEN_SECONDLY_ROLLING")
-        self._counted.append(now)
+        self._of_day += 1
+        self._recent.append(now)
         if is_search:
             self._searched = [each for each in self._searched if each > now - SECOND]
             if len(self._searched) >= self.most_searches_a_second:
                 raise _limit("SECONDLY")
             self._searched.append(now)
 
+    def _forget(self, now: datetime) -> None:
+        """Forget requests that no limit counts any more; hours of them are not looked through with each."""
+        if now.date() != self._day:
+            self._day, self._of_day = now.date(), 0
+        while self._recent and self._recent[0] <= now - TEN_SECONDS:
+            self._recent.popleft()
+
     def _tell_limits(self) -> dict[str, str]:
-        recent = [each for each in self._counted if each > self.clock() - TEN_SECONDS]
-        told = {"Daily": self.most_in_a_day, "Daily-Remaining": self.most_in_a_day - len(self._counted)}
+        self._forget(self.clock())
+        told = {"Daily": self.most_in_a_day, "Daily-Remaining": self.most_in_a_day - self._of_day}
         told |= {"Interval-Milliseconds": 10_000, "Max": self.most_in_ten_seconds}
-        told |= {"Remaining": self.most_in_ten_seconds - len(recent)}
+        told |= {"Remaining": self.most_in_ten_seconds - len(self._recent)}
         return {f"X-HubSpot-RateLimit-{name}": str(number) for name, number in told.items()}
 
     def _carry_out(self, request: Request, path: str, query: dict[str, str]) -> tuple[int, Any]:
