@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as budget_of_examples
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
+from tests.support.hangs import within_a_second
 from tests.support.live import connect, serving
 
 EXAMPLES = 250 if os.environ.get("OPENSLOT_LONG") else 100
@@ -68,12 +70,37 @@ async def test_nothing_that_is_sent_breaks_or_stops_the_server(settings: Setting
         @budget_of_examples(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
         @given(body=bodies, version=st.sampled_from(VERSIONS))
         def send(body: bytes, version: str) -> None:
-            sent = asyncio.run_coroutine_threadsafe(agent.post(body, MCP_Protocol_Version=version), loop)
-            check_answer(sent.result(timeout=120))
+            with within_a_second(body):
+                sent = asyncio.run_coroutine_threadsafe(agent.post(body, MCP_Protocol_Version=version), loop)
+                check_answer(sent.result(timeout=120))
 
         await asyncio.to_thread(send)
 
     assert (await verify(runtime)).faults == ()
+
+
+CALL = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_bookings", "arguments": '
+HOSTILE = {
+    "lists": b"[" * 200_000,
+    "objects": b'{"a":' * 40_000,
+    "messages inside one another": b'{"jsonrpc": "2.0", "params": ' * 8_000,
+    "arguments inside one another": CALL + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+    "many arguments": CALL + b"{" + b",".join(b'"k%d": 1' % n for n in range(18_000)) + b"}}}",
+    "a long list of statuses": CALL + b'{"status": [' + b'"CONFIRMED",' * 18_000 + b'"all"]}}}',
+    "a batch of everything": b"[" + b"{}," * 60_000 + b"{}]",
+    "an id of digits": b'{"jsonrpc": "2.0", "method": "ping", "id": ' + b"9" * 200_000 + b"}",
+    "a method of escapes": b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"\\u0000" * 40_000 + b'"}',
+    "a text without an end": b'{"jsonrpc": "2.0", "id": 1, "method": "' + b'\\"' * 100_000,
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+async def test_a_hostile_message_is_answered_within_a_second(orchestrator: TestAgent, body: bytes) -> None:
+    for version in VERSIONS:
+        with within_a_second(body):
+            answer = await orchestrator.post(body, MCP_Protocol_Version=version)
+        check_answer(answer)
+        assert len(answer.content) < 20_000
 
 
 def check_answer(answer: Any) -> None:

@@ -1,12 +1,19 @@
-"""No date is a 500: every parameter that takes one, at the edges of 1970 to 2200 and beyond; all with OPENSLOT_LONG."""
+"""No date is a 500 or takes a second: every parameter that takes one, at the edges of 1970 to 2200, beyond, and drawn.
+
+All of them with OPENSLOT_LONG.
+"""
 
 import os
 
 import httpx2
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as fuzzing
+from hypothesis import strategies as st
 
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import Book
+from tests.support.hangs import within_a_second
 
 LONG = os.environ.get("OPENSLOT_LONG") == "1"
 DATES = [
@@ -27,7 +34,8 @@ async def test_slots_of_any_day(client: httpx2.AsyncClient, bearer: dict[str, st
         for more in ({}, {"endDate": first}, {"endDate": "2200-12-31"}):
             for zone in ZONES if LONG or first in EDGES else ZONES[:1]:
                 params = {"timezone": zone, "startDate": first, **more}
-                answer = await client.get("/api/v1/availability/meeting", params=params, headers=bearer)
+                with within_a_second(params):
+                    answer = await client.get("/api/v1/availability/meeting", params=params, headers=bearer)
                 assert answer.status_code in {200, 400}, (params, answer.text)
 
 
@@ -35,7 +43,8 @@ async def test_public_slots_of_any_day(client: httpx2.AsyncClient, meeting: Even
     del meeting
     for first in DATES:
         params = {"timezone": "UTC", "startDate": first}
-        answer = await client.get("/api/public/mara/meeting/slots", params=params)
+        with within_a_second(params):
+            answer = await client.get("/api/public/mara/meeting/slots", params=params)
         assert answer.status_code in {200, 400}, (params, answer.text)
 
 
@@ -43,7 +52,8 @@ async def test_public_slots_of_any_day(client: httpx2.AsyncClient, meeting: Even
 async def test_lists_of_any_span(client: httpx2.AsyncClient, bearer: dict[str, str], path: str) -> None:
     for moment in [*DATES, *MOMENTS]:
         for params in ({"from": moment}, {"to": moment}):
-            answer = await client.get(f"/api/v1/{path}", params=params, headers=bearer)
+            with within_a_second(params):
+                answer = await client.get(f"/api/v1/{path}", params=params, headers=bearer)
             assert answer.status_code in {200, 400}, (params, answer.text)
 
 
@@ -54,12 +64,40 @@ async def test_bookings_holds_and_reschedules_at_any_moment(
     for moment in MOMENTS:
         hold = {"eventTypeId": str(meeting.id), "startTime": moment}
         moved = {"newStartTime": moment}
-        answers = [
-            await book(moment),
-            await client.post("/api/public/holds", json=hold),
-            await client.patch(f"/api/v1/bookings/{made}/reschedule", json=moved, headers=bearer),
-        ]
+        with within_a_second(moment):
+            answers = [
+                await book(moment),
+                await client.post("/api/public/holds", json=hold),
+                await client.patch(f"/api/v1/bookings/{made}/reschedule", json=moved, headers=bearer),
+            ]
         assert {answer.status_code for answer in answers} <= {200, 400, 409, 429}, moment
+
+
+zones = st.sampled_from([*ZONES, "Europe/Berlin", "+14:00", "utc", "Middle/Earth"]) | st.text(max_size=20)
+days = st.dates().map(str) | st.sampled_from(DATES) | st.text(alphabet="0123456789-+:TZW. ", max_size=400)
+offsets = st.sampled_from(["", "Z", "+14:00", "-23:59", "+99:99", "[Europe/Berlin]"])
+moments = st.builds(lambda at, offset: at.isoformat() + offset, st.datetimes(), offsets) | days
+
+
+@fuzzing(max_examples=1000 if LONG else 50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(span=st.tuples(days, days), zone=zones, moment=moments)
+async def test_drawn_dates_are_read_or_refused(
+    client: httpx2.AsyncClient,
+    bearer: dict[str, str],
+    meeting: EventType,
+    span: tuple[str, str],
+    zone: str,
+    moment: str,
+) -> None:
+    params = {"timezone": zone, "startDate": span[0], "endDate": span[1]}
+    hold = {"eventTypeId": str(meeting.id), "startTime": moment}
+    with within_a_second((params, moment)):
+        answers = [
+            await client.get("/api/v1/availability/meeting", params=params, headers=bearer),
+            await client.get("/api/v1/bookings", params={"from": moment, "to": span[1]}, headers=bearer),
+            await client.post("/api/public/holds", json=hold),
+        ]
+    assert {answer.status_code for answer in answers} <= {200, 400, 409, 429}, [answer.text for answer in answers]
 
 
 async def test_days_after_2038_are_as_good_as_any(

@@ -18,6 +18,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
+from tests.support.agent import TestAgent, make_key
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
 from tests.support.races import WebPair, check_order, iso, wish, workday
@@ -28,6 +29,8 @@ LONG = bool(os.environ.get("OPENSLOT_LONG"))
 ROUNDS, CLIENTS = (200, 50) if LONG else (3, 50)
 MIXED = 3000 if LONG else 160
 SEAT_ROUNDS, SEAT_CLIENTS = (50, 100) if LONG else (2, 50)
+# What an agent's tool refuses with, and the status that the API has for it.
+STATUSES = {"slot_unavailable": 409, "booking_already_cancelled": 409, "invalid_start_time": 400}
 
 Clients = list[httpx2.AsyncClient]
 
@@ -72,32 +75,47 @@ async def test_shifted_lengths_buffers_moves_and_cancels_never_overlap(
     await offer(runtime, user, "short", duration_minutes=15, slot_interval_minutes=15)
     await offer(runtime, user, "long", duration_minutes=90, slot_interval_minutes=15, buffer_after=15)
     await offer(runtime, user, "padded", duration_minutes=30, slot_interval_minutes=15, buffer_before=15)
+    agents = [TestAgent(client, await make_key(runtime, "orchestrator")) for client in clients]
     chance = random.Random(7)
     made: list[str] = []
 
-    async def act(number: int) -> int:
+    async def act(number: int) -> tuple[str, int]:
         client = clients[number % 2]
         start = workday(chance.randrange(2)) + timedelta(minutes=15 * chance.randrange(28))
         choice = chance.random()
-        if choice < 0.5 or not made:
+        if choice < 0.4 or not made:
             slug = chance.choice(["short", "long", "padded"])
             answer = await client.post("/api/v1/bookings", json=wish(slug, start, number), headers=key)
             if answer.status_code == 200:
                 made.append(answer.json()["bookingId"])
-        elif choice < 0.8:
+            return "booked", answer.status_code
+        if choice < 0.6:
             path = f"/api/v1/bookings/{chance.choice(made)}/reschedule"
             answer = await client.patch(path, json={"newStartTime": iso(start)}, headers=key)
-        else:
-            answer = await client.post(f"/api/v1/bookings/{chance.choice(made)}/cancel", headers=key)
-        return answer.status_code
+            return "moved", answer.status_code
+        if choice < 0.8:
+            return "moved by an agent", await move_as_agent(agents[number % 2], chance.choice(made), iso(start))
+        # Others may be moving it at this moment; afterwards nobody tries to.
+        booking_id = made.pop(chance.randrange(len(made)))
+        return "cancelled", (await client.post(f"/api/v1/bookings/{booking_id}/cancel", headers=key)).status_code
 
-    statuses: Counter[int] = Counter()
+    answers: Counter[tuple[str, int]] = Counter()
     for begin in range(0, MIXED, 40):
-        statuses.update(await asyncio.gather(*(act(begin + n) for n in range(40))))
+        answers.update(await asyncio.gather(*(act(begin + n) for n in range(40))))
         await check_order(runtime)
-    assert set(statuses) <= {200, 400, 409}, statuses
-    assert statuses[200] > MIXED // 10
+        # The limit of an agent's key is not what is tested here.
+        await runtime.pool.execute("delete from rate_log")
+    assert {status for _, status in answers} <= {200, 400, 409}, answers
+    for did in ("booked", "moved", "moved by an agent", "cancelled"):
+        assert answers[did, 200] > MIXED // 100, answers
     assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
+
+
+async def move_as_agent(agent: TestAgent, booking_id: str, start: str) -> int:
+    """Reschedule by the agents' tool, and tell which status the API would have answered with."""
+    answer = await agent.call("reschedule_booking", bookingId=booking_id, newStartTime=start, confirm=True)
+    told = answer["result"]
+    return STATUSES[told["structuredContent"]["error"]["code"]] if told["isError"] else 200
 
 
 async def test_seats_are_given_out_exactly(clients: Clients, key: dict[str, str], runtime: Runtime, user: User) -> None:

@@ -1,8 +1,11 @@
 """Files as programs write them: encodings, delimiters, quotation marks, and what is refused."""
 
 import tracemalloc
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from openslot.contacts import csv_files
 from openslot.contacts.csv_files import (
@@ -22,6 +25,7 @@ from openslot.contacts.import_models import Field, LineFault
 from openslot.core.errors import Invalid
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.i18n.localization import localize
+from tests.support.hangs import within_a_second
 
 TEXT = "Name,E-mail\nZoë Müller,zoe@mueller.example\n"
 
@@ -165,6 +169,35 @@ def test_a_file_of_delimiters_and_short_cells_is_refused_before_it_fills_the_mem
         tracemalloc.stop()
 
     assert peak < 40 * 1024 * 1024
+
+
+LARGE = {
+    "quotation marks": b'"' * MAX_BYTES,
+    "open quotation marks": b"a,b\n" + b'"a\n' * (MAX_BYTES // 3 - 2),
+    "texts that end in the middle": b"a,b\n" + b'"a"b"\n' * (MAX_BYTES // 6 - 1),
+    "one long word": b"a" * MAX_BYTES,
+    "spaces": b" " * (MAX_BYTES - 1) + b"x",
+    "zeros": b"\x00" * MAX_BYTES,
+    "letters of no encoding": b"a\xff\x81" * (MAX_BYTES // 3),
+    "as many lines as are allowed": b"n,e\n" + b"Ann,ann@x.example\n" * MAX_LINES,
+    "as many cells as are allowed": b"a,b\n" + (b"ab," * 24 + b"x\n") * (MAX_CELLS // 25),
+}
+
+
+@pytest.mark.parametrize("body", [*HOSTILE.values(), *LARGE.values()], ids=[*HOSTILE, *LARGE])
+def test_no_file_is_read_for_more_than_a_second(body: bytes) -> None:
+    with within_a_second(body), suppress(Invalid):
+        read_file(body)
+
+
+PIECES = b'" , ; \n \r \r\n \t sep=; \xff\xfe \x00 \x81 Name Ann ann@x.example'.split(b" ")
+
+
+@given(st.binary() | st.lists(st.sampled_from(PIECES), max_size=200).map(b"".join))
+def test_whatever_is_sent_is_read_or_refused_within_a_second(body: bytes) -> None:
+    with within_a_second(body), suppress(Invalid):
+        file = read_file(body)
+        assert len(guess_columns(file.header, file.lines[0].cells)) == len(file.header)
 
 
 def test_many_filled_cells_are_refused_and_empty_ones_are_not() -> None:

@@ -25,6 +25,7 @@ from openslot.scim.filters import (
 from openslot.scim.store import Condition
 from tests.scim.strategies import FILTERS, SUPPORTED
 from tests.scim.writing import write
+from tests.support.hangs import within_a_second
 
 A = Comparison(AttributePath(CORE, "a"), "eq", "1")
 B = Comparison(AttributePath(CORE, "b"), "eq", "2")
@@ -33,7 +34,9 @@ C = Comparison(AttributePath(CORE, "c"), "eq", "3")
 
 @given(FILTERS)
 def test_what_is_written_is_read_back(term: Filter) -> None:
-    assert parse_filter(write(term)) == term
+    text = write(term)
+    with within_a_second(text):
+        assert parse_filter(text) == term
 
 
 @pytest.mark.parametrize(
@@ -100,8 +103,20 @@ def test_no_text_does_anything_but_parse_or_be_refused() -> None:
     chance = Random(7)
     for _ in range(1000):
         text = draw_text(chance)
-        with suppress(InvalidFilter):
+        with within_a_second(text), suppress(InvalidFilter):
             assert isinstance(Condition(parse_filter(text)).sql, str), text
+
+
+SIGNS = [*'()[]"\\ \t.:-$1aé', '\\"', "1e9", "a.", "a["]
+PIECES = [*SIGNS, "a eq ", "not ", "not (", "a pr and ", 'a eq "x" or ', "(a pr) and ", "urn:a:", f"{CORE}:"]
+
+
+@pytest.mark.parametrize("beginning", ["", "a eq ", 'a eq "', "a eq 1", "a pr and (", "emails[", f"{CORE}:"])
+def test_no_filter_however_long_is_read_for_more_than_a_second(beginning: str) -> None:
+    for piece in PIECES:
+        text = (beginning + piece * LONGEST)[:LONGEST]
+        with within_a_second(text), suppress(InvalidFilter):
+            Condition(parse_filter(text))
 
 
 @given(SUPPORTED)
