@@ -13,7 +13,7 @@ from msgspec import Struct
 from proofs.figures import Figure
 from proofs.proxy import Fault
 from proofs.scene import Scene, count_arrived, scene
-from tests.support.killable import Guests, list_starts, processes, wait_until_done
+from tests.support.killable import Guests, list_starts, processes, wait_until_done, wait_until_ready
 
 # Which effects wait for which peer.
 EFFECTS = {"database": "", "smtp": "mail.", "caldav": "calendars.", "webhook": "webhooks.", "crm": "crm."}
@@ -78,7 +78,7 @@ async def _prove(place: Path, *, short: bool) -> list[Figure]:
     async with scene(place, through=tuple(EFFECTS)) as set_up:
         starts = await list_starts(set_up.runtime, set_up.user.id, 2 * per_row * len(plan))
         async with processes(set_up.settings, {**set_up.environment, **limits}, webs=2, workers=1) as running:
-            await _wait_until_ready(set_up, running.ports)
+            await wait_until_ready(set_up.runtime, running, set_up.headers)
             rows, tried = [], _Turns(starts, per_row)
             for peer, fault in plan:
                 async with Guests(running.ports, set_up.headers, timeout=60) as guests:
@@ -138,14 +138,6 @@ async def _wait_for_others(set_up: Scene, bookings: Sequence[UUID], broken: str)
         while await set_up.runtime.pool.fetchval(OTHERS, bookings, broken):
             await asyncio.sleep(0.05)
     return time.monotonic() - began
-
-
-async def _wait_until_ready(set_up: Scene, ports: Sequence[int]) -> None:
-    async with asyncio.timeout(120):
-        for port in ports:
-            async with Guests([port], set_up.headers) as guest:
-                while (answer := await guest.send("GET", "/me")) is None or answer.status_code != 200:
-                    await asyncio.sleep(0.1)
 
 
 def _judge(rows: Sequence[Row], tried: _Turns, last: float) -> list[Figure]:

@@ -38,6 +38,7 @@ class Processes:
         self, settings: Settings, environment: Mapping[str, str], names: Mapping[str, int], logs: Path | None
     ) -> None:
         self.ports = [port for port in names.values() if port]
+        self.workers = len(names) - len(self.ports)
         self.kills = 0
         self._names = names
         self._settings = settings
@@ -167,6 +168,17 @@ class Guests:
         if number % 5 == 0:
             await self.ask("POST", f"/bookings/{booking}/cancel", {}, key=f"cancel {number}")
         return UUID(booking)
+
+
+async def wait_until_ready(runtime: Runtime, running: Processes, headers: Mapping[str, str]) -> None:
+    """Wait until every web process answers and every worker has sent a heartbeat: a slow machine starts them slowly."""
+    async with asyncio.timeout(120):
+        for port in running.ports:
+            async with Guests([port], headers) as guest:
+                while (answer := await guest.send("GET", "/me")) is None or answer.status_code != 200:
+                    await asyncio.sleep(0.1)
+        while await runtime.pool.fetchval("select count(*) from worker_beats") < running.workers:
+            await asyncio.sleep(0.1)
 
 
 def count_told(bookings: int) -> int:
