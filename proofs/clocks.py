@@ -127,7 +127,7 @@ async def _prove(place: Path, steps: Sequence[timedelta], of_machine: Sequence[t
         events = sum(1 + (number % 3 == 0) + (number % 5 == 0) for number in booked)
         return [
             Figure("clocks set", len(steps) + len(of_machine)),
-            Figure("longest until all was done, s", round(max(seconds), 1), at_most=DONE_WITHIN),
+            Figure("longest until all was done, s", round(max(seconds), 1), within=DONE_WITHIN),
             *checks,
             Figure("times held and booked twice", sum(many > 1 for many in winners), at_most=0),
             Figure("times held that nobody could book", sum(many == 0 for many in winners), at_most=0),

@@ -126,7 +126,7 @@ async def _prove(place: Path, of_database: Path, of_files: Path, ways: Sequence[
         Figure("requests without an answer", guests.answers[0], at_most=0),
         Figure("pages other than 200 and 503", sum(each.failed_pages for each in rounds), at_most=0),
         Figure("not named by readyz, doctor, backup", sum(not each.is_named for each in rounds), at_most=0),
-        Figure("longest until booked again, s", round(max(each.back_after for each in rounds), 1), at_most=BACK_WITHIN),
+        Figure("longest until booked again, s", round(max(each.back_after for each in rounds), 1), within=BACK_WITHIN),
         Figure("data directory full: requests refused", refused, at_most=0),
         Figure("seconds until all effects were done", round(drained, 1)),
         *figures,

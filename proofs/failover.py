@@ -62,7 +62,7 @@ async def kill_primaries(engine: Cluster, blowing: Storm, *, kills: int) -> list
     return [
         Figure("kill -9 of PostgreSQL and Patroni", len(done), at_least=kills),
         Figure("median without service, s", round(statistics.median(away), 1)),
-        Figure("longest without service, s", round(max(away), 1), at_most=BACK_WITHIN),
+        Figure("longest without service, s", round(max(away), 1), within=BACK_WITHIN),
     ]
 
 

@@ -69,7 +69,7 @@ async def cut_service(
 def _tell(what: str, back: Sequence[float]) -> list[Figure]:
     return [
         Figure(f"{what}, times", len(back)),
-        Figure(f"{what}: longest from healed to booked, s", round(max(back, default=0.0), 1), at_most=BACK_WITHIN),
+        Figure(f"{what}: longest from healed to booked, s", round(max(back, default=0.0), 1), within=BACK_WITHIN),
     ]
 
 

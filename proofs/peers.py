@@ -150,7 +150,7 @@ def _judge(rows: Sequence[Row], tried: _Turns, last: float) -> list[Figure]:
         Figure("without the database: fewest 503s", min(row.unavailable for row in cut), at_least=1),
         Figure("answers that were not JSON", len(tried.other_than_json), at_most=0),
         Figure("answers other than success, 409 and 503", tried.refused, at_most=0),
-        Figure("slowest answer, s", round(max(row.slowest for row in rows), 1), at_most=ANSWERED_WITHIN),
-        Figure("slowest of what needs another peer, s", round(max(others), 1), at_most=OTHERS_WITHIN),
-        Figure("longest until all was done, s", round(max([*drained, last]), 1), at_most=DRAINED_WITHIN),
+        Figure("slowest answer, s", round(max(row.slowest for row in rows), 1), within=ANSWERED_WITHIN),
+        Figure("slowest of what needs another peer, s", round(max(others), 1), within=OTHERS_WITHIN),
+        Figure("longest until all was done, s", round(max([*drained, last]), 1), within=DRAINED_WITHIN),
     ]

@@ -38,7 +38,7 @@ async def restart_pooler(engine: Cluster, blowing: Storm, *, restarts: int) -> l
     return [
         Figure("PgBouncer restarted", len(away), at_least=restarts),
         Figure("median without service, s", round(statistics.median(away), 1)),
-        Figure("longest without service, s", round(max(away), 1), at_most=BACK_WITHIN),
+        Figure("longest without service, s", round(max(away), 1), within=BACK_WITHIN),
     ]
 
 

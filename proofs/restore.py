@@ -91,6 +91,7 @@ async def _live(set_up: Scene, source: Installation, bookings: int, starts: Sequ
             agent = TestAgent(client, agent_key)
             async with _booking(guests, agent, starts, booked):
                 await _until(booked, bookings)
+                await _wait_until_told(set_up)
                 before = set(booked)
                 busy = await asyncio.to_thread(source.told, "backup", "create")
                 await _until(booked, len(booked) + bookings // 3)
@@ -128,6 +129,13 @@ async def _booking(
 async def _until(booked: set[UUID], count: int) -> None:
     async with asyncio.timeout(60 + 5 * count):
         while len(booked) < count:
+            await asyncio.sleep(0.05)
+
+
+async def _wait_until_told(set_up: Scene) -> None:
+    """Wait until a mail and a webhook were sent, so that the backup has some that must not be sent again."""
+    async with asyncio.timeout(DONE_WITHIN):
+        while not await set_up.runtime.pool.fetchval(f"select exists ({MAILED}) and exists ({DELIVERED})"):
             await asyncio.sleep(0.05)
 
 

@@ -105,7 +105,7 @@ class Storm:
             Figure("answers that were not JSON", sum(len(each.other_than_json) for each in self.guests), at_most=0),
             Figure("answers other than success and 503", len(self.refused), at_most=0),
             Figure("slowest answer, s", round(max(each.slowest for each in self.guests), 1)),
-            Figure("seconds until all effects were done", round(self.drained_after, 1), at_most=DRAINED_WITHIN),
+            Figure("seconds until all effects were done", round(self.drained_after, 1), within=DRAINED_WITHIN),
         ]
 
 
