@@ -18,7 +18,7 @@ LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "data", "dist", "test-results", ".hypothesis", ".*_cache", ".coverage"
 )
 # In what pytest prints at its end: an error before or after a test, or a run that is too long, shows nothing.
-FAILED = re.compile(r"^\d+ failed", re.MULTILINE)
+FAILED = re.compile(r"^FAILED ", re.MULTILINE)
 LONGEST, LONGEST_IN_ALL = 600, 1800
 # A race that nobody guards does not happen every time.
 TRIES = 3

@@ -19,6 +19,8 @@ READY_WITHIN = 60.0
 SETTLES_WITHIN = 60.0
 FEW_DESCRIPTORS = 256
 HEAD_TIMEOUT = 2
+# What is tried there fails so often that the log names the address.
+KEPT_OUT = "too many failed authentications"
 BODY_TIMEOUT = 2
 CONNECTIONS = 8
 PROXY = "127.200.0.1"
@@ -93,7 +95,7 @@ def _web_process_at(port: int, database_url: str, key: str, directory: Path) -> 
     finally:
         process.terminate()
         process.wait(READY_WITHIN)
-    assert log.read_text() == ""
+    assert [line for line in log.read_text().splitlines() if KEPT_OUT not in line] == []
 
 
 def _web_with_few_descriptors() -> None:
