@@ -89,7 +89,7 @@ UNFINISHED = " union all ".join(
 LIST_UNFINISHED = f"""
 select id, reaction, target, key, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
 order by no desc limit $2"""
-# Each state by its own index here too: with `in`, every effect there is would be read.
+# Each state by its own index here and below: with `in`, every effect there is would be read.
 COUNT_BY_STATE = """
 select 'queued' as state, count(*) as effects,
     coalesce(extract(epoch from $1::timestamptz - min(next_try_at)), 0)::float as oldest
@@ -102,10 +102,13 @@ COUNT_FAILING = """
 select reaction, count(*) as effects from effects
 where state = 'queued' and yields and attempts > 0 and event_id is not null and created_at < $1
 group by reaction order by reaction"""
-COUNT_LATE = "select count(*) from effects where state in ('queued', 'running') and next_try_at < $1"
+COUNT_LATE = """
+select (select count(*) from effects where state = 'queued' and next_try_at < $1)
+    + (select count(*) from effects where state = 'running' and next_try_at < $1)"""
 COUNT_UNKNOWN = """
 select reaction, count(*) as waiting from (
-    select reaction from effects where state in ('queued', 'running')
+    select reaction from effects where state = 'queued'
+    union all select reaction from effects where state = 'running'
     union all select reaction from effects where state = 'waiting') e
 where reaction <> all($1::text[]) group by reaction order by reaction"""
 COUNT_WORKERS = "select count(*) from worker_beats where beat_at > now() - interval '30 seconds'"

@@ -94,7 +94,7 @@ async def test_a_database_that_does_not_answer_is_told_in_time(client: httpx2.As
 
 
 @pytest.mark.own_database
-async def test_the_metrics_read_neither_what_is_done_nor_all_that_waits(runtime: Runtime) -> None:
+async def test_neither_metrics_nor_doctor_read_what_is_done(runtime: Runtime) -> None:
     pool = runtime.pool
     await pool.execute(
         """insert into effects (id, event_id, reaction, state, yields, attempts, next_try_at, created_at)
@@ -106,7 +106,9 @@ async def test_the_metrics_read_neither_what_is_done_nor_all_that_waits(runtime:
     now = system_clock()
     by_state = await pool.fetch(f"explain {store.COUNT_BY_STATE}", now)
     failing = await pool.fetch(f"explain {store.COUNT_FAILING}", now - timedelta(minutes=15))
-    plans = ["\n".join(row["QUERY PLAN"] for row in plan) for plan in (by_state, failing)]
+    late = await pool.fetch(f"explain {store.COUNT_LATE}", now)
+    unknown = await pool.fetch(f"explain {store.COUNT_UNKNOWN}", ["mail.send"])
+    plans = ["\n".join(row["QUERY PLAN"] for row in plan) for plan in (by_state, failing, late, unknown)]
 
     assert [plan for plan in plans if "Seq Scan" in plan] == []
     assert "Index Only Scan using effects_failing on effects" in plans[1]

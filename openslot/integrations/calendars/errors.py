@@ -30,7 +30,7 @@ UNREADABLE_ANSWER = Text("The calendar's server returned something that can't be
 NO_MAILBOX = Text("This account has no mailbox with a calendar at Microsoft")
 NOT_ORGANIZER = Text("Several people host this booking, and only its organizer can reschedule it in the calendar")
 SEVERAL_HOSTS = Text("Several people host this booking. Cancel it or hand it over on its page")
-LONG_ZONES = Text("The feed's time zones are too long to be kept with each of its events")
+LONG_ZONES = Text("The calendar's time zones are too long to be kept with each of its events")
 OWN = (
     SIGN_IN_REFUSED,
     FORBIDDEN,
