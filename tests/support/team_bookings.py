@@ -63,6 +63,17 @@ async def offer_as_team(runtime: Runtime, owner: User, *, slug: str = "demo") ->
         return made
 
 
+async def join(runtime: Runtime, event_type: EventType, users: Sequence[User]) -> None:
+    """Let people be members of the organization whose team has an event type."""
+    await runtime.pool.execute(
+        """insert into memberships (id, organization_id, user_id, created_at, updated_at)
+        select gen_random_uuid(), t.organization_id, u.id, now(), now() from unnest($2::uuid[]) as u (id),
+            event_types e join teams t on t.id = e.team_id where e.id = $1""",
+        event_type.id,
+        [each.id for each in users],
+    )
+
+
 def name_hosts(hosts: Sequence[User]) -> tuple[BookingHost, ...]:
     """Name hosts as events do, the organizer first."""
     return tuple(

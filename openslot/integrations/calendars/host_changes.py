@@ -134,7 +134,8 @@ async def _find_current(
     work: Work, connection: CalendarConnection, written: WrittenEvent
 ) -> tuple[BookingDetails, WrittenEvent] | None:
     """Look a booking up under its lock; None if it can't be changed, or a write of our own is on its way."""
-    ref = BookingRef(written.booking_id, None)
+    # Somebody else may host it meanwhile, or its host may have left the organization.
+    ref = BookingRef(written.booking_id, None, by=connection.owner_id)
     try:
         await bookings.get_for_change(work, ref)
         # What others have written while this waited is seen by the next statement.
@@ -148,7 +149,7 @@ async def _find_current(
     lanes = [f"{LANE}:booking:{kept.booking_id}", f"{WRITE_LANE}:{kept.booking_id}@{kept.calendar_id}"]
     if await event_store.is_on_its_way(work.db, lanes):
         return None
-    # Somebody else may host it meanwhile.
+    # Who owns a team's event type may change its bookings, but not by a calendar that is none of a host's.
     if not details.is_hosted_by(connection.owner_id):
         return None
     if details.booking.status is not Status.CONFIRMED or is_over(details.booking, now=work.now):
@@ -239,7 +240,7 @@ async def decide_missing(
         raise Invalid(details={"booking": "is not among the bookings whose events disappeared"})
     for booking_id in sorted(chosen):
         if decision is Decision.CANCEL:
-            await bookings.cancel_booking(work, BookingRef(booking_id, None), reason=CALENDAR_CHANGED)
+            await bookings.cancel_booking(work, BookingRef(booking_id, None, by=owner.id), reason=CALENDAR_CHANGED)
         else:
             for wanted in await event_store.list_restorable(work.db, owner.id, booking_id):
                 await work.record(wanted)

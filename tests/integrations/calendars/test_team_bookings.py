@@ -17,7 +17,7 @@ from tests.integrations.calendars.conftest import HOUR, NINE, Connect, events, r
 from tests.integrations.calendars.support import move_in_calendar, shown
 from tests.support.clocks import MovingClock
 from tests.support.radicale import Radicale
-from tests.support.team_bookings import add_people, book_with, hand_over, offer_as_team
+from tests.support.team_bookings import add_people, book_with, hand_over, join, offer_as_team
 
 AT = NINE + HOUR
 
@@ -42,9 +42,12 @@ async def owners_calendar(radicale: Radicale, work_calendar: str, connect: Conne
 
 
 @pytest.fixture
-async def hosts(runtime: Runtime, radicale: Radicale, owners_calendar: str, connect: Connect) -> list[Host]:
-    found = []
-    for each in await add_people(runtime, "Ana", "Jim"):
+async def hosts(
+    runtime: Runtime, radicale: Radicale, owners_calendar: str, connect: Connect, demo: EventType
+) -> list[Host]:
+    found, people = [], await add_people(runtime, "Ana", "Jim")
+    await join(runtime, demo, people)
+    for each in people:
         place = await radicale.add_calendar(each.name)
         found.append(Host(each, place, await connect(place, owner=each)))
     return found
@@ -146,6 +149,24 @@ async def test_a_host_who_is_not_the_organizer_does_not_move_it_in_the_calendar(
     assert (await read(runtime, booking)).starts_at == AT
     (told,) = await events(runtime, "calendar.change_refused")
     assert "only its organizer can reschedule it" in told
+
+
+@pytest.mark.parametrize("is_member", [True, False])
+async def test_an_organizer_who_has_left_the_organization_changes_nothing_by_their_calendar(
+    runtime: Runtime, clock: MovingClock, radicale: Radicale, hosts: list[Host], demo: EventType, is_member: bool
+) -> None:
+    ana = hosts[0]
+    moved, removed = [await book_with(runtime, demo, [ana.user], AT + hours * HOUR) for hours in (0, 4)]
+    await work_off(runtime, clock)
+    await runtime.pool.execute("update memberships set active = $2 where user_id = $1", ana.user.id, is_member)
+    await move_in_calendar(radicale, ana.place, moved, start="130000", end="133000")
+    await radicale.send("DELETE", f"{ana.place}{removed.id}.ics")
+    await sync_connection(runtime, ana.connection.id)
+
+    is_on = (await read(runtime, removed)).status is Status.CONFIRMED
+    # This team has no group of hosts, so that a move which is followed is refused.
+    answered = await events(runtime, "calendar.change_refused")
+    assert (is_on, len(answered)) == ((False, 1) if is_member else (True, 0))
 
 
 async def test_who_deletes_the_event_is_asked_and_the_others_keep_the_booking(
