@@ -29,6 +29,7 @@ BEAT_EVERY = timedelta(seconds=3)
 # is silent, and to have found the next one.
 CONNECT_WITHIN = 10.0
 ANSWER_WITHIN = 5.0
+CLOSE_WITHIN = 1.0
 # No notice comes through a pooler.
 LOOK_EVERY_THROUGH_POOLER = timedelta(seconds=1)
 MAX_TAKEN = 20
@@ -87,13 +88,9 @@ class Worker:
             await connection.add_listener(CHANNEL, lambda *_: self._woken.set())
             await self._beat(connection)
             await self._work_until(stop, lost, self._keep_beating(connection))
-        except TimeoutError:
-            # A server that does not answer would not say goodbye either.
-            connection.terminate()
-            raise
         finally:
             with suppress(*DOWN):
-                await connection.close(timeout=5)
+                await connection.close(timeout=CLOSE_WITHIN)
 
     async def _work_until(self, stop: asyncio.Event, lost: asyncio.Event, beat: Coroutine[None, None, None]) -> None:
         self._is_ending = False

@@ -18,7 +18,8 @@ from tests.jobs.support import poke, until
 from tests.support.black_holes import black_hole, relayed, socket_of, with_servers
 from tests.support.effects import WITHIN, working
 
-ANSWER_WITHIN, CONNECT_WITHIN, FIRST_PAUSE = worker.ANSWER_WITHIN, worker.CONNECT_WITHIN, 0.5
+ANSWER_WITHIN, CLOSE_WITHIN, CONNECT_WITHIN = worker.ANSWER_WITHIN, worker.CLOSE_WITHIN, worker.CONNECT_WITHIN
+FIRST_PAUSE = 0.5
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +28,7 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "_last_until", {})
     monkeypatch.setattr(worker, "BEAT_EVERY", timedelta(seconds=0.2))
     monkeypatch.setattr(worker, "ANSWER_WITHIN", 1.0)
+    monkeypatch.setattr(worker, "CLOSE_WITHIN", 0.5)
     monkeypatch.setattr(worker, "CONNECT_WITHIN", 4.0)
 
 
@@ -67,11 +69,11 @@ async def test_a_worker_whose_server_falls_silent_soon_sends_heartbeats_again(
                 # The heartbeat that was not seen there, and the next connection.
                 assert proxy.met >= 2
             assert await runtime.pool.fetchval("select count(*) from worker_beats") == 1
-    # A second until it is noticed, half a second of pause, two of four to connect, and none to say goodbye.
+    # A second until it is noticed, half a second to close the connection and as much of pause, two of four to connect.
     assert late < timedelta(seconds=6)
 
 
 def test_a_server_that_falls_silent_is_replaced_before_others_take_what_the_worker_runs() -> None:
     # The last heartbeat was stored elsewhere, just before this server was asked for it; it is tried once more.
-    longest = ANSWER_WITHIN + FIRST_PAUSE + CONNECT_WITHIN / 2
+    longest = ANSWER_WITHIN + CLOSE_WITHIN + FIRST_PAUSE + CONNECT_WITHIN / 2
     assert longest < ABANDONED_AFTER.total_seconds()
