@@ -48,9 +48,10 @@ on conflict (calendar_id, href) do update set etag = excluded.etag, uid = exclud
     is_unread = excluded.is_unread, text = excluded.text"""
 KEEP_READ = """
 update calendars set state = $2, unread_events = o.unread, expanded_at = coalesce($3, expanded_at)
-from (select count(*) as all_events, count(*) filter (where is_unread) as unread
+from (select count(*) as all_events, count(*) filter (where is_unread) as unread,
+          coalesce(sum(octet_length(text)), 0) as all_bytes
       from calendar_objects where calendar_id = $1) o
-where id = $1 returning o.all_events"""
+where id = $1 returning o.all_events, o.all_bytes"""
 KEEP_WRITTEN = f"""
 insert into calendar_events ({WRITTEN.stored.columns}) values ({WRITTEN.stored.places()})
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
@@ -187,10 +188,10 @@ async def delete_all_objects(db: Db, calendar_id: UUID) -> None:
     await db.execute("delete from calendar_objects where calendar_id = $1", calendar_id)
 
 
-async def keep_read(db: Db, calendar_id: UUID, *, state: str, expanded_at: datetime | None) -> int:
-    """Write how far a calendar was read, and how many of its events could not be understood; count all of them."""
-    count: int = await db.fetchval(KEEP_READ, calendar_id, state, expanded_at)
-    return count
+async def keep_read(db: Db, calendar_id: UUID, *, state: str, expanded_at: datetime | None) -> tuple[int, int]:
+    """Write how far a calendar was read, and how many of its events were not understood; count all, and their bytes."""
+    row = await db.fetchrow(KEEP_READ, calendar_id, state, expanded_at)
+    return (row["all_events"], row["all_bytes"]) if row else (0, 0)
 
 
 async def find_own(

@@ -18,12 +18,15 @@ from openslot.integrations.calendars.channels import keep_channels
 from openslot.integrations.calendars.errors import (
     MISSING,
     SLOW,
+    TOO_LARGE,
+    TOO_MANY_EVENTS,
     CalendarConsentNeeded,
     CalendarFault,
     CalendarForbidden,
     CalendarGone,
     CalendarSignInFailed,
     CalendarUnreachable,
+    CalendarUnreadable,
 )
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.host_changes import RemoteChanges, follow
@@ -35,6 +38,8 @@ FINAL = (CalendarSignInFailed, CalendarForbidden, CalendarConsentNeeded)
 WITHIN = timedelta(minutes=4)
 LOOK_EVERY = timedelta(milliseconds=100)
 BATCH = 500
+# Of the texts of repeating events, which letters of other alphabets make longer than they are in memory.
+MAX_EVENTS, MAX_BYTES = 50_000, 200 * 1024 * 1024
 
 OpenServer = Callable[[Runtime, ConnectionRef, str, bytes], CalendarServer]
 log = structlog.get_logger()
@@ -146,7 +151,12 @@ async def _read_calendar(
             await _replace_spans(work, calendar, again, own)
             await busy.forget_past(work, calendar.id, before=scope.first)
         expanded_at = now if again is not None else None
-        left = await event_store.keep_read(work.db, calendar.id, state=changes.cursor, expanded_at=expanded_at)
+        left, bytes_ = await event_store.keep_read(work.db, calendar.id, state=changes.cursor, expanded_at=expanded_at)
+        # A reading brings no more either, but every one of them may bring others.
+        if left > MAX_EVENTS:
+            raise CalendarUnreadable(TOO_MANY_EVENTS.fill(count=MAX_EVENTS))
+        if bytes_ > MAX_BYTES:
+            raise CalendarUnreadable(TOO_LARGE.fill(size=MAX_BYTES >> 20))
     return RemoteChanges(
         calendar=calendar,
         written=written,

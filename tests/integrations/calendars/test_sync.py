@@ -12,7 +12,7 @@ from openslot.availability.models import BySlug, Code
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars import store
+from openslot.integrations.calendars import store, sync
 from openslot.integrations.calendars.models import ConnectionRef
 from openslot.integrations.calendars.ports import Changes, Scope
 from openslot.integrations.calendars.sync import sync_connection
@@ -79,6 +79,34 @@ async def test_a_repeating_event_reaches_days_that_come_into_sight_later(
     assert await runtime.pool.fetchval("select max(end_second) from busy_spans") == first + 3 * 86400
     past = await runtime.pool.fetchval("select min(end_second) from busy_spans")
     assert past > (clock.now - timedelta(days=2)).timestamp()
+
+
+@pytest.mark.parametrize(("limit", "max_", "fault"), [("MAX_EVENTS", 2, "2 events"), ("MAX_BYTES", 200, "0 megabytes")])
+async def test_readings_that_bring_little_each_do_not_keep_more_than_one_could(
+    runtime: Runtime,
+    radicale: Radicale,
+    work_calendar: str,
+    connect: Connect,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    max_: int,
+    fault: str,
+) -> None:
+    async def put(number: int) -> None:
+        repeating = event(str(number), start="20260302T100000Z", more=["RRULE:FREQ=DAILY"])
+        await radicale.put(f"{work_calendar}{number}.ics", calendar(repeating))
+
+    monkeypatch.setattr(sync, limit, max_)
+    await put(1)
+    await put(2)
+    connection = await connect(work_calendar)
+    assert await sync_connection(runtime, connection.id) is None
+    await put(3)
+
+    assert await sync_connection(runtime, connection.id) == f"The calendar has more than {fault}"
+    assert await runtime.pool.fetchval("select count(*) from calendar_objects") == 2
+    await radicale.send("DELETE", f"{work_calendar}1.ics")
+    assert await sync_connection(runtime, connection.id) is None
 
 
 async def test_only_calendars_that_count_as_busy_close_times(
