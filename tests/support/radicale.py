@@ -60,7 +60,9 @@ class Radicale:
         from radicale import config
 
         configuration = config.load()
-        storage = {"filesystem_folder": str(self._folder / "data"), "_filesystem_fsync": "False"}
+        # What was deleted is looked through with each change, for hours if it is kept as long as by default.
+        kept = {"max_sync_token_age": "600"}
+        storage = {"filesystem_folder": str(self._folder / "data"), "_filesystem_fsync": "False", **kept}
         users = {"htpasswd_filename": str(self._folder / "users"), "htpasswd_encryption": "plain"}
         chosen = {
             "server": {"hosts": f"127.0.0.1:{self.port}"},
