@@ -79,8 +79,13 @@ async def lock_teams(work: Work, organization: Organization) -> None:
 
 
 async def take_over(work: Work, team: Team, event_type: EventType, owner: User) -> EventType:
-    """Make a member of the organization the owner of an event type and of its upcoming bookings."""
-    taken = await hosting.take_over(work, team, event_type, owner)
+    """Make a member of the organization the owner of an event type and of its upcoming bookings.
+
+    Whoever books it at the same moment comes before or after.
+    """
+    await hosting.lock_hosting(work, event_type.id)
+    current = await hosting.get_team_event_type(work, team, event_type.id)
+    taken = await hosting.take_over(work, team, current, owner)
     await handovers.give_to_owner(work, event_type.id, owner)
     return taken
 
