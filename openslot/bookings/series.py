@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -59,11 +60,14 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
 
 
 async def cancel_series(work: Work, ref: BookingRef, *, reason: str | None = None) -> list[Booking]:
-    """Cancel the bookings of a series that are not over, and free their time; what is cancelled stays as it is."""
+    """Cancel the bookings of a series that are not over, and free their time; what is cancelled stays as it is.
+
+    A host cancels only the dates that they host, and an owner those that they own.
+    """
     series_id = (await operations.get_for_change(work, ref)).booking.series_id
     if series_id is None:
         raise Invalid(details={"series": NO_SERIES})
-    upcoming = await store.lock_series(work.db, series_id, now=work.now)
+    upcoming = await store.lock_series(work.db, series_id, ref, now=work.now)
     if not upcoming:
         return []
     cancelled = [operations.draft_cancelled(work, each, reason=reason) for each in upcoming]
@@ -94,9 +98,15 @@ def _tell_cancelled(work: Work, cancelled: list[BookingDetails]) -> Iterator[Boo
             yield hosts.tell(work, BookingCancelled, each, told_by=first.id)
 
 
-async def list_series(work: Work, booking: Booking) -> list[Booking]:
-    """List all bookings of a booking's series, by their starts; none if it was booked alone."""
-    return await store.list_series(work.db, booking.series_id) if booking.series_id else []
+async def list_series(work: Work, booking: Booking, *, by: UUID | None = None) -> list[Booking]:
+    """List all bookings of a booking's series, by their starts, or those that one user can cancel with it.
+
+    None if it was booked alone.
+    """
+    if booking.series_id is None:
+        return []
+    ref = BookingRef(booking.id, booking.host_id, by=by) if by else None
+    return await store.list_series(work.db, booking.series_id, ref)
 
 
 async def list_skipped(work: Work, booking: Booking) -> list[datetime]:

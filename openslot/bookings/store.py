@@ -74,6 +74,9 @@ DETAIL_TABLES = f"bookings b {BELONGINGS}"
 SHOWN = "b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
 OWN = f"b.id = $1 and ($2::uuid is null or b.host_id = $2) and {SHOWN}"
 DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
+# Dates of one series can have other owners, after their event type was taken over, and other hosts.
+SAME_HANDS = """($2::uuid is null or b.host_id = $2) and ($3::uuid is null or b.host_id = $3
+    or exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $3))"""
 WITH_HOST = f"""
 select {DETAIL_COLUMNS}, u.name as host_name, coalesce('team/' || t.slug, u.username) as host_username,
     coalesce(t.zone, u.zone) as host_zone
@@ -253,22 +256,26 @@ def update_series_cancelled(bookings: Sequence[Booking]) -> Change:
     return Change(CANCEL_SERIES, (_write_rows(bookings),))
 
 
-async def list_series(db: Db, series_id: UUID) -> list[Booking]:
-    """Read all bookings of a series, by their starts."""
-    statement = f"""select {BOOKINGS.columns} from bookings b where b.series_id = $1 and {SHOWN}
+async def list_series(db: Db, series_id: UUID, ref: BookingRef | None = None) -> list[Booking]:
+    """Read all bookings of a series, by their starts, or those which whoever changes one of them owns or hosts."""
+    statement = f"""select {BOOKINGS.columns} from bookings b where b.series_id = $1 and {SHOWN} and {SAME_HANDS}
         order by b.starts_at, b.id"""
-    return [BOOKINGS.read(row) for row in await db.fetch(statement, series_id)]
+    return [BOOKINGS.read(row) for row in await db.fetch(statement, series_id, *_hands(ref))]
 
 
-async def lock_series(db: Db, series_id: UUID, *, now: datetime) -> list[BookingDetails]:
+async def lock_series(db: Db, series_id: UUID, ref: BookingRef, *, now: datetime) -> list[BookingDetails]:
     """Read the bookings of a series that are on and not over, which nobody else changes until the commit.
 
-    The caller has locked their host.
+    These are all, or those which whoever changes one of them owns or hosts. The caller has locked their host.
     """
     statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
-        where b.series_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
+        where b.series_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $4 and {SAME_HANDS}
         order by b.starts_at, b.id for no key update of b"""
-    return [to_details(row) for row in await db.fetch(statement, series_id, now)]
+    return [to_details(row) for row in await db.fetch(statement, series_id, *_hands(ref), now)]
+
+
+def _hands(ref: BookingRef | None) -> tuple[UUID | None, UUID | None]:
+    return (ref.host_id, ref.by) if ref else (None, None)
 
 
 async def find_skipped(db: Db, booking_id: UUID) -> list[datetime]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from openslot.bookings import handovers, series
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import SeriesUnavailable
-from openslot.bookings.models import BookingRef
+from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.bookings.series_models import BookedSeries, OnConflict
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Invalid
@@ -169,6 +169,45 @@ async def test_all_are_cancelled_with_all_of_their_hosts(runtime: Runtime) -> No
     )
     assert [row["dates"] for row in told if row["by"] in (None, "null")] == [3, 0]
     await check_ledger(runtime, team)
+
+
+async def test_a_host_cancels_only_the_dates_that_they_host(runtime: Runtime) -> None:
+    team = await open_team(runtime, 2, **OFFER)
+    made = await book_weeks(runtime, team.event_type, AT)
+    first, second, third, fourth = made.bookings
+    ana, jim = team.hosts
+    async with runtime.transaction(OPERATOR) as work:
+        for each in (third, fourth):
+            await handovers.reassign_booking(work, BookingRef(each.id, None), from_user=ana.id, to_user=jim.id)
+    async with runtime.transaction(OPERATOR) as work:
+        shown = [await series.list_series(work, first, by=user.id) for user in (ana, jim, team.owner)]
+        cancelled = await series.cancel_series(work, BookingRef(first.id, team.owner.id, by=ana.id))
+
+    assert [[each.id for each in dates] for dates in shown] == [
+        [first.id, second.id],
+        [third.id, fourth.id],
+        [each.id for each in made.bookings],
+    ]
+    assert [each.id for each in cancelled] == [first.id, second.id]
+    await check_ledger(runtime, team)
+
+
+async def test_a_former_owner_cancels_no_dates_of_their_successor(runtime: Runtime, clock: MovingClock) -> None:
+    team = await open_team(runtime, 1, **OFFER)
+    made = await book_weeks(runtime, team.event_type, AT)
+    clock.now = made.bookings[1].starts_at
+    await runtime.pool.execute("update team_members set is_manager = true where user_id = $1", team.hosts[0].id)
+    async with runtime.transaction(OPERATOR) as work:
+        await people.remove_member(work, team.organization, team.owner)
+    async with runtime.transaction(OPERATOR) as work:
+        cancelled = await series.cancel_series(work, BookingRef(made.bookings[0].id, team.owner.id))
+
+    assert cancelled == []
+    assert [(await read(runtime, each)).status for each in made.bookings] == [Status.CONFIRMED] * 4
+
+
+async def read(runtime: Runtime, booking: Booking) -> Booking:
+    return (await bookings.get_booking(runtime.work(OPERATOR), BookingRef(booking.id, None))).booking
 
 
 async def test_the_dates_of_a_host_who_leaves_go_to_others(runtime: Runtime) -> None:

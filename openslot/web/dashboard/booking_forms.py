@@ -240,6 +240,7 @@ async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostC
     booking = details.booking
     if not form.faults and not rules.can_change(booking, now=work.now):
         return redirect(f"/bookings/{booking_id}")
+    dates = await series.list_series(work, booking, by=user.id)
     return page(
         "dashboard/cancel.html",
         user,
@@ -248,7 +249,7 @@ async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostC
         event_type=details.event_type,
         money=await describe_payment(work, booking),
         form=form,
-        to_come=sum(rules.can_change(each, now=work.now) for each in await series.list_series(work, booking)),
+        to_come=sum(rules.can_change(each, now=work.now) for each in dates),
         curl=curl(work, user, f"/bookings/{booking_id}/cancel", method="POST", body={"reason": form["reason"]}),
     )
 
