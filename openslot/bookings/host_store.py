@@ -55,9 +55,11 @@ order by b.id"""
 OF_EVENT_TYPE = f"""
 select b.id, b.status, b.invitee_name, b.invitee_email from bookings b
 where b.event_type_id = $1 and {IS_ON} and b.ends_at > $2 order by b.id"""
+# What the old owner has noted about a person is for nobody else.
 GIVE_TO_OWNER = """
 with given as (
-    update bookings b set host_id = $1, contact_id = w.contact_id
+    update bookings b set host_id = $1, contact_id = w.contact_id,
+        private_notes = case when b.host_id = $1 then b.private_notes end
     from unnest($2::uuid[], $3::uuid[]) as w (id, contact_id) where b.id = w.id
 ), asked as (
     update booking_requests set host_id = $1 where booking_id = any($2))

@@ -14,14 +14,15 @@ from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
 from openslot.people import team_leavers
 from openslot.teams import hosting
-from tests.support.clocks import MONDAY, clock
+from tests.support.clocks import MONDAY, MovingClock, clock
 from tests.support.founding import FoundedTeam, add_event_type, found_team
 from tests.support.locks import until_waiting
 from tests.support.teams import book_team
 
 __all__ = ["clock"]
 
-TEN = MONDAY.replace(hour=10) + timedelta(days=2)
+DAY = timedelta(days=1)
+TEN = MONDAY.replace(hour=10) + 2 * DAY
 
 
 @pytest.fixture
@@ -98,3 +99,28 @@ async def test_what_was_taken_over_meanwhile_goes_to_who_comes_last(
     await coming
 
     assert await list_owners(runtime, event_type) == [(second.id, second.id, second.id)]
+
+
+async def test_private_notes_are_for_nobody_but_who_has_written_them(
+    runtime: Runtime, founded: FoundedTeam, event_type: EventType, clock: MovingClock
+) -> None:
+    _, second, third = founded.hosts
+    past, upcoming = await book_team(runtime, event_type, TEN), await book_team(runtime, event_type, TEN + DAY)
+    async with runtime.transaction(OPERATOR) as work:
+        for each in (past, upcoming):
+            await bookings.write_private_notes(work, third, each.id, "Asked for a discount")
+    clock.now = TEN + timedelta(hours=1)
+
+    async with runtime.transaction(OPERATOR) as work:
+        # Who is given what they have keeps it all.
+        await give(work, founded, event_type, third)
+    assert await list_notes(runtime) == [(third.id, "Asked for a discount")] * 2
+    async with runtime.transaction(OPERATOR) as work:
+        await give(work, founded, event_type, second)
+
+    assert await list_notes(runtime) == [(third.id, "Asked for a discount"), (second.id, None)]
+
+
+async def list_notes(runtime: Runtime) -> list[tuple[object, object]]:
+    rows = await runtime.pool.fetch("select host_id, private_notes from bookings order by starts_at")
+    return [tuple(row) for row in rows]
