@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct
 
+from openslot.assistants.models import AssistantScope
 from openslot.availability.models import Code, Reason, StartExplained
 from openslot.availability.schemas import Slot
 from openslot.bookings.models import AnswerValue, BookingEntry, Payment, Status
@@ -88,7 +89,7 @@ class HostBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     answers: Annotated[dict[str, Quote | bool | list[Quote]], Meta(description="By the key of the question")]
     guests: list[str]
     event_type: EmbeddedHostEventType
-    contact: InviteeContact | None
+    contact: Annotated[InviteeContact | None, Meta(description="Only with the scope contacts:read")]
     payment: Payment | None
     reschedule_count: int
     previous_start_time: Instant | None
@@ -183,7 +184,9 @@ _EMBEDDED_CONTACT = Shape(InviteeContact, ContactSummary, given=("name", "compan
 _CONTACT = Shape(HostContact, Contact, given=("name", "company", "notes", "tags", "meeting_count"))
 
 
-def show_booking(entry: BookingEntry) -> HostBooking:
+def show_booking(entry: BookingEntry, *, scopes: frozenset[str]) -> HostBooking:
+    """Show a booking, with the contact only to who may see contacts."""
+    contact = entry.contact if AssistantScope.CONTACTS_READ in scopes else None
     return _BOOKING.show(
         entry,
         invitee_name=quote(entry.invitee_name, "invitee"),
@@ -191,7 +194,7 @@ def show_booking(entry: BookingEntry) -> HostBooking:
         location=_show_location(entry.location),
         answers={name: _quote_answer(value) for name, value in entry.answers.items()},
         event_type=embed_event_type(entry.event_type),
-        contact=_embed_contact(entry.contact) if entry.contact else None,
+        contact=_embed_contact(contact) if contact else None,
         cancel_reason=quote_some(entry.cancel_reason, "host or invitee"),
         hosts=[QuotedBookingHost(id=str(each.user_id), name=quote(each.name), role=each.role) for each in entry.hosts],
     )

@@ -82,7 +82,7 @@ async def list_bookings(
     found, total = await bookings.list_bookings(
         work, call.user, status=wanted, span=arguments.span, page=page, limit=limit
     )
-    return arguments.show([show_booking(each) for each in found], total)
+    return arguments.show([show_booking(each, scopes=call.scopes) for each in found], total)
 
 
 @looks_up(AssistantScope.BOOKINGS_READ)
@@ -90,7 +90,7 @@ async def get_booking(work: Work, *, call: AssistantEntry, booking_id: BookingId
     """Get one of the user's bookings with its event type, its invitee and the answers to questions."""
     with naming("bookingId"):
         entry, _ = await bookings.get_with_emails(work, BookingRef(booking_id, call.user.id))
-    return show_booking(entry)
+    return show_booking(entry, scopes=call.scopes)
 
 
 @looks_up(AssistantScope.EVENT_TYPES_READ)

@@ -95,7 +95,7 @@ async def create_booking(work: Work, *, call: AssistantEntry, arguments: NewBook
     which = BySlug(call.user.id, arguments.event_type, arguments.duration_minutes)
     with naming("eventType"):
         booking = await bookings.create_booking(work, read_wanted(arguments, which))
-    return await _show(work, BookingRef(booking.id, call.user.id))
+    return await _show(work, call, BookingRef(booking.id, call.user.id))
 
 
 @writes(AssistantScope.BOOKINGS_WRITE, is_destructive=True, reaches_outside=True)
@@ -106,7 +106,7 @@ async def reschedule_booking(
     ref = BookingRef(booking_id, call.user.id)
     with naming("bookingId"):
         await bookings.reschedule_booking(work, ref, new_start_time, reason=reason)
-    return await _show(work, ref)
+    return await _show(work, call, ref)
 
 
 @writes(AssistantScope.BOOKINGS_WRITE, is_destructive=True, reaches_outside=True)
@@ -120,7 +120,7 @@ async def cancel_booking(
     ref = BookingRef(booking_id, call.user.id)
     with naming("bookingId"):
         await bookings.cancel_booking(work, ref, reason=reason)
-    return await _show(work, ref)
+    return await _show(work, call, ref)
 
 
 @writes(AssistantScope.BOOKINGS_WRITE, is_destructive=True)
@@ -135,12 +135,12 @@ async def mark_no_show(
     ref = BookingRef(booking_id, call.user.id)
     with naming("bookingId"):
         await bookings.mark_no_show(work, ref, no_show=no_show)
-    return await _show(work, ref)
+    return await _show(work, call, ref)
 
 
-async def _show(work: Work, ref: BookingRef) -> HostBooking:
+async def _show(work: Work, call: AssistantEntry, ref: BookingRef) -> HostBooking:
     entry, _ = await bookings.get_with_emails(work, ref)
-    return show_booking(entry)
+    return show_booking(entry, scopes=call.scopes)
 
 
 @writes(AssistantScope.BOOKINGS_WRITE, is_idempotent=False)

@@ -93,6 +93,35 @@ async def test_a_booking_is_created_moved_and_cancelled(assistant: ConnectedAssi
     assert await count(runtime, "bookings") == 1
 
 
+@pytest.mark.parametrize(
+    ("scope", "tells"),
+    [
+        ("bookings:read bookings:write", False),
+        ("bookings:read bookings:write contacts:read", True),
+    ],
+)
+async def test_the_contact_of_a_booking_is_told_with_its_scope_alone(
+    assistant: ConnectedAssistant, member: httpx2.AsyncClient, *, scope: str, tells: bool
+) -> None:
+    known = {"name": "Jonas Okafor", "email": INVITEE["inviteeEmail"], "phone": "+2348012345678"}
+    await assistant.result("create_contact", **known, company="Okafor Ltd", notes="Pays late")
+    _, tokens = await connect(member, scope=scope)
+    asking = ConnectedAssistant(member, tokens.access_token)
+    made = await asking.result("create_booking", **NEW)
+    named = {"bookingId": made["id"]}
+    (listed,) = (await asking.result("list_bookings"))["data"]
+    _, reading = await connect(member, scope=scope.replace(" bookings:write", ""))
+    read = await ConnectedAssistant(member, reading.access_token).result("get_booking", **named)
+    moved = await asking.result("reschedule_booking", **named, newStartTime=iso(ELEVEN))
+    cancelled = await asking.result("cancel_booking", **named)
+
+    for shown in (made, listed, read, moved, cancelled):
+        text = msgspec.json.encode(shown).decode()
+        assert [each in text for each in ("+2348012345678", "Okafor Ltd", "Pays late")] == [tells] * 3
+        assert (shown["contact"] is not None) is tells
+        assert shown["inviteeEmail"] == INVITEE["inviteeEmail"]
+
+
 async def test_the_history_says_that_the_assistant_did_it(
     assistant: ConnectedAssistant, member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
