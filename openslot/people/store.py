@@ -129,9 +129,16 @@ async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -
 
 
 async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
-    """Write whether the member of a departure that waits is removed by now; False if it does not wait."""
-    statement = "update held_departures set removed = $3 where organization_id = $1 and user_id = $2 returning user_id"
-    return await db.fetchval(statement, member.organization_id, member.user.id, removed) is not None
+    """Write whether the member of a departure that waits is removed by now; False if it does not wait.
+
+    The role may have been changed since. Who was removed and is created again gets the one from before if the
+    departure is rejected.
+    """
+    statement = """update held_departures
+        set removed = $3, role = case when member_id = $4 then $5 else role end
+        where organization_id = $1 and user_id = $2 returning user_id"""
+    held = await db.fetchval(statement, member.organization_id, member.user.id, removed, member.id, member.role)
+    return held is not None
 
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:

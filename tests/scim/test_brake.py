@@ -182,6 +182,24 @@ async def test_what_waits_ends_only_by_a_decision_or_by_active_true(
         assert await runtime.pool.fetchval("select role from memberships where user_id = $1", mara.id) == "admin"
 
 
+async def test_a_rejected_departure_gives_no_role_back_that_was_taken_away_while_it_waited(
+    provider: Provider, runtime: Runtime, mara: User, organization: Organization
+) -> None:
+    role_of = "select role from memberships where user_id = $1"
+    await join(provider, mara)
+    await runtime.pool.execute("update memberships set role = 'owner' where user_id = $1", mara.id)
+    await close_brake(runtime, organization)
+    await book_one(runtime)
+    await take([patch(OFF)], provider)
+    await runtime.pool.execute("update memberships set role = 'admin' where user_id = $1", mara.id)
+    await take([delete, post(active=False)], provider)
+    assert await runtime.pool.fetchval(role_of, mara.id) == "member"
+
+    await take([delete], provider)
+    await decide(runtime, organization, approved=False)
+    assert await runtime.pool.fetchval(role_of, mara.id) == "admin"
+
+
 @pytest.mark.parametrize("end", ["approved", "rejected", "active"])
 async def test_a_leaver_outside_the_domain_who_is_created_again_goes_on_waiting(
     provider: Provider, runtime: Runtime, organization: Organization, user: User, end: str
