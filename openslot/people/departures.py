@@ -44,12 +44,17 @@ def is_too_many(departed: int, members_before: int, *, share: int) -> bool:
 
 
 async def suspend(work: Work, organization: Organization, member: Member, *, is_leaving: bool) -> None:
-    """Suspend a member: the account is closed at once, and its upcoming bookings are cancelled, kept, or wait."""
+    """Suspend a member: the account is closed at once, and its upcoming bookings are cancelled, kept, or wait.
+
+    An account that the organization does not manage stays open, so that others take over its teams' event types.
+    """
     is_held = await _is_held(work, organization, member, removed=False, is_leaving=is_leaving)
     await members.set_active(work, member, active=False)
     if member.is_managed:
         stay = is_held or organization.keeps_bookings
         await people.suspend_member(work, organization, member.user, keeps_bookings=stay)
+    else:
+        await team_leavers.hand_over(work, organization.id, member.user)
 
 
 async def reinstate(work: Work, organization: Organization, member: Member) -> None:
@@ -123,6 +128,7 @@ async def suspend_by_hand(work: Work, administration: Administration, member: Me
     await members.describe_member(work, member, profile=member.profile, said_active=False)
     await members.set_active(work, member, active=False)
     if not member.is_managed:
+        await team_leavers.hand_over(work, organization.id, member.user)
         return []
     return await people.suspend_member(
         on_behalf(work, organization), organization, member.user, keeps_bookings=organization.keeps_bookings

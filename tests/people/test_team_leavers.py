@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import members
+from openslot.accounts import members, organizations
 from openslot.accounts.models import Role, User
+from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
@@ -100,7 +101,7 @@ async def test_an_event_type_that_nobody_can_take_over_is_archived(runtime: Runt
     assert not (await event_types.get_any_event_type(runtime.work(OPERATOR), made.id)).active
 
 
-@pytest.mark.parametrize("way", ["suspended", "disabled"])
+@pytest.mark.parametrize("way", ["suspended", "suspended with an open account", "disabled"])
 async def test_who_is_suspended_stays_in_the_team_and_loses_what_they_own(
     runtime: Runtime, founded: FoundedTeam, way: str
 ) -> None:
@@ -111,10 +112,16 @@ async def test_who_is_suspended_stays_in_the_team_and_loses_what_they_own(
         if way == "disabled":
             await people.disable_user(work, second)
         else:
+            if way == "suspended with an open account":
+                other = await organizations.add_organization(work, name="Beacon", slug="beacon", plan=Plan.BUSINESS)
+                domain = second.email.partition("@")[2]
+                await organizations.add_domain(work, other, domain, verified=True)
             member = await members.get_member_by_user(work, founded.organization, second)
             await departures.suspend(work, founded.organization, member, is_leaving=True)
 
     work = runtime.work(OPERATOR)
+    is_open = await runtime.pool.fetchval("select disabled_at is null from users where id = $1", second.id)
+    assert is_open is (way == "suspended with an open account")
     assert (await event_types.get_any_event_type(work, made.id)).owner_id == first.id
     assert second.email in await list_emails(runtime, founded)
     assert [each.user_id for each in await hosting.list_group_members(work, made.id)] == [first.id, third.id]
