@@ -57,7 +57,8 @@ async def join(work: Work, wanted: WaitListWanted) -> None:
     await claims.lock(work, wanted.which)
     found, slots, taken = await availability.list_taken(work, wanted.which, wanted.day, zone)
     event_type = found.inputs.event_type
-    if event_type.wait_list_minutes is None or not is_offered(event_type):
+    # What is offered later takes no use of a link, and would outlast it.
+    if event_type.wait_list_minutes is None or not is_offered(event_type) or found.link is not None:
         raise errors.WaitListOff
     if not rules.is_full(wanted.starts_at, open_starts=slots.starts, taken=taken):
         raise errors.NothingToWaitFor

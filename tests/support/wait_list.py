@@ -88,12 +88,18 @@ async def cancel_day(runtime: Runtime, booking: Booking) -> None:
 
 
 async def ask_to_wait(
-    runtime: Runtime, event_type: EventType, email: str, *, day: date = TUESDAY, starts_at: datetime | None = None
+    runtime: Runtime,
+    event_type: EventType,
+    email: str,
+    *,
+    day: date = TUESDAY,
+    starts_at: datetime | None = None,
+    token: str | None = None,
 ) -> UUID:
     """Join the wait list without confirming it yet."""
     async with runtime.transaction(PUBLIC) as work:
         wanted = WaitListWanted(
-            which=ById(event_type.id),
+            which=ById(event_type.id, token),
             day=day,
             starts_at=starts_at,
             name=email.partition("@")[0].title(),

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import httpx2
 import pytest
 
 from openslot.accounts.models import User
@@ -12,6 +13,7 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef, Status
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
+from openslot.event_types import links
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.jobs.periodic import run_job
@@ -236,6 +238,21 @@ async def test_only_full_days_can_be_waited_for(runtime: Runtime, user: User, da
     with pytest.raises(errors.WaitListOff):
         await ask_to_wait(runtime, plain, LI)
     await ask_to_wait(runtime, day, LI)
+
+
+async def test_nobody_joins_through_a_link_for_a_number_of_bookings(
+    runtime: Runtime, client: httpx2.AsyncClient, user: User, day: EventType
+) -> None:
+    await book_day(runtime, day)
+    async with runtime.transaction(OPERATOR) as work:
+        _, made = await links.create_link(work, user, day.id)
+    with pytest.raises(errors.WaitListOff):
+        await ask_to_wait(runtime, day, LI, token=made.token)
+    asked = {"eventTypeId": str(day.id), "date": str(TUESDAY), "name": "Li", "email": LI, "timezone": "UTC"}
+    refused = await client.post("/api/public/wait-list", json={**asked, "token": made.token})
+    assert (refused.status_code, refused.headers["x-error-code"]) == (409, "wait_list_off")
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
+    assert (await client.post("/api/public/wait-list", json=asked)).status_code == 200
 
 
 async def test_limits_of_a_day_and_of_an_address(

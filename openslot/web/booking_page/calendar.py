@@ -252,10 +252,11 @@ def _count_seats(found: MonthOfSlots) -> SeatsLeft | None:
 
 
 def find_full(found: MonthOfSlots, url: str) -> Full:
-    """Find what of a month is full, if its event type has a wait list."""
+    """Find what of a month is full and can be waited for: nothing without a wait list, or by a link."""
     inputs = found.found.inputs
     days = Days(max(found.month, found.today), end_month(found.month))
-    if inputs.event_type.wait_list_minutes is None or not is_offered(inputs.event_type) or days.first > days.last:
+    has_list = inputs.event_type.wait_list_minutes is not None and found.found.link is None
+    if not has_list or not is_offered(inputs.event_type) or days.first > days.last:
         return NOTHING_FULL
     taken = list_taken(inputs, days, viewer=found.zone)
     free = {_local(start, found).date() for start in found.slots.starts}

@@ -98,7 +98,8 @@ async def _find_full(work: Work, username: str, slug: str, options: Options) -> 
     except Invalid:
         # The host does not offer this duration any more.
         return None
-    return found if options.on is not None and found.inputs.event_type.wait_list_minutes is not None else None
+    has_list = found.inputs.event_type.wait_list_minutes is not None and found.link is None
+    return found if options.on is not None and has_list else None
 
 
 def _show_join(

@@ -8,8 +8,9 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from openslot.accounts.models import User
-from openslot.core.actor import PUBLIC
+from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
+from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.i18n.languages import LANGUAGES, Language
 from openslot.wait_list import operations as wait_list
@@ -76,6 +77,23 @@ async def test_page_of_an_event_type_without_a_wait_list_is_the_same_to_the_byte
     assert 'aria-label="Tuesday 17 March, no times"' in page
     joining = await client.get(f"/mara/plain/wait-list?date={TUESDAY}&{BERLIN}")
     assert (joining.status_code, joining.headers["location"]) == (303, "/mara/plain?tz=Europe%2FBerlin")
+
+
+async def test_page_of_a_link_for_a_number_of_bookings_offers_no_wait_list(
+    client: httpx2.AsyncClient, runtime: Runtime, host: User, day: EventType
+) -> None:
+    await book_day(runtime, day, START)
+    async with runtime.transaction(OPERATOR) as work:
+        _, made = await links.create_link(work, host, day.id)
+    carried = f"token={made.token}&{BERLIN}"
+    page = (await client.get(f"/mara/full?date={TUESDAY}&{carried}")).text
+    assert 'aria-label="Tuesday 17 March, no times"' in page
+    assert "wait-list" not in page
+    joining = f"/mara/full/wait-list?date={TUESDAY}&{carried}"
+    sent = {"name": "Li", "email": "li@wei.example", "tz": "Europe/Berlin"}
+    for answer in (await client.get(joining), await client.post(joining, data=sent)):
+        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/mara/full")
+    assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
 
 
 async def test_full_session_can_be_waited_for_beside_free_ones(
