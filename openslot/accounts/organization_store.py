@@ -148,6 +148,13 @@ async def has_domain_of(db: Db, organization_id: UUID, email: str) -> bool:
     return bool(await db.fetchval(statement, organization_id, email.rpartition("@")[2]))
 
 
+async def has_foreign_domain(db: Db, organization_id: UUID, email: str) -> bool:
+    """Return whether an address is in a domain that another organization has verified."""
+    statement = """select exists (select from domains where organization_id <> $1 and verified_at is not null
+                and domain = lower($2))"""
+    return bool(await db.fetchval(statement, organization_id, email.rpartition("@")[2]))
+
+
 class FormerMember(Struct, frozen=True, kw_only=True):
     user_id: UUID
     email: str

@@ -10,7 +10,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.errors import EmailAlreadyExists, MemberAlreadyExists, MemberNotFound
 from openslot.accounts.models import Member, Organization, User, UserWanted
 from openslot.accounts.operations import change_address
-from openslot.accounts.organization_store import has_domain_of, lock_organization
+from openslot.accounts.organization_store import has_domain_of, has_foreign_domain, lock_organization
 from openslot.accounts.store import lock_host
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
@@ -54,10 +54,13 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     await lock_organization(work.db, organization.id)
     await _check_unique(work, organization.id, wanted["userName"], besides=None)
     said_active = wanted.pop("active", True)
-    pending = user is not None and not await has_domain_of(work.db, organization.id, user.email)
     is_new = user is None
     if user is None:
+        # Another organization's people are asked too, also if it has not added them yet.
+        pending = await has_foreign_domain(work.db, organization.id, email)
         user = await _welcome(work, wanted, email)
+    else:
+        pending = not await has_domain_of(work.db, organization.id, user.email)
     try:
         member_id = await members.add_described_member(
             work, organization, user, profile=wanted, said_active=said_active, pending=pending

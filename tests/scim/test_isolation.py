@@ -213,6 +213,20 @@ async def test_an_account_in_another_organizations_domain_is_out_of_reach(provid
     assert await runtime.pool.fetchval("select disabled_at from users where email = 'boss@rival.example'") is None
 
 
+async def test_whoever_comes_first_adds_nobody_of_another_organizations_domain_without_their_consent(
+    provider: Provider, runtime: Runtime
+) -> None:
+    rival = await rival_of(runtime, provider.client)
+    made = await provider.create("boss@rival.example")
+    own = await rival.create("boss@rival.example")
+
+    assert (made["active"], own["active"]) == (True, True)
+    joined = await runtime.pool.fetch("select active from memberships where id = any($1)", [made["id"], own["id"]])
+    assert sorted(row["active"] for row in joined) == [False, True]
+    assert await runtime.pool.fetchval("select active from memberships where id = $1", own["id"]) is True
+    assert await runtime.pool.fetchval("select disabled_at from users where email = 'boss@rival.example'") is None
+
+
 async def test_an_address_that_nobody_has_gets_an_account_outside_the_domain_too(
     provider: Provider, runtime: Runtime
 ) -> None:
