@@ -64,6 +64,15 @@ with given as (
 ), asked as (
     update booking_requests set host_id = $1 where booking_id = any($2))
 update message_consents set host_id = $1 where booking_id = any($2)"""
+# Why somebody else's booking or request was ended names whoever was not there any more.
+FORGET_NAME = """
+with hosted as (
+    select h.booking_id, u.name from booking_hosts h join users u on u.id = h.user_id where u.id = $1
+), asked as (
+    update booking_requests r set reason = null from hosted h
+    where r.booking_id = h.booking_id and position(h.name in r.reason) > 0)
+update bookings b set cancel_reason = null from hosted h
+where b.id = h.booking_id and b.host_id <> $1 and position(h.name in b.cancel_reason) > 0"""
 # Bookings that somebody else owns keep a claim, which takes nobody's time, when their organizer is erased: those of a
 # session the same one, with their seats.
 KEEP_CLAIMS = """
@@ -176,6 +185,11 @@ async def is_manager(db: Db, event_type_id: UUID, user_id: UUID) -> bool:
     """Answer whether somebody manages the team of an event type, and is an active member of the organization."""
     statement = f"select exists (select from event_types e where e.id = $1 and {IS_MANAGED.format(user_id='$2')})"
     return bool(await db.fetchval(statement, event_type_id, user_id))
+
+
+async def forget_name(db: Db, user_id: UUID) -> None:
+    """Remove the name of a host who is erased from what others' bookings say of why they were cancelled."""
+    await db.execute(FORGET_NAME, user_id)
 
 
 async def keep_claims(db: Db, user_id: UUID, limit: int) -> int:

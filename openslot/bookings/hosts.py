@@ -176,4 +176,5 @@ async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> 
 
 async def erase_some(work: Work, user_id: UUID, limit: int) -> int:
     """Take somebody whose account is deleted out of some past bookings of other owners, and return how many."""
+    await host_store.forget_name(work.db, user_id)
     return await host_store.keep_claims(work.db, user_id, limit)

@@ -6,12 +6,14 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
+from openslot.people import operations as people
 from openslot.people.deletions import REMAINS
-from tests.people.deletions.conftest import Delete, find_state, settle
+from tests.people.deletions.conftest import Delete, find_state, is_there, settle
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import ELEVEN, Book
 from tests.support.rich_account import furnish, list_personal_tables
+from tests.support.teams import book_team, open_team
 
 DOCS = Path(__file__).parents[3] / "docs" / "your-data.md"
 # What the log of a directory and of agents has of a person goes with its own retention.
@@ -103,3 +105,22 @@ def test_the_documentation_names_all_that_remains() -> None:
         "idempotency",
     ):
         assert f"`{table}`" in text, table
+
+
+async def test_bookings_of_a_team_do_not_name_who_was_not_there_any_more(
+    runtime: Runtime, clock: MovingClock, delete: Delete
+) -> None:
+    team = await open_team(runtime, 1)
+    leaver = team.hosts[0]
+    await book_team(runtime, team.event_type, ELEVEN)
+    async with runtime.transaction(OPERATOR) as work:
+        await people.remove_member(work, team.organization, leaver)
+    await delete(leaver)
+    told = await runtime.pool.fetchval("select cancel_reason from bookings")
+    await settle(runtime, clock)
+    clock.pass_time(days=1)
+    await settle(runtime, clock)
+
+    assert leaver.name in told
+    assert not await is_there(runtime, leaver)
+    assert await runtime.pool.fetch("select cancel_reason from bookings") == [(None,)]
