@@ -1,6 +1,6 @@
 """Effects, and those planned for a time: their table is the queue that workers take them from."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -308,6 +308,12 @@ update effects set
     last_error = case state when 'running' then last_error else $3 end
 where reaction = $1 and key = $2 and state in ('queued', 'running', 'dead') returning state"""
 
+# In every collation, what follows the beginning comes before a letter.
+LIST_PLANNED = """
+select reaction, key from effects
+where reaction = any($1) and state in ('queued', 'running', 'dead')
+  and key >= $2 and key < $2 || 'z' and starts_with(key, $2 || ':')"""
+
 DELETE_FINISHED = """
 delete from effects where id = any(array(
     select id from effects where event_id is null and finished_at < $1 order by finished_at limit $2))"""
@@ -342,6 +348,11 @@ async def drop_planned(db: Db, reaction: str, key: str, *, reason: str, now: dat
     """Cancel an effect; return False if none waits under this key, in which case a running attempt is not repeated."""
     rows = await db.fetch(DROP, reaction, key, reason, now)
     return any(row["state"] == "skipped" for row in rows)
+
+
+async def list_planned(db: Db, reactions: Iterable[str], beginning: str) -> list[tuple[str, str]]:
+    """List what waits, runs or has failed under keys that begin like this, up to a colon: each reaction and key."""
+    return [(row["reaction"], row["key"]) for row in await db.fetch(LIST_PLANNED, list(reactions), beginning)]
 
 
 async def delete_finished(db: Db, *, before: datetime, limit: int) -> int:

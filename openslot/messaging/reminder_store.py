@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from openslot.bookings.models import Booking
 from openslot.core.db import Db
 from openslot.messaging.models import BookingFacts
 
@@ -15,21 +14,11 @@ FACTS = """
 select b.status = 'CONFIRMED' as is_confirmed, b.starts_at, b.ends_at, b.no_show, exists (
     select from message_consents c where c.booking_id = b.id and c.phone = $2 and c.withdrawn_at is null) as is_agreed
 from bookings b where b.id = $1"""
-# In every collation, what follows the booking's id comes before a letter.
-PLANNED = """
-select reaction, key from effects
-where reaction in ('messaging.remind', 'messaging.follow_up') and state in ('queued', 'running', 'dead')
-  and key >= $1 and key < $1 || 'z' and starts_with(key, $1 || ':')"""
 
 
 async def find_facts(db: Db, booking_id: UUID, phone: str) -> BookingFacts | None:
     row = await db.fetchrow(FACTS, booking_id, phone)
     return BookingFacts(**row) if row else None
-
-
-async def list_planned(db: Db, booking: Booking) -> list[tuple[str, str]]:
-    """List what waits for a booking: each reaction and key."""
-    return [(row["reaction"], row["key"]) for row in await db.fetch(PLANNED, str(booking.id))]
 
 
 async def is_queued(db: Db, message_id: UUID) -> bool:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.given import find_given, follow_given
 from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.words import ListOfNames
@@ -15,6 +16,7 @@ from openslot.conversations import operations as conversations
 from openslot.conversations.models import Channel, MessagePurpose
 from openslot.conversations.outbox import BookingMessage
 from openslot.core.actor import SYSTEM
+from openslot.core.effects import list_planned
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Reaction, Skipped, Work
 from openslot.flags.models import OutgoingChannel
@@ -35,6 +37,7 @@ from openslot.messaging.words import (
 )
 from openslot.reminders import operations as reminders
 from openslot.reminders.models import Entries, ReminderEntry
+from openslot.teams.events import EventTypeTakenOver
 
 PLAN, REMIND, FOLLOW_UP = "messaging.plan", "messaging.remind", "messaging.follow_up"
 REACTION_OF = {MessagePurpose.REMINDER: REMIND, MessagePurpose.FOLLOW_UP: FOLLOW_UP}
@@ -58,25 +61,45 @@ class PlannedMessage(Struct, frozen=True, kw_only=True):
 async def plan_messages(work: Work, effect: Effect) -> Outcome:
     """Plan the messages of a booking as it is now, and drop those that it no longer has."""
     booking = effect.event(EVENTS[effect.event_type]).booking
+    return await _plan(work, booking, since=effect.event_at, now=effect.event_at, reason=DropReason.MOVED)
+
+
+async def plan_again(work: Work, effect: Effect) -> Outcome:
+    """Plan the messages of a booking by what its new owner has chosen, and drop all others.
+
+    One that is due already stays as it is if the new owner has it too.
+    """
+    details = await find_given(work, effect)
+    if details is None:
+        return _skip(DropReason.CANCELLED)
+    booking = details.booking
+    return await _plan(work, booking, since=booking.created_at, now=work.now, reason=DropReason.NOT_WANTED)
+
+
+async def _plan(work: Work, booking: Booking, *, since: datetime, now: datetime, reason: DropReason) -> Outcome:
+    """Plan what is due after now, and drop what is not wanted; what was due since a time stays as it is."""
     consent = await bookings.find_consent(work, booking.id)
     entries = await reminders.get_reminders(work, booking.host_id, booking.event_type_id)
-    due = (
-        reminder_rules.plan_messages(entries, starts_at=booking.starts_at, ends_at=booking.ends_at, now=effect.event_at)
-        if consent and booking.status is Status.CONFIRMED
+    is_on = booking.status is Status.CONFIRMED
+    wanted = (
+        reminder_rules.plan_messages(entries, starts_at=booking.starts_at, ends_at=booking.ends_at, now=since)
+        if consent and is_on
         else []
     )
+    dropped = str(REFUSALS[reason if is_on else DropReason.CANCELLED])
 
     async def write(work: Work) -> None:
         planned = {}
-        for each in due:
+        for each in wanted:
             moment = "" if each.purpose is MessagePurpose.REMINDER else "after-"
             key = f"{booking.id}:{moment}{each.minutes}:{each.channel}"
             planned[REACTION_OF[each.purpose], key] = each
-        reason = DropReason.MOVED if booking.status is Status.CONFIRMED else DropReason.CANCELLED
-        for reaction, key in await store.list_planned(work.db, booking):
+        for reaction, key in await list_planned(work.db, REACTION_OF.values(), str(booking.id)):
             if (reaction, key) not in planned:
-                await work.drop_planned(reaction, key, reason=str(REFUSALS[reason]))
+                await work.drop_planned(reaction, key, reason=dropped)
         for (reaction, key), each in planned.items():
+            if each.due_at <= now:
+                continue
             phone = consent.phone if consent else ""
             payload = PlannedMessage(
                 booking_id=booking.id,
@@ -171,6 +194,14 @@ async def _describe(work: Work, details: BookingDetails) -> MeetingWords:
     return describe_meeting(booking, details.event_type, host_name=name, url=url, locale=locale)
 
 
+PLAN_AGAIN = Reaction(name="messaging.plan_again", run=plan_again, lane="messaging")
+
+
+async def follow_owner(_: Work, effect: Effect) -> Outcome:
+    """Plan the messages of all upcoming bookings again whose event type has another owner."""
+    return follow_given(effect, PLAN_AGAIN)
+
+
 REMINDER_REACTIONS = (
     Reaction(
         name=PLAN,
@@ -179,6 +210,8 @@ REMINDER_REACTIONS = (
         lane="messaging",
         wanted_if=store.HAS_NUMBERS,
     ),
+    Reaction(name="messaging.follow_owner", on=(EventTypeTakenOver,), run=follow_owner, wanted_if=store.HAS_NUMBERS),
+    PLAN_AGAIN,
     Reaction(name=REMIND, run=send_planned),
     Reaction(name=FOLLOW_UP, run=send_planned),
 )

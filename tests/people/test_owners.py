@@ -1,6 +1,7 @@
 """An event type of a team gets another owner: its upcoming bookings go along, whatever happens at the same moment."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -8,15 +9,21 @@ import pytest
 from openslot.accounts.models import User
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
+from openslot.bookings.models import BookingWanted, ConsentSource, Invitee, MessageConsent
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
+from openslot.people import operations as people
 from openslot.people import team_leavers
+from openslot.people.deletions import delete_account
+from openslot.reminders.operations import set_reminders
 from openslot.teams import hosting
+from tests.people.deletions.conftest import is_there, settle
 from tests.support.clocks import MONDAY, MovingClock, clock
-from tests.support.founding import FoundedTeam, add_event_type, found_team
+from tests.support.effects import work_off
+from tests.support.founding import FoundedTeam, add_event_type, found_team, pick_of
 from tests.support.locks import until_waiting
+from tests.support.messaging import insert_number
 from tests.support.teams import book_team
 
 __all__ = ["clock"]
@@ -40,7 +47,7 @@ async def give(work: Work, founded: FoundedTeam, event_type: EventType, owner: U
     await team_leavers.take_over(work, founded.team, event_type, owner)
 
 
-async def list_owners(runtime: Runtime, event_type: EventType) -> list[tuple[object, object, object]]:
+async def list_owners(runtime: Runtime, event_type: EventType) -> list[tuple[object, ...]]:
     """List the owners of the event type, and of each booking and its contact."""
     rows = await runtime.pool.fetch(
         """select e.owner_id, b.host_id, c.owner_id as of_contact from bookings b
@@ -121,6 +128,81 @@ async def test_private_notes_are_for_nobody_but_who_has_written_them(
     assert await list_notes(runtime) == [(third.id, "Asked for a discount"), (second.id, None)]
 
 
-async def list_notes(runtime: Runtime) -> list[tuple[object, object]]:
+async def list_notes(runtime: Runtime) -> list[tuple[object, ...]]:
     rows = await runtime.pool.fetch("select host_id, private_notes from bookings order by starts_at")
     return [tuple(row) for row in rows]
+
+
+async def remind(runtime: Runtime, user: User, *minutes: int, channels: Sequence[str] = ("email",)) -> None:
+    """Choose when people are reminded of all meetings of a host."""
+    async with runtime.transaction(OPERATOR) as work:
+        await set_reminders(work, user, None, minutes, channels=channels)
+
+
+async def list_planned(runtime: Runtime, reaction: str = "mail.remind") -> list[tuple[object, str]]:
+    """List whose reminders are planned, and how long before the meeting."""
+    rows = await runtime.pool.fetch(
+        "select tenant_id, key from effects where reaction = $1 and state = 'queued' order by next_try_at", reaction
+    )
+    return [(row["tenant_id"], row["key"].split(":")[1]) for row in rows]
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_invitees_are_reminded_when_the_new_owner_wants_it(
+    runtime: Runtime, founded: FoundedTeam, event_type: EventType, clock: MovingClock, is_told: bool
+) -> None:
+    _, second, third = founded.hosts
+    await remind(runtime, third, 120, 60)
+    await book_team(runtime, event_type, TEN)
+    if is_told:
+        await work_off(runtime, clock)
+        assert await list_planned(runtime) == [(third.id, "120"), (third.id, "60")]
+
+    async with runtime.transaction(OPERATOR) as work:
+        await give(work, founded, event_type, second)
+    await work_off(runtime, clock)
+
+    assert await list_planned(runtime) == [(second.id, "1440"), (second.id, "60")]
+    for before, sent in ((timedelta(days=1), 1), (timedelta(hours=2), 1), (timedelta(hours=1), 2)):
+        clock.now = TEN - before
+        await work_off(runtime, clock)
+        reminded = "select count(*) from mail_messages where kind = 'reminder' and status = 'sent'"
+        assert await runtime.pool.fetchval(reminded) == sent
+
+
+async def test_reminders_outlive_the_account_of_the_former_owner(
+    runtime: Runtime, founded: FoundedTeam, clock: MovingClock
+) -> None:
+    first, second, third = founded.hosts
+    event_type = await add_event_type(runtime, founded, pick_of(1, [second]), owner=third)
+    await book_team(runtime, event_type, TEN)
+    await work_off(runtime, clock)
+
+    async with runtime.transaction(OPERATOR) as work:
+        await people.remove_member(work, founded.organization, third)
+    async with runtime.transaction(OPERATOR) as work:
+        await delete_account(work, third)
+    await settle(runtime, clock)
+
+    assert not await is_there(runtime, third)
+    assert await list_planned(runtime) == [(first.id, "1440"), (first.id, "60")]
+
+
+async def test_messages_are_planned_by_the_list_of_the_new_owner(
+    runtime: Runtime, founded: FoundedTeam, event_type: EventType, clock: MovingClock
+) -> None:
+    _, second, third = founded.hosts
+    for owner, number in ((second, "+14155550100"), (third, "+14155550101")):
+        await insert_number(runtime, user_id=owner.id, number=number)
+    await remind(runtime, third, 120, 60, channels=("sms",))
+    await remind(runtime, second, 180, 60, channels=("sms",))
+    consent = MessageConsent(phone="+4915112345678", text="Send me messages", source=ConsentSource.BOOKING_PAGE)
+    await book_team(runtime, event_type, TEN, message_consent=consent)
+    await work_off(runtime, clock)
+    assert await list_planned(runtime, "messaging.remind") == [(third.id, "120"), (third.id, "60")]
+
+    async with runtime.transaction(OPERATOR) as work:
+        await give(work, founded, event_type, second)
+    await work_off(runtime, clock)
+
+    assert await list_planned(runtime, "messaging.remind") == [(second.id, "180"), (second.id, "60")]

@@ -21,6 +21,7 @@ from openslot.bookings.events import (
     BookingRequestReassigned,
     BookingRescheduled,
 )
+from openslot.bookings.given import follow_given
 from openslot.bookings.rules import is_over
 from openslot.core.events import Effect, Event
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
@@ -51,13 +52,22 @@ from openslot.integrations.mail.meetings import (
 from openslot.integrations.mail.models import UNWANTED, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
-from openslot.integrations.mail.reminder_mails import FOLLOW_UP, REMIND, TEST, plan_reminders, remind, send_test
+from openslot.integrations.mail.reminder_mails import (
+    FOLLOW_UP,
+    REMIND,
+    TEST,
+    plan_again,
+    plan_reminders,
+    remind,
+    send_test,
+)
 from openslot.integrations.mail.rules import DELAYS
 from openslot.integrations.mail.series_mails import write_series_draft
 from openslot.integrations.mail.team_mails import choose_kind, find_former, write_handover
 from openslot.jobs.batches import delete_old
 from openslot.payments.events import PaymentRefunded
 from openslot.people.deletions import SEND_LINK
+from openslot.teams.events import EventTypeTakenOver
 from openslot.wait_list.events import WaitListJoined, WaitListOffered, WaitListOfferEnded
 
 SEND = "mail.send"
@@ -144,6 +154,14 @@ async def notify(work: Work, effect: Effect) -> Outcome:
     return await deliver(work, effect, draft, effect.actor)
 
 
+PLAN_AGAIN = Reaction(name="mail.plan_again", run=plan_again, lane="mail")
+
+
+async def follow_owner(_: Work, effect: Effect) -> Outcome:
+    """Plan the reminders of all upcoming bookings again whose event type has another owner."""
+    return follow_given(effect, PLAN_AGAIN)
+
+
 def _mailing(name: str, run: Callable[[Work, Effect], Awaitable[Outcome]], *on: type[Event]) -> Reaction:
     return Reaction(name=name, on=on, run=run, delays=DELAYS, destination=mail_server)
 
@@ -162,6 +180,8 @@ MAIL_REACTIONS = (
         run=fan_out,
         lane="mail",
     ),
+    Reaction(name="mail.follow_owner", on=(EventTypeTakenOver,), run=follow_owner),
+    PLAN_AGAIN,
     _mailing(SEND, send),
     _mailing(REMIND, remind),
     _mailing(FOLLOW_UP, remind),

@@ -10,14 +10,15 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.given import find_given
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.words import format_short
 from openslot.core.actor import SYSTEM, Actor
-from openslot.core.effects import drop_effect, plan_effect
+from openslot.core.effects import drop_effect, list_planned, plan_effect
 from openslot.core.events import Change, Effect
 from openslot.core.ids import new_id
 from openslot.core.text import one_line
-from openslot.core.work import Outcome, Runtime, Work
+from openslot.core.work import Expanded, Outcome, Runtime, Skipped, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType
@@ -94,27 +95,60 @@ async def plan_reminders(
         for entry, each in product(wanted, map(to_host, former))
         if _is_for(entry, each)
     ]
-    for entry, recipient in product(wanted, list_recipients(booking, hosts)):
-        if not _is_for(entry, recipient):
-            continue
-        reaction, key = REACTION_OF[entry.moment], _name(booking, entry, recipient)
-        if not is_on or not rules.is_to_come(entry, booking.starts_at, booking.ends_at, now=work.now):
+    for entry, recipient in _list_readers(wanted, booking, hosts):
+        if is_on and rules.is_to_come(entry, booking.starts_at, booking.ends_at, now=work.now):
+            changes.append(_plan(work, booking, entry, recipient, cause))
+        else:
+            reaction, key = REACTION_OF[entry.moment], _name(booking, entry, recipient)
             changes.append(drop_effect(reaction, key, reason=MOVED if is_on else CANCELLED, now=work.now))
-            continue
-        reminder = Reminder(
-            booking_id=booking.id,
-            sequence=booking.sequence,
-            moment=entry.moment,
-            minutes=entry.minutes,
-            recipient=name_recipient(recipient),
-            cause=cause,
-            host_id=recipient.user_id,
-        )
-        due_at = entry.due_at(booking.starts_at, booking.ends_at)
-        changes.append(
-            plan_effect(reaction, key, due_at=due_at, payload=reminder, tenant_id=booking.host_id, now=work.now)
-        )
     return tuple(changes)
+
+
+async def plan_again(work: Work, effect: Effect) -> Outcome:
+    """Plan the reminders and follow-ups of a booking by what its new owner has chosen, and drop all others.
+
+    One that is due already stays as it is if the new owner has it too.
+    """
+    details = await find_given(work, effect)
+    hosts = await find_hosts(work, details) if details else ()
+    if details is None or not hosts:
+        return Skipped(CANCELLED)
+    booking = details.booking
+    readers = _list_readers(await _list_wanted(work, booking), booking, hosts)
+    kept = {(REACTION_OF[entry.moment], _name(booking, entry, each)) for entry, each in readers}
+    planned = await list_planned(work.db, REACTION_OF.values(), str(booking.id))
+    dropped = (
+        drop_effect(reaction, key, reason=rules.UNWANTED_ENTRY, now=work.now)
+        for reaction, key in planned
+        if (reaction, key) not in kept
+    )
+    changes = (
+        _plan(work, booking, entry, each, effect.actor)
+        for entry, each in readers
+        if rules.is_to_come(entry, booking.starts_at, booking.ends_at, now=work.now)
+    )
+    return Expanded((), (*dropped, *changes))
+
+
+def _list_readers(
+    wanted: Entries, booking: Booking, hosts: tuple[MailHost, ...]
+) -> list[tuple[ReminderEntry, Recipient]]:
+    return [each for each in product(wanted, list_recipients(booking, hosts)) if _is_for(*each)]
+
+
+def _plan(work: Work, booking: Booking, entry: ReminderEntry, to: Recipient, cause: Actor) -> Change:
+    reminder = Reminder(
+        booking_id=booking.id,
+        sequence=booking.sequence,
+        moment=entry.moment,
+        minutes=entry.minutes,
+        recipient=name_recipient(to),
+        cause=cause,
+        host_id=to.user_id,
+    )
+    due_at = entry.due_at(booking.starts_at, booking.ends_at)
+    reaction, key = REACTION_OF[entry.moment], _name(booking, entry, to)
+    return plan_effect(reaction, key, due_at=due_at, payload=reminder, tenant_id=booking.host_id, now=work.now)
 
 
 def _name(booking: Booking, entry: ReminderEntry, recipient: Recipient) -> str:
