@@ -327,12 +327,12 @@ async def lock_leavers(db: Db, user_ids: Sequence[UUID]) -> None:
     The locks of the event types of their teams come first, then those of all hosts of these teams and of those who may
     take an event type over, in their order.
     """
-    # Who was taken out of a team together with many others still hosts bookings of it.
+    # Who was taken out of a team together with many others still hosts bookings of it, and what is asked for.
     statement = """select team_id from team_members where user_id = any($1)
         union select team_id from event_types where owner_id = any($1) and team_id is not null
         union select e.team_id from booking_hosts h join bookings b on b.id = h.booking_id
         join event_types e on e.id = b.event_type_id
-        where h.user_id = any($1) and b.status = 'CONFIRMED' and e.team_id is not null"""
+        where h.user_id = any($1) and b.status in ('CONFIRMED', 'PENDING_CONFIRMATION') and e.team_id is not null"""
     rows = await db.fetch(statement, user_ids)
     teams = [row["team_id"] for row in rows]
     if teams:

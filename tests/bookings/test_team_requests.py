@@ -9,6 +9,7 @@ import pytest
 
 from openslot.accounts.members import add_member
 from openslot.accounts.models import User
+from openslot.accounts.store import lock_leavers
 from openslot.availability.errors import SlotUnavailable
 from openslot.bookings import handovers, requests
 from openslot.bookings import operations as bookings
@@ -20,10 +21,12 @@ from openslot.core.work import Runtime
 from openslot.jobs.periodic import run_job
 from openslot.people import operations as people
 from openslot.people import team_leavers
+from openslot.teams import hosting
 from openslot.teams import operations as teams
 from openslot.teams.replay import replay
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import work_off
+from tests.support.locks import until_waiting
 from tests.support.races import find_disorder
 from tests.support.teams import (
     HostedTeam,
@@ -348,3 +351,20 @@ async def test_what_was_never_confirmed_is_deleted_with_the_time_of_every_host(
     assert await runtime.pool.fetchval("select count(*) from bookings") == 0
     assert await runtime.pool.fetchval("select count(*) from claims") == 0
     assert (await replay(runtime.work(OPERATOR), team.id)).differences == ()
+
+
+async def test_who_hosts_only_a_request_of_a_team_leaves_under_the_lock_of_its_event_type(runtime: Runtime) -> None:
+    team = await open_asked(runtime)
+    asked = await book_team(runtime, team.event_type, AT)
+    (host_id,) = await list_hosts(runtime, asked.id)
+    await runtime.pool.execute("delete from team_members where user_id = $1", host_id)
+
+    async def ask_for_lock() -> None:
+        async with runtime.transaction(OPERATOR) as work:
+            await hosting.lock_hosting(work, team.event_type.id)
+
+    async with runtime.transaction(OPERATOR) as work:
+        await lock_leavers(work.db, [host_id])
+        waiting = asyncio.create_task(ask_for_lock())
+        await until_waiting(runtime, 1)
+    await waiting
