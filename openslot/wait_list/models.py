@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.availability.models import BySlug, EventTypeRef
+from openslot.bookings.models import Status
 from openslot.event_types.models import EventType
 
 
@@ -115,6 +116,10 @@ class FoundEntry(Struct, frozen=True, kw_only=True):
 
     booking_id: UUID | None
     """What has become of that offer."""
+
+    booking_status: Status | None
+    is_freed: bool
+    """Whether that booking has waited in vain, for its payment or its host."""
 
     host_name: str
     host_username: str

@@ -20,9 +20,11 @@ MAX_WAITING = 500
 async def hand_out(work: Work, host_id: UUID) -> int:
     """End a host's offers that are over, offer what is free to those who wait, and return how many offers that are.
 
-    Whoever has waited longest comes first. Those who were offered a time before are not offered it again.
+    Whoever has waited longest comes first. Those who were offered a time before are not offered it again, nor those
+    who booked it and did not pay, or were not confirmed: they wait for another one.
     """
     await _end_over(work, host_id)
+    await store.wait_again(work.db, host_id)
     waiting = await store.list_waiting(work.db, host_id, now=work.now, limit=MAX_WAITING)
     earlier = await store.list_offers(work.db, [each.entry.id for each in waiting]) if waiting else {}
     slots: dict[tuple[object, ...], Slots] = {}

@@ -5,6 +5,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from openslot.accounts.store import LOCK_HOST
+from openslot.bookings.models import Status
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.core.rows import Rows
@@ -27,16 +28,33 @@ CONFIRM = "update wait_list_entries set state = 'waiting' where id = $1 and stat
 BOOKED = "update wait_list_entries set state = 'booked' where id = $1 and state = 'waiting'"
 # It repeats what the host's lock assures: whoever forgets the lock must not end an offer twice.
 END_OFFER = "update wait_list_offers set state = $2, ended_at = $3 where id = $1 and state = 'offered'"
+# What an offer became: a booking. It is freed if it has waited in vain, for its payment or its host.
+BOOKING_OF = """bookings b on b.host_id = o.host_id and b.claim_id = o.claim_id
+    and b.seat_id is not distinct from o.seat_id and o.state = 'accepted'"""
+FREED = """b.status in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION') and not coalesce((
+    select c.active and coalesce(t.active, true)
+    from claims c left join claim_seats t on t.id = b.seat_id where c.id = b.claim_id), false)"""
 LOCK_ENTRY = f"select {LOCK_HOST} from wait_list_entries w join users u on u.id = w.host_id where w.id = $1"
 FIND = f"""
-select {ENTRIES.columns}, {EVENT_TYPES.columns}, {OFFERS.columns}, b.id as booking_id, u.name as host_name,
-    u.username as host_username, u.zone as host_zone
+select {ENTRIES.columns}, {EVENT_TYPES.columns}, {OFFERS.columns}, b.id as booking_id, b.status as booking_status,
+    coalesce({FREED}, false) as is_freed, u.name as host_name, u.username as host_username, u.zone as host_zone
 from wait_list_entries w join event_types e on e.id = w.event_type_id join users u on u.id = w.host_id
 left join lateral (
     select * from wait_list_offers where entry_id = w.id order by made_at desc, id desc limit 1) o on true
-left join bookings b on b.host_id = w.host_id and b.claim_id = o.claim_id and b.seat_id is not distinct from o.seat_id
-    and o.state = 'accepted'
+left join {BOOKING_OF}
 where w.id = $1 and u.disabled_at is null"""
+# Whoever has joined anew meanwhile waits by that entry.
+WAIT_AGAIN = f"""
+update wait_list_entries w set state = 'waiting'
+where w.host_id = $1 and w.state = 'booked' and exists (
+    select from wait_list_offers o join {BOOKING_OF}
+    where o.entry_id = w.id and {FREED} and not exists (
+        select from wait_list_offers l where l.entry_id = w.id and (l.made_at, l.id) > (o.made_at, o.id)))
+  and not exists (
+    select from wait_list_entries n
+    where n.event_type_id = w.event_type_id and lower(n.email) = lower(w.email) and n.day = w.day
+      and n.starts_at is not distinct from w.starts_at and n.id <> w.id
+      and (n.state <> 'booked' or (n.created_at, n.id) > (w.created_at, w.id)))"""
 # Those who have an offer of this host wait for its end, whichever entry it was for.
 LIST_WAITING = f"""
 select {ENTRIES.columns}, {EVENT_TYPES.columns}
@@ -145,6 +163,8 @@ async def find_entry(db: Db, entry_id: UUID) -> FoundEntry | None:
         event_type=EVENT_TYPES.read(row),
         offer=OFFERS.read(row) if row["o_id"] is not None else None,
         booking_id=row["booking_id"],
+        booking_status=Status(row["booking_status"]) if row["booking_status"] else None,
+        is_freed=row["is_freed"],
         host_name=row["host_name"],
         host_username=row["host_username"],
         host_zone=row["host_zone"],
@@ -167,6 +187,11 @@ async def count_entries(db: Db, entry: WaitListEntry, *, now: datetime) -> tuple
 async def list_waiting(db: Db, host_id: UUID, *, now: datetime, limit: int) -> list[Waiting]:
     rows = await db.fetch(LIST_WAITING, host_id, now, limit)
     return [Waiting(entry=ENTRIES.read(row), event_type=EVENT_TYPES.read(row)) for row in rows]
+
+
+async def wait_again(db: Db, host_id: UUID) -> None:
+    """Let those wait again whose booking was freed before it was confirmed."""
+    await db.execute(WAIT_AGAIN, host_id)
 
 
 async def list_live(db: Db, host_id: UUID) -> list[tuple[Offer, Waiting]]:

@@ -46,8 +46,9 @@ select count(*) from wait_list_offers a join wait_list_offers b on a.id < b.id a
 where tstzrange(a.starts_at, a.ends_at) && tstzrange(b.starts_at, b.ends_at)"""
 ACCEPTED = """
 select count(*) from wait_list_offers o join wait_list_entries w on w.id = o.entry_id
-where (o.state = 'accepted') and (w.state <> 'booked' or not exists (
-    select from bookings b where b.claim_id = o.claim_id and b.seat_id is not distinct from o.seat_id))"""
+where (o.state = 'accepted') and not exists (
+    select from bookings b where b.claim_id = o.claim_id and b.seat_id is not distinct from o.seat_id
+      and (w.state = 'booked' or b.status like 'PENDING%'))"""
 FAULTS = {"lost": LOST, "unkept": UNKEPT, "twice": TWICE, "again": AGAIN, "accepted": ACCEPTED}
 
 

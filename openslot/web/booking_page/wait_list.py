@@ -11,7 +11,7 @@ from openslot.availability import operations as availability
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage, BySlug, SlotContext
 from openslot.bookings.errors import InviteeLimitReached, PaymentUnavailable
-from openslot.bookings.models import EmailProof
+from openslot.bookings.models import EmailProof, Status
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.words import format_day, format_hours, format_zone
 from openslot.core.actor import PUBLIC
@@ -198,13 +198,15 @@ async def book(work: Work, request: Request, token: str, form: Form[forms.Bookin
     try:
         await take(work.runtime, booking_limit(work.runtime.settings), request.address)
         booking_id = await paying.book(work.runtime, wanted, sent)
+        checkout = await paying.find_checkout(work.acting_as(PUBLIC), booking_id)
     except errors.OfferNotOpen:
         return _go_to(token, options)
     except REFUSALS as refusal:
         faults = forms.name_faults(refusal.faults, phone=forms.name_phone(form), place=forms.name_place(form))
         named = form.with_faults(faults)
+        # The offer has ended if it was booked and could not be paid.
+        found = await wait_list.get_entry(work, entry_id)
         return await _show_entry(work, options, token, found, form=named, refusal=refusal)
-    checkout = await paying.find_checkout(work.acting_as(PUBLIC), booking_id)
     return redirect(checkout or manage_path(work, booking_id, options, done="booked"))
 
 
@@ -222,6 +224,9 @@ async def _show_entry(
     refusal: Refusal | None = None,
     has_left: bool = False,
 ) -> Response:
+    if found.booking_id and not (has_left or found.is_freed or found.booking_status is Status.CONFIRMED):
+        # What is to be paid or confirmed, or was cancelled, is told by its own page.
+        return redirect(manage_path(work, found.booking_id, options, done=""))
     entry, event_type, locale = found.entry, found.event_type, options.locale
     look = await find_look(work.acting_as(PUBLIC), event_type.owner_id, color=event_type.color)
     offer = found.offer if found.offer and found.offer.is_open(now=work.now) and not has_left else None
@@ -261,7 +266,8 @@ async def _show_entry(
             max_weeks=1,
             places=list_places(event_type, found.host_name),
         ),
-        warnings=list_warnings(refusal, True) if refusal else (),
+        # Without the form, nothing can be tried again.
+        warnings=list_warnings(refusal, True)[: None if offer else 1] if refusal else (),
     )
 
 
@@ -270,10 +276,11 @@ def _write_hours(zone: str, offer: Offer, options: Options) -> str:
 
 
 def _name_state(work: Work, found: FoundEntry, offer: Offer | None) -> str:
-    if found.entry.state is EntryState.BOOKED:
+    state = EntryState.WAITING if found.is_freed else found.entry.state
+    if state is EntryState.BOOKED:
         return "booked"
     if offer is not None:
         return "offered"
     if found.entry.until <= work.now:
         return "over"
-    return found.entry.state.value
+    return state.value
