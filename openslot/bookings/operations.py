@@ -390,7 +390,7 @@ async def count_between(work: Work, host: User, *, since: datetime, until: datet
 
 
 async def list_changes(work: Work, booking: Booking) -> list[BookingChange]:
-    return await agenda_store.list_changes(work.db, booking.host_id, booking.id)
+    return await agenda_store.list_changes(work.db, booking.id)
 
 
 async def search(work: Work, host: User, text: str, *, limit: int) -> SearchResults:

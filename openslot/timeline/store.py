@@ -66,30 +66,34 @@ PLANNED = f"f.reaction in ('{REMIND}', '{FOLLOW_UP}', '{reminders.REMIND}', '{re
 OF_KEY = """
 f.key >= {id}::text and f.key < {id}::text || 'z' and starts_with(f.key, {id}::text || ':')"""
 REMINDERS = f"{PLANNED} and f.state in ('queued', 'running', 'dead') and {OF_KEY}"
+# A booking may have had another owner: what goes to that one's endpoints, CRM and payment account is theirs alone.
+IS_SHOWN = """
+(coalesce(v.tenant_id, f.tenant_id) = $2 or split_part(f.reaction, '.', 1) not in ('webhooks', 'crm', 'payments'))"""
 OF_BOOKING = f"""
 select f.*, s.status as message_status, s.error as message_error, {PLACE.format(host="$2")} as place, exists (
     select from mail_messages m where m.id = f.id and m.status = 'sent' and m.transport = '{MAILBOX}') as in_mailbox
 from (
     select {COLUMNS} from events v join effects f on f.event_id = v.id
-    where v.subject_id = $1 and v.tenant_id = $2
+    where v.subject_id = $1 and {IS_SHOWN}
     union all
     select {COLUMNS} from effects f left join events v on false
-    where {REMINDERS.format(id="$1")} and f.tenant_id = $2
+    where {REMINDERS.format(id="$1")}
     union all
     select {COLUMNS} from mail_messages m join effects f on f.id = m.id left join events v on false
-    where m.booking_id = $1 and m.host_id = $2 and f.event_id is null and f.state in ('done', 'skipped')
+    where m.booking_id = $1 and f.event_id is null and f.state in ('done', 'skipped')
     union all
     select {COLUMNS} from effects f left join events v on false
-    where {OF_MESSAGES} and f.state in ('done', 'skipped') and {OF_KEY.format(id="$1")} and f.tenant_id = $2
-) f left join messages s on s.id = f.id order by f.no limit 500"""
+    where {OF_MESSAGES} and f.state in ('done', 'skipped') and {OF_KEY.format(id="$1")}
+) f left join messages s on s.id = f.id
+where exists (select from bookings b where b.id = $1 and b.host_id = $2) order by f.no limit 500"""
 COUNT_FAILED = f"""
 select b.id, (
     select count(*) from events v join effects f on f.event_id = v.id
-    where v.subject_id = b.id and v.tenant_id = $2 and f.state = 'dead'
+    where v.subject_id = b.id and f.state = 'dead' and {IS_SHOWN}
 ) + (
-    select count(*) from effects f where {REMINDERS.format(id="b.id")} and f.state = 'dead' and f.tenant_id = $2
+    select count(*) from effects f where {REMINDERS.format(id="b.id")} and f.state = 'dead'
 ) as failed
-from unnest($1::uuid[]) as b (id)"""
+from bookings b where b.id = any($1::uuid[]) and b.host_id = $2"""
 # Two small indexes have only what failed: the planner begins with the fewer, the host's events or all failures.
 ATTENTION = f"""
 with failed as (
@@ -146,11 +150,13 @@ select 'held', h.* from (
     join claim_seats t on t.claim_id = c.id and t.active and t.holder <> 'wait list' and t.expires_at > $4
     where u.id = $1 and c.kind = 'session'
     limit 1000) h"""
-IS_FAILED = """
+IS_FAILED = f"""
 select exists (
     select from effects f left join events v on v.id = f.event_id
-    where f.id = $1 and f.state = 'dead' and coalesce(v.tenant_id, f.tenant_id) = $2
-      and ($3::uuid is null or v.subject_id = $3 or f.payload ->> 'booking_id' = $3::text))"""
+    where f.id = $1 and f.state = 'dead' and case
+        when $3::uuid is null then coalesce(v.tenant_id, f.tenant_id) = $2
+        else (v.subject_id = $3 or f.payload ->> 'booking_id' = $3::text) and {IS_SHOWN}
+            and exists (select from bookings b where b.id = $3 and b.host_id = $2) end)"""
 
 
 async def list_of_booking(db: Db, booking_id: UUID, host_id: UUID) -> list[TimelineEffect]:
@@ -188,7 +194,7 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
 
 
 async def is_failed(db: Db, effect_id: UUID, host_id: UUID, booking_id: UUID | None) -> bool:
-    """Return whether an effect has failed for good and belongs to this host, and to this booking if one is named."""
+    """Return whether an effect has failed for good and belongs to this host, or to this booking of theirs."""
     return bool(await db.fetchval(IS_FAILED, effect_id, host_id, booking_id))
 
 

@@ -9,7 +9,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, ConsentSource, Invitee, MessageConsent
+from openslot.bookings.models import BookingRef, BookingWanted, ConsentSource, Invitee, MessageConsent
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
@@ -18,15 +18,20 @@ from openslot.people import team_leavers
 from openslot.people.deletions import delete_account
 from openslot.reminders.operations import set_reminders
 from openslot.teams import hosting
+from openslot.timeline import operations as timeline
+from openslot.timeline.models import EffectKind, EffectNotFound
+from openslot.webhooks.store import DELIVER
 from tests.people.deletions.conftest import is_there, settle
 from tests.support.clocks import MONDAY, MovingClock, clock
 from tests.support.effects import work_off
 from tests.support.founding import FoundedTeam, add_event_type, found_team, pick_of
+from tests.support.host import listen
 from tests.support.locks import until_waiting
+from tests.support.loopback import settings
 from tests.support.messaging import insert_number
 from tests.support.teams import book_team
 
-__all__ = ["clock"]
+__all__ = ["clock", "settings"]
 
 DAY = timedelta(days=1)
 TEN = MONDAY.replace(hour=10) + 2 * DAY
@@ -206,3 +211,45 @@ async def test_messages_are_planned_by_the_list_of_the_new_owner(
     await work_off(runtime, clock)
 
     assert await list_planned(runtime, "messaging.remind") == [(second.id, "180"), (second.id, "60")]
+
+
+async def test_the_new_owner_sees_what_has_happened_before(
+    runtime: Runtime, founded: FoundedTeam, event_type: EventType, clock: MovingClock
+) -> None:
+    first, second, third = founded.hosts
+    await listen(runtime, third)
+    booking = await book_team(runtime, event_type, TEN)
+    async with runtime.transaction(OPERATOR) as work:
+        booking = await bookings.reschedule_booking(work, BookingRef(booking.id, None), starts_at=TEN + DAY)
+    await work_off(runtime, clock)
+    failed = await runtime.pool.fetch(
+        """update effects set state = 'dead', last_error = 'no answer'
+        where reaction = any($1) returning id, reaction""",
+        [DELIVER, "mail.fan_out", "mail.remind"],
+    )
+    assert {row["reaction"] for row in failed} == {DELIVER, "mail.fan_out", "mail.remind"}
+    work = runtime.work(OPERATOR)
+    assert {each.kind for each in await timeline.list_timeline(work, third, booking.id)} >= {EffectKind.WEBHOOK}
+
+    async with runtime.transaction(OPERATOR) as given:
+        await give(given, founded, event_type, second)
+
+    changes = await bookings.list_changes(work, booking)
+    assert [each.type for each in changes] == ["booking.created", "booking.rescheduled"]
+    shown = await timeline.list_timeline(work, second, booking.id)
+    assert {each.event_type for each in shown} == {"booking.created", "booking.rescheduled", None}
+    # What is delivered to the endpoints of the former owner is theirs.
+    assert EffectKind.WEBHOOK not in {each.kind for each in shown}
+    visible = [row["id"] for row in failed if row["reaction"] != DELIVER]
+    assert await timeline.count_failed(work, second, [booking.id]) == {booking.id: len(visible)}
+    for user in (first, third):
+        assert await timeline.list_timeline(work, user, booking.id) == []
+        assert await timeline.count_failed(work, user, [booking.id]) == {}
+    for row in failed:
+        if row["id"] not in visible:
+            with pytest.raises(EffectNotFound):
+                await timeline.retry_effect(work, second, row["id"], booking_id=booking.id)
+            continue
+        with pytest.raises(EffectNotFound):
+            await timeline.retry_effect(work, first, row["id"], booking_id=booking.id)
+        await timeline.retry_effect(work, second, row["id"], booking_id=booking.id)
