@@ -193,7 +193,11 @@ MUTANTS = (
     mutant(
         "a stranger's booking",
         "hostile/test_foreign_ids.py::test_what_is_another_hosts_looks_like_nothing",
-        ("bookings/store.py", "($2::uuid is null or b.host_id = $2)", "($2::uuid is null or true)"),
+        (
+            "bookings/store.py",
+            "b.id = $1 and ($2::uuid is null or b.host_id = $2)",
+            "b.id = $1 and ($2::uuid is null or true)",
+        ),
     ),
     mutant(
         "a lost plan",
