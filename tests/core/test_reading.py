@@ -41,8 +41,9 @@ def read_from(standby: Any, database: Any = None) -> StandbyReader:
 
 @pytest.fixture(autouse=True)
 def _own_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Say it by a logger that no earlier test has made ready."""
-    monkeypatch.setattr(reading, "log", structlog.get_logger())
+    """Say it by a logger that no earlier test has made ready, at every level, whichever one of them has set."""
+    everything = structlog.make_filtering_bound_logger(0)
+    monkeypatch.setattr(reading, "log", structlog.wrap_logger(None, wrapper_class=everything))
 
 
 @pytest.fixture
