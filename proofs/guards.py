@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     mutant(
         "work that two take",
-        "jobs/test_taking.py::test_many_who_ask_at_once_never_get_the_same",
+        "jobs/test_taking.py::test_what_one_is_just_taking_another_does_not_get",
         (
             "core/effects.py",
             "order by next_try_at limit $3 for update skip locked\n), late",

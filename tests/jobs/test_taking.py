@@ -68,6 +68,16 @@ async def test_many_who_ask_at_once_never_get_the_same(runtime: Runtime) -> None
     assert len(taken) == len(set(taken)) == 60
 
 
+async def test_what_one_is_just_taking_another_does_not_get(runtime: Runtime) -> None:
+    await poke(runtime, "wanted")
+    async with transaction(runtime.pool) as other:
+        first, _ = await take_effects(other, new_id(), now=runtime.clock(), limit=10)
+        asking = asyncio.create_task(take(runtime))
+        # Whoever would get it too waits for the first one's commit.
+        await asyncio.wait({asking}, timeout=1)
+    assert (len(first), len(await asking)) == (1, 0)
+
+
 async def test_nobody_waits_for_an_effect_that_somebody_is_at(runtime: Runtime) -> None:
     for note in "ab":
         await poke(runtime, note)
