@@ -28,9 +28,10 @@ CONFIRM = "update wait_list_entries set state = 'waiting' where id = $1 and stat
 BOOKED = "update wait_list_entries set state = 'booked' where id = $1 and state = 'waiting'"
 # It repeats what the host's lock assures: whoever forgets the lock must not end an offer twice.
 END_OFFER = "update wait_list_offers set state = $2, ended_at = $3 where id = $1 and state = 'offered'"
-# What an offer became: a booking. It is freed if it has waited in vain, for its payment or its host.
-BOOKING_OF = """bookings b on b.host_id = o.host_id and b.claim_id = o.claim_id
-    and b.seat_id is not distinct from o.seat_id and o.state = 'accepted'"""
+# What an offer became: a booking, whose seat goes along to another session if it is moved. It is freed if it has waited
+# in vain, for its payment or its host.
+BOOKING_OF = """bookings b on b.host_id = o.host_id and o.state = 'accepted'
+    and (b.seat_id = o.seat_id or o.seat_id is null and b.claim_id = o.claim_id)"""
 FREED = """b.status in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION') and not coalesce((
     select c.active and coalesce(t.active, true)
     from claims c left join claim_seats t on t.id = b.seat_id where c.id = b.claim_id), false)"""

@@ -44,10 +44,11 @@ where a.state = 'offered' and b.state = 'offered' and (
 AGAIN = """
 select count(*) from wait_list_offers a join wait_list_offers b on a.id < b.id and a.entry_id = b.entry_id
 where tstzrange(a.starts_at, a.ends_at) && tstzrange(b.starts_at, b.ends_at)"""
+# Whoever moves the booking of a seat keeps the seat, in another session.
 ACCEPTED = """
 select count(*) from wait_list_offers o join wait_list_entries w on w.id = o.entry_id
 where (o.state = 'accepted') and not exists (
-    select from bookings b where b.claim_id = o.claim_id and b.seat_id is not distinct from o.seat_id
+    select from bookings b where (b.seat_id = o.seat_id or o.seat_id is null and b.claim_id = o.claim_id)
       and (w.state = 'booked' or b.status like 'PENDING%'))"""
 FAULTS = {"lost": LOST, "unkept": UNKEPT, "twice": TWICE, "again": AGAIN, "accepted": ACCEPTED}
 

@@ -231,6 +231,23 @@ async def test_seats_are_offered_one_by_one(runtime: Runtime, user: User) -> Non
     assert await find_wait_list_faults(runtime) == {}
 
 
+async def test_who_moves_an_offered_seat_to_another_day_is_booked_and_gives_it_to_the_next(
+    runtime: Runtime, user: User
+) -> None:
+    group = await offer_day(runtime, user, "group", seats=2)
+    one, _ = [await book_day(runtime, group, email=f"{name}@x.example") for name in ("a", "b")]
+    li, _ = await wait_for(runtime, group, LI, MO, starts_at=NINE)
+    await cancel_day(runtime, one)
+    made = await take_offer(runtime, li)
+    async with runtime.transaction(OPERATOR) as work:
+        moved = await bookings.reschedule_booking(work, BookingRef(made.id, None), NINE + timedelta(days=1))
+    assert moved.claim_id != made.claim_id
+    assert (await wait_list.get_entry(runtime.work(PUBLIC), li)).booking_id == made.id
+    assert await read_states(runtime) == ["booked", "waiting"]
+    assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "offered")]
+    assert await find_wait_list_faults(runtime) == {}
+
+
 async def test_only_full_days_can_be_waited_for(runtime: Runtime, user: User, day: EventType) -> None:
     with pytest.raises(errors.NothingToWaitFor):
         await ask_to_wait(runtime, day, LI)
