@@ -1,20 +1,16 @@
 """The wait list: who may join, who is offered what for how long, and what becomes of it."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from uuid import UUID
 
 import httpx2
 import pytest
-from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.errors import HoldNotFound, SlotUnavailable
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
-from openslot.bookings import requests
-from openslot.bookings.models import Booking, BookingRef, Status
+from openslot.bookings.models import BookingRef, Status
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
 from openslot.event_types import links
@@ -231,23 +227,6 @@ async def test_seats_are_offered_one_by_one(runtime: Runtime, user: User) -> Non
     assert await find_wait_list_faults(runtime) == {}
 
 
-async def test_who_moves_an_offered_seat_to_another_day_is_booked_and_gives_it_to_the_next(
-    runtime: Runtime, user: User
-) -> None:
-    group = await offer_day(runtime, user, "group", seats=2)
-    one, _ = [await book_day(runtime, group, email=f"{name}@x.example") for name in ("a", "b")]
-    li, _ = await wait_for(runtime, group, LI, MO, starts_at=NINE)
-    await cancel_day(runtime, one)
-    made = await take_offer(runtime, li)
-    async with runtime.transaction(OPERATOR) as work:
-        moved = await bookings.reschedule_booking(work, BookingRef(made.id, None), NINE + timedelta(days=1))
-    assert moved.claim_id != made.claim_id
-    assert (await wait_list.get_entry(runtime.work(PUBLIC), li)).booking_id == made.id
-    assert await read_states(runtime) == ["booked", "waiting"]
-    assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "offered")]
-    assert await find_wait_list_faults(runtime) == {}
-
-
 async def test_only_full_days_can_be_waited_for(runtime: Runtime, user: User, day: EventType) -> None:
     with pytest.raises(errors.NothingToWaitFor):
         await ask_to_wait(runtime, day, LI)
@@ -436,71 +415,3 @@ async def test_entries_go_thirty_days_after_their_day(runtime: Runtime, day: Eve
     clock.pass_time(days=30)
     await run_job(runtime, WAIT_LIST_JOBS[1])
     assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
-
-
-async def request_offered(runtime: Runtime, day: EventType, entry_id: UUID) -> Booking:
-    """Take an offer of an event type whose host confirms each booking."""
-    async with runtime.transaction(OPERATOR) as work:
-        await event_types.change_event_type(work, replace(day, requires_confirmation=True))
-    asked = await take_offer(runtime, entry_id)
-    assert asked.status is Status.PENDING_CONFIRMATION
-    return asked
-
-
-async def decline_request(runtime: Runtime, booking: Booking) -> None:
-    async with runtime.transaction(OPERATOR) as work:
-        await requests.decline(work, BookingRef(booking.id, None))
-
-
-async def withdraw_request(runtime: Runtime, booking: Booking) -> None:
-    async with runtime.transaction(PUBLIC) as work:
-        await requests.withdraw(work, booking.id)
-
-
-async def read_states(runtime: Runtime) -> list[str]:
-    """Read how entries stand, in the order of joining."""
-    return [row["state"] for row in await runtime.pool.fetch("select state from wait_list_entries order by id")]
-
-
-@pytest.mark.parametrize("end", [decline_request, withdraw_request])
-async def test_who_is_not_confirmed_waits_again_for_another_time(
-    runtime: Runtime, day: EventType, end: Callable[[Runtime, Booking], Awaitable[None]]
-) -> None:
-    booking = await book_day(runtime, day)
-    li, mo = await wait_for(runtime, day, LI, MO)
-    await cancel_day(runtime, booking)
-    asked = await request_offered(runtime, day, li)
-    assert await read_states(runtime) == ["booked", "waiting"]
-    await end(runtime, asked)
-    assert await read_states(runtime) == ["waiting", "waiting"]
-    async with runtime.transaction(PUBLIC) as work:
-        await wait_list.decline(work, mo)
-    await hand_out(runtime)
-    assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "declined")]
-    assert await list_starts(runtime, day) == [NINE]
-    assert await find_wait_list_faults(runtime) == {}
-
-
-async def test_who_has_joined_anew_waits_once(runtime: Runtime, day: EventType) -> None:
-    booking = await book_day(runtime, day)
-    (li,) = await wait_for(runtime, day, LI)
-    await cancel_day(runtime, booking)
-    asked = await request_offered(runtime, day, li)
-    (anew,) = await wait_for(runtime, day, LI)
-    await decline_request(runtime, asked)
-    assert await read_states(runtime) == ["booked", "waiting"]
-    # The second one ends in the same way, and the first one does not come back.
-    await decline_request(runtime, await take_offer(runtime, anew))
-    assert await read_states(runtime) == ["booked", "waiting"]
-
-
-async def test_who_was_confirmed_and_cancels_does_not_wait_again(runtime: Runtime, day: EventType) -> None:
-    booking = await book_day(runtime, day)
-    (li,) = await wait_for(runtime, day, LI)
-    await cancel_day(runtime, booking)
-    asked = await request_offered(runtime, day, li)
-    async with runtime.transaction(OPERATOR) as work:
-        confirmed = await requests.confirm(work, BookingRef(asked.id, None))
-    await cancel_day(runtime, confirmed)
-    await hand_out(runtime)
-    assert await read_states(runtime) == ["booked"]
