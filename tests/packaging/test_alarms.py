@@ -79,6 +79,8 @@ with event as (
 ), failing as (
     insert into effects (id, event_id, reaction, state, yields, attempts, next_try_at, created_at)
     select gen_random_uuid(), id, 'mail.send', 'queued', true, 1, now(), now() - interval '1 hour' from event
+), failed as (
+    insert into failed_items (job, item, error, first_at, last_at) values ('wait_list.hand_out', 'x', 'x', now(), now())
 )
 insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status)
 values ('queue.tidy', '* * * * *', now(), now(), 0, 'failed')"""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from openslot import __version__
-from openslot.core.config import SECRET, environment_name
+from openslot.core.config import SECRET, Settings, environment_name
 from openslot.core.environment import load_settings
 from tests.support.installers import install
 from tests.support.manifests import ROOT, Manifest, check_schema, containers, of_kind, plain_manifests, pods
@@ -95,7 +96,10 @@ def other(helm: Helm) -> Release:
         settingsFromSecrets={
             "DATABASE_URL": {"secret": "postgres", "key": "uri"},
             "OPENSLOT_READ_DATABASE_URL": {"secret": "postgres", "key": "read-uri"},
+            "OPENSLOT_METRICS_TOKEN": {"secret": "metrics", "key": "token"},
         },
+        backup={"enabled": True, "schedule": "0 * * * *", "keep": 48, "storage": "100Gi", "storageClass": "slow"},
+        podMonitor={"enabled": True, "labels": {"release": "prometheus"}},
         web={"replicas": 5, "processes": 4, "resources": {"limits": {"cpu": 2, "memory": "1Gi"}}},
         worker={"replicas": 1},
         ingress={"className": "nginx", "annotations": {"cert-manager.io/issuer": "ours"}, "tlsSecret": ""},
@@ -108,7 +112,9 @@ def test_the_chart_is_of_this_version_and_lint_finds_nothing(helm: Helm) -> None
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
     done = helm("lint", "--strict", str(CHART))
 
-    assert chart["version"] == chart["appVersion"] == __version__
+    assert chart["appVersion"] == __version__
+    # Helm takes the numbers of semantic versioning alone.
+    assert chart["version"] == __version__.replace(".dev", "-dev.")
     assert done.returncode == 0, done.stdout
     assert "[WARNING]" not in done.stdout
     assert "[ERROR]" not in done.stdout
@@ -141,6 +147,42 @@ def test_by_default_it_says_what_the_plain_manifests_say(default: Release) -> No
     assert {(each["kind"], each["metadata"]["name"]): said(each) for each in manifests(default)} == expected
 
 
+def test_with_backups_it_says_what_the_plain_manifests_say_of_them(helm: Helm) -> None:
+    there = manifests(render(helm, backup={"enabled": True}))
+    expected = {each["kind"]: said(each) for each in plain_manifests("backup.yaml")}
+
+    assert {each["kind"]: said(each) for each in there if each["kind"] in expected} == expected
+    # `helm uninstall` leaves them.
+    [claim] = of_kind("PersistentVolumeClaim", there)
+    assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+
+
+def test_its_pod_monitor_is_that_of_the_documentation(helm: Helm) -> None:
+    page = (ROOT / "docs" / "kubernetes.md").read_text("utf-8")
+    shown = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "PodMonitor" in text]
+    [documented] = shown
+
+    there = of_kind("PodMonitor", manifests(render(helm, podMonitor={"enabled": True})))
+    assert [said(each) for each in there] == [said(documented)]
+
+
+def test_backups_and_metrics_follow_the_values(other: Release) -> None:
+    there = manifests(other)
+    [claim] = of_kind("PersistentVolumeClaim", there)
+    [cron] = of_kind("CronJob", there)
+    [monitor] = of_kind("PodMonitor", there)
+    [endpoint] = monitor["spec"]["podMetricsEndpoints"]
+    web = of_kind("Deployment", there)[0]["spec"]["template"]["metadata"]["labels"]
+
+    assert claim["spec"]["resources"]["requests"] == {"storage": "100Gi"}
+    assert claim["spec"]["storageClassName"] == "slow"
+    assert cron["spec"]["schedule"] == "0 * * * *"
+    assert "tail -n +49 " in containers([cron])[0]["command"][-1]
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= web.items()
+    assert endpoint["authorization"] == {"credentials": {"name": "metrics", "key": "token"}}
+
+
 def test_migrations_run_before_an_installation_and_every_upgrade_and_need_nothing_of_the_release(
     other: Release,
 ) -> None:
@@ -158,7 +200,9 @@ def test_migrations_run_before_an_installation_and_every_upgrade_and_need_nothin
 
 def test_with_other_values_every_manifest_follows_the_schema(other: Release) -> None:
     for each in manifests(other):
-        check_schema(each)
+        # That of the Prometheus operator is not among the schemas of Kubernetes.
+        if each["kind"] != "PodMonitor":
+            check_schema(each)
         assert each["metadata"]["name"].startswith("berlin-openslot")
         assert each["metadata"]["namespace"] == "calendars"
 
@@ -170,7 +214,7 @@ def test_values_arrive_where_they_belong(other: Release) -> None:
     [settings] = of_kind("ConfigMap", there)
 
     assert {each["image"] for each in containers(there)} == {"images.test/team/openslot:1.2.3"}
-    assert [each["args"] for each in containers(there)] == [["web", "--workers", "4"], WORKER, ["migrate"]]
+    assert [each.get("args") for each in containers(there)] == [["web", "--workers", "4"], WORKER, None, ["migrate"]]
     for pod in pods(there):
         assert pod["spec"]["imagePullSecrets"] == [{"name": "registry"}]
         assert pod["spec"]["nodeSelector"] == {"disk": "fast"}
@@ -224,6 +268,25 @@ def test_secrets_among_the_settings_are_refused(helm: Helm) -> None:
         assert f'settings.{name} is a secret: put it into the secret "openslot".' in said
     assert "settings.OPENSLOT_MAIL_FROM is in settingsFromSecrets as well: remove one of them." in said
     assert "confidential" not in said
+
+
+def test_names_that_are_no_settings_are_refused_in_a_sentence_each(helm: Helm) -> None:
+    said = refusal(
+        helm,
+        settings={"OPENSLOT_PROT": "8000", "OPENSLOT_DATABASE_CONECTIONS": "20"},
+        settingsFromSecrets={"OPENSLOT_SMPT_URL": {"secret": "mail", "key": "url"}},
+    )
+
+    assert "settings.OPENSLOT_PROT is not a setting: docs/settings.md lists them." in said
+    assert "settings.OPENSLOT_DATABASE_CONECTIONS is not a setting: docs/settings.md lists them." in said
+    assert "settingsFromSecrets.OPENSLOT_SMPT_URL is not a setting: docs/settings.md lists them." in said
+
+
+def test_every_setting_of_the_code_is_accepted(helm: Helm) -> None:
+    names = {environment_name(field) for field in Settings.__struct_fields__} - {*SECRETS, "OPENSLOT_BASE_URL"}
+
+    [settings] = of_kind("ConfigMap", manifests(render(helm, settings=dict.fromkeys(names, "1"))))
+    assert set(settings["data"]) >= names
 
 
 def test_an_ingress_of_ones_own_takes_the_place_of_ours(helm: Helm) -> None:

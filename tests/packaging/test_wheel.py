@@ -14,24 +14,27 @@ from typing import Any
 
 import httpx2
 import pytest
+from packaging.version import Version
 
 from openslot import __version__
+from openslot.core.build import ask_git
+from proofs.releases import CannotBuild, build_wheel_of, check_history
+from tests.packaging.support import NOT_OURS, build_wheel
 from tests.support.installation import END_WITHIN
 from tests.support.ports import held_port
+from tests.upgrades.statements import load_release
 
 ROOT = Path(__file__).parents[2]
 # Nothing is compiled yet, and the demo data are made first.
 READY_WITHIN = 120.0
-NOT_OURS = ("OPENSLOT_", "DATABASE_URL", "PG", "PYTHON", "VIRTUAL_ENV")
+BUILT_FROM = "0123456789ab"
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that `make wheel` writes."""
     place = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", place], cwd=ROOT, check=True)
-    (built,) = place.iterdir()
-    return built
+    return build_wheel(place, commit=BUILT_FROM)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +114,8 @@ def test_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> None:
     files = (path for path in (ROOT / "openslot").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
     # The release notes are the history that agents are shown where there is no git.
-    wanted = ["openslot/CHANGELOG.md", *(str(path.relative_to(ROOT)) for path in files)]
+    # The commit is what `openslot --version` names.
+    wanted = ["openslot/CHANGELOG.md", "openslot/COMMIT", *(str(path.relative_to(ROOT)) for path in files)]
     assert sorted(packed) == sorted(wanted)
     kinds = {Path(name).suffix for name in packed}
     assert {".py", ".html", ".css", ".js", ".po", ".sql", ".typed"} <= kinds
@@ -122,12 +126,50 @@ def test_version_is_written_in_one_place(wheel: Path, bin_dir: Path, tmp_path: P
         [bin_dir / "openslot", "--version"], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout
 
-    assert said == f"openslot {__version__}\n"
+    assert said == f"openslot {__version__} ({BUILT_FROM})\n"
     assert version("openslot") == __version__
     assert wheel.name == f"openslot-{__version__}-py3-none-any.whl"
     assert all(wheel.name in (ROOT / page).read_text("utf-8") for page in ("README.md", "docs/install.md"))
     literals = [path for path in (ROOT / "openslot").rglob("*.py") if f'"{__version__}"' in path.read_text("utf-8")]
     assert literals == [ROOT / "openslot/__init__.py"]
+
+
+def test_a_wheel_that_is_built_in_a_checkout_names_its_commit(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build_wheel(tmp_path)) as archive:
+        written = [archive.read(name) for name in archive.namelist() if name == "openslot/COMMIT"]
+
+    assert written == [f"{commit}\n".encode() for commit in [ask_git(ROOT)] if commit]
+
+
+def test_the_number_is_after_that_of_the_last_release() -> None:
+    release = load_release()
+    try:
+        check_history(release.commit)
+    except CannotBuild as why:
+        pytest.skip(str(why))
+    same = ["git", "-C", str(ROOT), "diff", "--quiet", release.commit, "--", "openslot", ":!openslot/__init__.py"]
+
+    assert subprocess.run(same, check=False).returncode == 0 or Version(__version__) > Version(release.version)
+
+
+def test_a_wheel_of_today_replaces_the_last_release(wheel: Path, tmp_path: Path) -> None:
+    release = load_release()
+    try:
+        old = build_wheel_of(release.commit, tmp_path / "release")
+    except CannotBuild as why:
+        pytest.skip(str(why))
+    place, program = tmp_path / "environment", tmp_path / "environment/bin/openslot"
+    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+    install = [str(place / "bin/pip"), "install", "--quiet", "--no-deps"]
+
+    installed = []
+    for each in (old, wheel):
+        subprocess.run([*install, str(each)], check=True)
+        (found,) = place.glob("lib/*/site-packages/openslot-*.dist-info")
+        installed.append(found.name)
+
+    assert program.exists()
+    assert installed == [f"openslot-{version}.dist-info" for version in (release.version, __version__)]
 
 
 def test_installed_service_shows_its_pages(service: Service) -> None:
