@@ -24,6 +24,7 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 ANYONE = Entry(actor=PUBLIC)
 JSON = "application/json"
 SAFE = frozenset({"GET", "HEAD"})
+READ_BY_PAGES = "X-Request-Id, X-Error-Code, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset"
 
 encode = msgspec.json.Encoder().encode
 
@@ -48,7 +49,7 @@ class Door(Struct, frozen=True, kw_only=True):
     """Returns the origin of the page that asks, if it is one of the few to which it is open."""
     allowed_headers: str = "Content-Type, Idempotency-Key"
     """What pages of other sites may send, if it is open to them."""
-    exposed_headers: str = "Retry-After, X-Request-Id, Idempotent-Replayed"
+    exposed_headers: str = f"{READ_BY_PAGES}, Idempotent-Replayed"
     """What they may read of the response, beside its body."""
     reads: RateLimit | None = None
     writes: RateLimit | None = None
@@ -59,8 +60,8 @@ class Door(Struct, frozen=True, kw_only=True):
     """Refuses requests that must not reach any handler."""
     answered: Callable[["Exchange", Response], Awaitable[None]] | None = None
     """Called with every response before it is sent, including refusals."""
-    retried_by: Callable[["Exchange"], str | None] = lambda _: None
-    """Returns the scope of an Idempotency-Key, within which retries are recognised; None if there is none."""
+    retried_by: Callable[["Exchange"], str | None] | None = None
+    """Returns the scope of an Idempotency-Key, within which retries are recognised; None where there are none."""
 
 
 class Parameter(Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ import structlog
 from prometheus_client import Histogram
 
 from openslot.access.door import client_address
+from openslot.allowances.operations import CLIENT_ADDRESS
 from openslot.core.config import Networks
 from openslot.core.errors import Invalid, NotFound
 from openslot.core.ids import new_id_text
@@ -117,6 +118,7 @@ class App:
             peer=scope["client"][0] if scope["client"] else None,
         )
         structlog.contextvars.bind_contextvars(request_id=exchange.request_id)
+        CLIENT_ADDRESS.set(exchange.address)
         return exchange
 
 

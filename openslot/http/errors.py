@@ -5,9 +5,9 @@ from typing import ClassVar
 import structlog
 
 from openslot.access.errors import LimitReached
-from openslot.core.db import BUSY, DOWN
+from openslot.core.db import is_refused
 from openslot.core.errors import Internal, Refusal, RefusalKind, Unavailable
-from openslot.core.outages import OUTAGE, REFUSED, is_lost, reason
+from openslot.core.outages import OUTAGE, REFUSED
 
 
 class HttpRefusal(Refusal):
@@ -96,12 +96,9 @@ def translate(exception: Exception) -> Refusal:
     """Return the refusal that tells the caller what an exception means; unexpected exceptions are logged."""
     if isinstance(exception, Refusal):
         return exception
-    if isinstance(exception, (*DOWN, *BUSY)):
+    if is_refused(exception):
         REFUSED.note(exception)
-        if is_lost(exception):
-            OUTAGE.mention(exception)
-        else:
-            log.warning("database unavailable", error=reason(exception))
+        OUTAGE.mention(exception)
         return Unavailable()
     log.error("request failed", exc_info=exception)
     return Internal()

@@ -12,15 +12,17 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.access import idempotency
+from openslot.access.door import network_of
 from openslot.access.models import AgentEntry, AssistantEntry, Entry
 from openslot.accounts.models import User
-from openslot.core.errors import Invalid, Refusal
+from openslot.core.errors import Invalid, NotFound, Refusal, all_refusals
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
 from openslot.http.bodies import decode
 from openslot.http.doors import (
     ArgumentSources,
     Body,
+    Door,
     Exchange,
     Handler,
     get_agent_entry,
@@ -52,7 +54,7 @@ SOURCES: dict[str, tuple[tuple[object, ArgumentSource], ...]] = {
     # A door's own handlers may also read what the edge knows about a request.
     "request": ((Request, lambda exchange: exchange), (Exchange, lambda exchange: exchange)),
 }
-PATH_VALUES: dict[object, Callable[[str], object]] = {str: str, UUID: parse_id}
+RETRIED = frozenset({"POST", "PATCH"})
 NAMES = re.compile(r"\{(\w+)(?::path)?\}")
 
 
@@ -118,7 +120,9 @@ async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str])
     work = exchange.work
     kept = await idempotency.find_response(work, request)
     if kept is not None:
-        return Response(status=kept.status, headers={**kept.headers, "idempotent-replayed": "true"}, body=kept.body)
+        headers, hide = {**kept.headers, "idempotent-replayed": "true"}, handler.declaration.hide
+        body = hide(kept.body) if hide and idempotency.may_be_another(request, kept) else kept.body
+        return Response(status=kept.status, headers=headers, body=body)
     response = await call(handler, exchange, values)
     if response.status < 400 and isinstance(response.body, bytes):
         headers = {name: value for name, value in response.headers.items() if name in {"content-type", "location"}}
@@ -127,10 +131,17 @@ async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str])
     return response
 
 
+def takes_idempotency_key(handler: Handler, door: Door) -> bool:
+    """Return whether the repeats of a request are recognised: only what one transaction does can be kept with it."""
+    is_kept = handler.declaration.method in RETRIED and handler.declaration.transaction == "one"
+    return is_kept and (handler.declaration.retried_by or door.retried_by) is not None
+
+
 def _idempotent_request(handler: Handler, exchange: Exchange) -> idempotency.RetriedRequest | None:
-    if "idempotency-key" not in exchange.headers or exchange.method not in {"POST", "PATCH"}:
+    retried_by = handler.declaration.retried_by or exchange.door.retried_by
+    if "idempotency-key" not in exchange.headers or exchange.method not in RETRIED or retried_by is None:
         return None
-    caller = (handler.declaration.retried_by or exchange.door.retried_by)(exchange)
+    caller = retried_by(exchange)
     if caller is None:
         return None
     return idempotency.read_request(
@@ -139,6 +150,7 @@ def _idempotent_request(handler: Handler, exchange: Exchange) -> idempotency.Ret
         path=exchange.path,
         key=exchange.headers["idempotency-key"],
         body=exchange.body,
+        network=network_of(exchange.address) if handler.declaration.retried_by else "",
     )
 
 
@@ -275,9 +287,17 @@ def _find_sources(handler: str, hints: dict[str, Any]) -> ArgumentSources:
 def _path_value(handler: str, name: str, hints: dict[str, Any]) -> Callable[[str], object]:
     if name not in hints:
         raise TypeError(f"{handler} does not take {name}, which its path has")
-    if hints[name] not in PATH_VALUES:
+    if hints[name] is UUID:
+        return partial(parse_id, refusal=_refusal_of(name))
+    if hints[name] is not str:
         raise TypeError(f"{handler} must take {name} of its path as a str or a UUID")
-    return PATH_VALUES[hints[name]]
+    return str
+
+
+def _refusal_of(name: str) -> type[Refusal]:
+    """Return how an unknown id of this name is refused: `booking_id` as `booking_not_found`."""
+    code = f"{name.removesuffix('_id')}_not_found"
+    return next((each for each in all_refusals(NotFound) if each.code == code), NotFound)
 
 
 def _find_source(handler: str, name: str, kind: object) -> ArgumentSource:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 
 import asyncpg
-import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -17,15 +16,13 @@ from openslot.core.config import Settings
 from openslot.core.db import BUSY, DOWN
 from openslot.core.errors import StartupError, Unauthorized, Unavailable
 from openslot.core.migrate import missing_migrations
-from openslot.core.outages import DiskState, read_disk, reason
+from openslot.core.outages import OUTAGE, REFUSED, DiskState, read_disk
 from openslot.core.work import Work
-from openslot.http.errors import headers_of, translate
-from openslot.jobs.health import count_effects, count_failing, count_workers, list_failed
+from openslot.http.errors import headers_of
+from openslot.jobs.health import count_effects, count_failed_items, count_failing, count_workers, list_failed
 from openslot.routing import Mount, Request, Response, get
 
 ANSWER_WITHIN = 1.5
-
-log = structlog.get_logger()
 
 
 def _requests() -> CollectorRegistry:
@@ -64,7 +61,8 @@ async def _read_from_database(work: Work) -> list[GaugeMetricFamily]:
         async with asyncio.timeout(ANSWER_WITHIN):
             found = await _ask_database(work)
     except (*DOWN, *BUSY, asyncpg.PostgresError) as fault:
-        translate(fault)  # for the log
+        REFUSED.note(fault)
+        OUTAGE.mention(fault)
         found = []
     about = "1 if the database answers this process in time, otherwise 0."
     return [_gauge("openslot_database_up", about, int(bool(found))), *found]
@@ -84,8 +82,12 @@ async def _ask_database(work: Work) -> list[GaugeMetricFamily]:
     failed = GaugeMetricFamily("openslot_periodic_failed", about, labels=("name",))
     for name in await list_failed(db, work.runtime.wiring.periodic):
         failed.add_metric((name,), 1)
+    about = "How many of those that a job serves it failed for when it served them last, by job."
+    items = GaugeMetricFamily("openslot_items_failed", about, labels=("name",))
+    for job, count in (await count_failed_items(db)).items():
+        items.add_metric((job,), count)
     late = _gauge("openslot_effects_late_seconds", "Age of the oldest due effect, in seconds.", counts.late_seconds)
-    return [effects, failing, failed, late, _gauge("openslot_workers", "Live workers.", await count_workers(db))]
+    return [effects, failing, failed, items, late, _gauge("openslot_workers", "Live workers.", await count_workers(db))]
 
 
 class _Read(Collector):
@@ -143,7 +145,7 @@ async def readyz(work: Work) -> Response:
         async with asyncio.timeout(ANSWER_WITHIN):
             checks = await _look(work)
     except (*DOWN, *BUSY) as fault:
-        log.warning("database unavailable", error=reason(fault))
+        OUTAGE.mention(fault)
         words = "does not answer in time" if isinstance(fault, TimeoutError) else "can't be used right now"
         checks = {"database": words, "migrations": "unknown", "worker": "unknown"}
     ready = all(state == "ok" for state in checks.values())

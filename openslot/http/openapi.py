@@ -15,6 +15,7 @@ from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.http.assets import Asset, make_asset, send_asset
 from openslot.http.doors import JSON, Door, Handler, Parameter, Route
+from openslot.http.handlers import takes_idempotency_key
 from openslot.http.router import Router
 from openslot.routing import Declaration, ErrorBody, JsonSchema, Mount, Request, Response, Webhook, get
 
@@ -34,6 +35,8 @@ ERRORS = {
 }
 MEDIA_TYPES = {JSON: "JSON"}
 WRITES = frozenset({409, 413, 415})
+UNSAID: tuple[object, ...] = (None, "", [], {})
+"""Defaults that say nothing: whoever leaves the field out sends nothing."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -44,6 +47,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     handler: Handler
     media_type: str
     security: str | None
+    is_retried: bool
+    """Whether it recognises the repeat of a request by an `Idempotency-Key`."""
     errors: dict[int, str]
 
 
@@ -90,6 +95,7 @@ def _operation(route: Route, handler: Handler) -> Operation:
         handler=handler,
         media_type=declaration.media_type or door.answers_in,
         security=door.security,
+        is_retried=takes_idempotency_key(handler, door),
         errors=_errors(declaration, door),
     )
 
@@ -117,7 +123,9 @@ Manage the bookings, contacts, event types and availability of the user that the
 
 Send an API key with every request: `Authorization: Bearer svc_live_…`. A key can make 60 requests in any 60 seconds;
 `RateLimit-*` headers say how many are left, and `Retry-After` says how many seconds to wait after a refused request.
-POST and PATCH accept an `Idempotency-Key`: a repeat within 24 hours gets the first response again.
+POST and PATCH accept an `Idempotency-Key`: a repeat within 24 hours gets the first response again. Use a random
+text of 16 characters or more: a public booking that is repeated from another network with a shorter one is answered
+without its links.
 """.strip()
 SECURITY = {
     "apiKey": {
@@ -126,6 +134,30 @@ SECURITY = {
         "bearerFormat": "svc_live_…",
         "description": "An API key of the user",
     }
+}
+
+TEXT: JsonSchema = {"type": "string"}
+NUMBER: JsonSchema = {"type": "integer", "minimum": 0}
+HEADERS = {
+    "X-Request-Id": ("The name of the request in the service's log", TEXT, True),
+    "X-Error-Code": ("A stable code for programs, such as `booking_not_found`", TEXT, True),
+    "Retry-After": ("After how many seconds to try again", NUMBER, True),
+    "RateLimit-Limit": ("How many requests are allowed in any 60 seconds", NUMBER, False),
+    "RateLimit-Remaining": ("How many requests are left", NUMBER, False),
+    "RateLimit-Reset": ("After how many seconds more requests are allowed", NUMBER, False),
+    "Idempotent-Replayed": ("Present if this is the first response again", {"const": "true", **TEXT}, False),
+    "WWW-Authenticate": ("How to authenticate", TEXT, True),
+    "Allow": ("The methods that the path supports", TEXT, True),
+}
+"""What each header says, its schema, and whether it is there whenever a response declares it."""
+RATE = tuple(name for name in HEADERS if name.startswith("RateLimit-"))
+HEADERS_OF = {401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After", *RATE), 503: ("Retry-After",)}
+IDEMPOTENCY_KEY: JsonSchema = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Any text of your own: a repeat of the request within 24 hours gets the first response again",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]*$"},
 }
 
 
@@ -146,7 +178,14 @@ def describe(operations: Sequence[Operation], webhooks: Sequence[Webhook], publi
         "servers": [{"url": public_url}],
         "paths": paths,
         "webhooks": {webhook.name: {"post": webhook.describe(shapes.of(webhook.data))} for webhook in webhooks},
-        "components": {"schemas": shapes.named, "securitySchemes": SECURITY},
+        "components": {
+            "schemas": {name: _without_defaults(schema) for name, schema in shapes.named.items()},
+            "headers": {
+                name: {"description": words, "schema": schema} | ({"required": True} if is_required else {})
+                for name, (words, schema, is_required) in HEADERS.items()
+            },
+            "securitySchemes": SECURITY,
+        },
     }
 
 
@@ -162,19 +201,56 @@ def _describe(operation: Operation, shapes: Shapes) -> dict[str, Any]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name, _ in handler.path_values
     ]
     parameters += [_parameter(parameter, shapes) for parameter in handler.parameters]
+    parameters += [IDEMPOTENCY_KEY] if operation.is_retried else []
     if parameters:
         described["parameters"] = parameters
     if handler.body is not None:
         content = {"application/json": {"schema": shapes.of(handler.body.kind)}}
         described["requestBody"] = {"content": content, "required": handler.body.is_required}
-    done = {"description": "Success", "content": {operation.media_type: {"schema": shapes.of(handler.returns)}}}
-    refused = {"application/json": {"schema": shapes.of(ErrorBody)}}
-    described["responses"] = {str(declared.status): done} | {
-        str(status): {"description": words, "content": refused} for status, words in operation.errors.items()
-    }
+    described["responses"] = _responses(operation, shapes)
     if operation.security is not None:
         described["security"] = [{operation.security: []}]
     return described
+
+
+def _responses(operation: Operation, shapes: Shapes) -> dict[str, JsonSchema]:
+    limited = RATE if operation.security is not None else ()
+    replayed = ("Idempotent-Replayed",) if operation.is_retried else ()
+    done = {
+        "description": "Success",
+        "headers": _headers("X-Request-Id", *limited, *replayed),
+        "content": {operation.media_type: {"schema": shapes.of(operation.handler.returns)}},
+    }
+    refused = {JSON: {"schema": shapes.of(ErrorBody)}}
+    return {str(operation.declared.status): done} | {
+        str(status): {
+            "description": words,
+            "headers": _headers("X-Request-Id", "X-Error-Code", *HEADERS_OF.get(status, limited)),
+            "content": refused,
+        }
+        for status, words in operation.errors.items()
+    }
+
+
+def _headers(*names: str) -> dict[str, JsonSchema]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _without_defaults(schema: JsonSchema) -> JsonSchema:
+    """Say the defaults of fields in words: generators take a field that has one for a field that is always there."""
+    if "properties" not in schema:
+        return schema
+    return {**schema, "properties": {name: _say_default(inner) for name, inner in schema["properties"].items()}}
+
+
+def _say_default(schema: JsonSchema) -> JsonSchema:
+    plain = {name: value for name, value in schema.items() if name != "default"}
+    default = schema.get("default")
+    if default in UNSAID:
+        return plain
+    written = default if isinstance(default, str) else msgspec.json.encode(default).decode()
+    description = "; ".join(filter(None, (schema.get("description"), f"by default `{written}`")))
+    return {**plain, "description": description[:1].upper() + description[1:]}
 
 
 def _parameter(parameter: Parameter, shapes: Shapes) -> JsonSchema:

@@ -49,4 +49,5 @@ def page_headers(settings: Settings) -> RawHeaders:
 def _transport(settings: Settings) -> RawHeaders:
     if not settings.public_url.startswith("https://"):
         return ()
-    return ((b"strict-transport-security", b"max-age=63072000; includeSubDomains"),)
+    subdomains = b"; includeSubDomains" if settings.hsts_subdomains else b""
+    return ((b"strict-transport-security", b"max-age=63072000" + subdomains),)

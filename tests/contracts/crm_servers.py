@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import pytest
@@ -14,11 +14,11 @@ from openslot.crm.ports import Crm, CrmBusy, CrmFault, CrmMeetingGone, CrmRefuse
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 BOOKING = UUID("01957fd6-5d3f-7c54-9a3e-1c1a1a5b7c11")
+NOTED: dict[str, Any] = {"phone": "+4915112345678", "company": "Okafor & Sons"}
 PERSON = CrmPerson(
     email="jonas@okafor.example",
     name="Jonas Okafor",
-    phone="+4915112345678",
-    company="Okafor & Sons",
+    **NOTED,
     zone="Europe/Berlin",
     language="de",
     answers={"budget": "10,000"},

@@ -128,6 +128,9 @@ async def test_the_public_door_answers_other_origins(probe: httpx2.AsyncClient) 
     assert preflight.headers["access-control-allow-headers"] == "Content-Type, Idempotency-Key"
     assert {one.headers["access-control-allow-origin"] for one in (preflight, answer, refusal)} == {"*"}
     assert "access-control-allow-credentials" not in preflight.headers
+    exposed = {name.lower() for name in refusal.headers["access-control-expose-headers"].split(", ")}
+    assert {"x-request-id", "x-error-code", "retry-after", "idempotent-replayed"} <= exposed
+    assert {"ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"} <= exposed
 
 
 async def test_two_headers_of_one_name_both_arrive(probe: httpx2.AsyncClient) -> None:

@@ -1,5 +1,6 @@
 """The API's description: complete, valid OpenAPI 3.1, and with examples."""
 
+import re
 from typing import Any
 
 import httpx2
@@ -48,7 +49,9 @@ def test_every_reference_leads_somewhere() -> None:
             return own.union(*map(references, node.values()))
         return set().union(*map(references, node)) if isinstance(node, list) else set()
 
-    assert references(DESCRIPTION) <= {f"#/components/schemas/{name}" for name in SCHEMAS}
+    parts = ("schemas", "headers")
+    places = {f"#/components/{part}/{name}" for part in parts for name in DESCRIPTION["components"][part]}
+    assert references(DESCRIPTION) <= places
 
 
 @post("/photos", max_bytes=3 * 1024 * 1024)
@@ -123,7 +126,7 @@ def test_every_operation_is_named_by_a_verb_that_callers_know(name: str, operati
 @pytest.mark.parametrize(("name", "operation"), OPERATIONS, ids=[name for name, _ in OPERATIONS])
 def test_every_parameter_is_described(name: str, operation: dict[str, Any]) -> None:
     for parameter in operation.get("parameters", []):
-        assert parameter["in"] in {"path", "query"}, name
+        assert parameter["in"] in {"path", "query", "header"}, name
         assert parameter["in"] == "path" or parameter.get("description"), f"{name}: {parameter['name']}"
 
 
@@ -139,3 +142,63 @@ def test_every_text_shows_what_it_looks_like() -> None:
     }
 
     assert unclear == set()
+
+
+def fields(schema: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Return a schema's fields, and those of all that is in it."""
+    if isinstance(schema, list):
+        return [field for each in schema for field in fields(each)]
+    if not isinstance(schema, dict):
+        return []
+    own = schema.get("properties", {})
+    return [*own.items(), *(field for each in schema.values() for field in fields(each))]
+
+
+def test_no_field_has_a_default_which_generators_take_for_a_field_that_is_always_there() -> None:
+    bodies = [operation.get("requestBody", {}) for _, operation in OPERATIONS]
+    found = [*fields(list(SCHEMAS.values())), *fields(bodies)]
+
+    assert [name for name, inner in found if "default" in inner] == []
+    assert SCHEMAS["LinkBody"]["properties"]["uses"]["description"].endswith("by default `1`")
+
+
+def test_every_moment_has_the_format_of_one() -> None:
+    def texts(schema: dict[str, Any]) -> list[dict[str, Any]]:
+        return [schema, *schema.get("anyOf", [])]
+
+    found = [(name, text) for name, inner in fields(DESCRIPTION) for text in texts(inner)]
+    moments = [
+        (name, text)
+        for name, text in found
+        if any(re.fullmatch(r"\d{4}-\d\d-\d\dT.*Z", str(example)) for example in text.get("examples", []))
+    ]
+
+    assert len(moments) > 50
+    assert [name for name, text in moments if text.get("format") != "date-time"] == []
+
+
+@pytest.mark.parametrize(("name", "operation"), OPERATIONS, ids=[name for name, _ in OPERATIONS])
+def test_every_operation_declares_the_headers_of_its_responses(name: str, operation: dict[str, Any]) -> None:
+    declared = {status: set(response["headers"]) for status, response in operation["responses"].items()}
+    rate = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+
+    assert all("X-Request-Id" in headers for headers in declared.values())
+    assert {status for status, headers in declared.items() if "X-Error-Code" in headers} == {
+        status for status in declared if not status.startswith("2")
+    }
+    assert declared["429"] >= {"Retry-After", *rate}
+    assert "Retry-After" in declared["503"]
+    assert "Allow" in declared["405"]
+    assert (rate <= declared[next(iter(declared))]) == (" /api/v1/" in name)
+    assert set().union(*declared.values()) <= DESCRIPTION["components"]["headers"].keys()
+
+
+def test_an_operation_takes_an_idempotency_key_if_it_recognises_repeats() -> None:
+    taking = {
+        name
+        for name, operation in OPERATIONS
+        if any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", []))
+    }
+    keyed = {name for name, _ in OPERATIONS if name.startswith(("POST /api/v1/", "PATCH /api/v1/"))}
+
+    assert taking == keyed | {"POST /api/bookings"}

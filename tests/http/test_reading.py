@@ -3,6 +3,8 @@
 import itertools
 from typing import Any
 
+import h11
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +16,7 @@ from tests.support.malformed import MALFORMED
 SMALL = ConnectionLimits(head_bytes=400, fields=8, framing_bytes=100)
 GOOD = [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"\r\nGET /?a=b HTTP/1.1\r\nHost: x\r\nA:\r\nB: c  \r\n\r\n",
+    b"GET /?a=b HTTP/1.1\r\nHost: x\r\nA:\r\nB: c  \r\n\r\n",
     b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n\r\n\r\n!",
     b"POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
     b"HEAD http://x/c HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -77,3 +79,49 @@ def test_no_bytes_break_the_reader(noise: bytes, places: list[int]) -> None:
         stream = start + noise
 
         assert read_all(cut(stream, places)) == read_all([stream])
+
+
+STRAY = [*(bytes([each]) for each in b" \t\n\r\v\f\0\x7f\x85\xa0:;,+"), b"\r\n", b"\r\n ", b"\n ", b"  ", b"\r\r"]
+
+
+def read_by_another(data: bytes) -> Any:
+    """Read one request with h11, as `read_all` tells it; None if it refuses it."""
+    connection = h11.Connection(h11.SERVER)
+    connection.receive_data(data)
+    head, body = None, b""
+    try:
+        while not isinstance(event := connection.next_event(), h11.EndOfMessage):
+            if isinstance(event, h11.Request):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += bytes(event.data)
+            else:
+                return None
+    except h11.RemoteProtocolError:
+        return None
+    return None if head is None else (head.method.decode(), head.target, [*head.headers], body)
+
+
+def read_alone(data: bytes) -> Any:
+    reader = RequestReader(ConnectionLimits())
+    try:
+        reader.take(reader.take(data))
+    except Refusal:
+        return None
+    return (reader.method, reader.target, reader.fields, reader.take_body()) if reader.is_whole else None
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET /a HTTP/1.1\r\nHost: x\r\nA: b\r\n\r\n",
+        b"POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
+        b"POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    ],
+)
+def test_a_stray_character_is_read_as_strictly_as_h11_reads_it(request_bytes: bytes) -> None:
+    assert read_alone(request_bytes) == read_by_another(request_bytes) is not None
+    for at, stray, lost in itertools.product(range(len(request_bytes) + 1), STRAY, (0, 1, 2)):
+        data = request_bytes[:at] + stray + request_bytes[at + lost :]
+        ours = read_alone(data)
+        assert ours is None or ours == read_by_another(data), data

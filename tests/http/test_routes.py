@@ -37,6 +37,7 @@ WITHOUT = {
     "/account/password",
     "/account/plan/checkout",
     "/manage/{token}/give-up",
+    "/api/public/manage/{token}/cancel",
     "/organization/plan/checkout",
     "/mcp",
     "/oauth/authorize",

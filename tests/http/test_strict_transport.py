@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from openslot.app import create_app, doors
 from openslot.core.config import Settings
 from openslot.core.environment import load_settings
+from openslot.http.security import api_headers
 from tests.support import live
 from tests.support.live import connect, serving
 from tests.support.malformed import MALFORMED
 
 HEADER = "strict-transport-security"
-TWO_YEARS = "max-age=63072000; includeSubDomains"
+TWO_YEARS = "max-age=63072000"
 # One path of every door, of those of tomorrow too, and what is answered in other ways.
 PATHS = sorted({prefix for door in doors(load_settings({}, environ={})) for prefix in door.prefixes})
 ASKED = [
@@ -68,6 +69,13 @@ async def test_every_door_says_so_where_the_world_comes_by_https_and_none_elsewh
         for method, path in ASKED:
             answer = await client.request(method, path)
             assert answer.headers.get_list(HEADER) == told, (method, path, answer.status_code)
+
+
+def test_subdomains_are_included_only_if_the_operator_has_said_so(settings: Settings) -> None:
+    there = replace(settings, base_url="https://slots.example")
+    told = [dict(api_headers(replace(there, hsts_subdomains=chosen)))[HEADER.encode()] for chosen in (False, True)]
+
+    assert told == [b"max-age=63072000", b"max-age=63072000; includeSubDomains"]
 
 
 @REACHED

@@ -1,6 +1,7 @@
 """One request and its response: its bytes are read strictly, and the app is told about it as ASGI says."""
 
 import asyncio
+import re
 import urllib.parse
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import KW_ONLY, dataclass
@@ -63,7 +64,10 @@ def _check_only_once(names: list[bytes]) -> None:
             raise Invalid(f"{name.decode().title()} must be sent exactly once")
 
 
+NO_REQUEST_LINE = "The request is not valid HTTP: Expected a request line"
 END = b"\r\n\r\n"
+# The parser takes line breaks before it and more than one space, which others refuse or take for something else.
+REQUEST_LINE = re.compile(rb"[^ \r]+ [^ ]+ [^ ]+\r")
 # A chunk of one byte has five more of framing.
 FRAMING_A_BYTE = 8
 
@@ -72,8 +76,8 @@ class RequestReader:
     """Consumes the bytes of the current request, and returns those that follow it."""
 
     __slots__ = (
-        "_framing", "_is_upgrade", "_left", "_limits", "_parser", "_seam", "_unread", "by_name", "fields", "has_head",
-        "head_bytes", "is_whole", "keeps_alive", "method", "received", "target", "version",
+        "_framing", "_is_upgrade", "_left", "_limits", "_line", "_parser", "_seam", "_unread", "by_name", "fields",
+        "has_head", "head_bytes", "is_whole", "keeps_alive", "method", "received", "target", "version",
     )  # fmt: skip
 
     def __init__(self, limits: ConnectionLimits) -> None:
@@ -85,6 +89,8 @@ class RequestReader:
 
     def begin(self) -> None:
         self._seam = b""
+        self._line: bytes | None = b""
+        """The beginning of the request line; None: it was read."""
         self._left: int | None = None
         self._framing = 0
         self.head_bytes = 0
@@ -115,9 +121,11 @@ class RequestReader:
         # Counted before anything is parsed or joined, so that oversized input costs nothing.
         if self.head_bytes > self._limits.head_bytes:
             raise HeadersTooLarge(f"The head must not be larger than {self._limits.head_bytes // 1024} KiB")
+        if self._line is not None:
+            self._check_line(self._line, data)
         self._feed(data[:end])
         if self.has_head is (end is None):
-            raise Invalid("The request is not valid HTTP: Expected a request line")
+            raise Invalid(NO_REQUEST_LINE)
         if end is None:
             return b""
         self._check_head()
@@ -134,6 +142,14 @@ class RequestReader:
             return at + len(END)
         self._seam = (self._seam + data[-3:])[-3:]
         return None
+
+    def _check_line(self, begun: bytes, data: bytes) -> None:
+        end = data.find(b"\n")
+        self._line = begun + (data if end < 0 else data[:end])
+        if end >= 0 or self._line.startswith(b"\r"):
+            if REQUEST_LINE.fullmatch(self._line) is None:
+                raise Invalid(NO_REQUEST_LINE)
+            self._line = None
 
     def _check_head(self) -> None:
         if len(self.fields) > self._limits.fields:
